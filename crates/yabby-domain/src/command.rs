@@ -1,0 +1,1 @@
+//! Recognising chat commands, abort words and activation (`sessions.md` §17).

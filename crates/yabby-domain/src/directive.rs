@@ -1,0 +1,1 @@
+//! Inline directives and the levels they name (`sessions.md` §15).

@@ -1,0 +1,1 @@
+//! When the pre-compaction memory flush runs, and with which words (`sessions.md` §14).

@@ -1,0 +1,1 @@
+//! The group history buffer (`sessions.md` §13).

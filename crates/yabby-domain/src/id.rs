@@ -1,0 +1,1 @@
+//! Agent ids, account ids and the main key (`sessions.md` §2).

@@ -1,0 +1,304 @@
+//! JSON as JavaScript reads and writes it (`sessions.md` §1, `transcripts.md` §3).
+//!
+//! Reading accepts lone surrogate escapes (they become stand-ins, see [`crate::text`]). Writing
+//! prints numbers, escapes and the order of integer-like keys exactly as `JSON.stringify` would, so
+//! that a file that yabby rewrites is the file OpenClaw would have written.
+
+use std::borrow::Cow;
+
+pub use serde_json::{Map, Value};
+
+use crate::text;
+
+/// An object whose keys keep their order.
+pub type Object = Map<String, Value>;
+
+/// Parses strict JSON.
+pub fn parse(source: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(&readable(source))
+}
+
+/// Parses JSON5; strict JSON, which is the common case and much faster to read, is tried first.
+pub fn parse_json5(source: &str) -> Option<Value> {
+    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
+    let readable = readable(source);
+    serde_json::from_str(&readable).ok().or_else(|| json5::from_str(&readable).ok())
+}
+
+/// The same JSON with every lone surrogate escape replaced by its stand-in, which `serde_json` can
+/// hold, and real characters of that range spelt out as pairs of stand-ins.
+pub fn readable(source: &str) -> Cow<'_, str> {
+    let outside = text::from_outside(source);
+    if !has_surrogate_escape(&outside) {
+        return outside;
+    }
+    let bytes = outside.as_bytes();
+    let mut out = String::with_capacity(outside.len());
+    let mut copied = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at] != b'\\' {
+            at += 1;
+            continue;
+        }
+        match surrogate_escape(bytes, at) {
+            Some(high @ 0xD800..0xDC00) => match surrogate_escape(bytes, at + 6) {
+                Some(low @ 0xDC00..0xE000) => {
+                    // A pair is left alone, unless it spells a character of the stand-in range.
+                    let c = char::decode_utf16([high, low]).next().and_then(Result::ok);
+                    if c.is_some_and(|c| text::stood_for(c).is_some()) {
+                        out.push_str(&outside[copied..at]);
+                        out.push(text::stand_in(high));
+                        out.push(text::stand_in(low));
+                        copied = at + 12;
+                    }
+                    at += 12;
+                }
+                _ => {
+                    out.push_str(&outside[copied..at]);
+                    out.push(text::stand_in(high));
+                    at += 6;
+                    copied = at;
+                }
+            },
+            Some(low) => {
+                out.push_str(&outside[copied..at]);
+                out.push(text::stand_in(low));
+                at += 6;
+                copied = at;
+            }
+            None => at += 2,
+        }
+    }
+    out.push_str(&outside[copied..]);
+    Cow::Owned(out)
+}
+
+fn has_surrogate_escape(source: &str) -> bool {
+    source.as_bytes().windows(4).any(|w| {
+        w[0] == b'\\'
+            && w[1] == b'u'
+            && w[2].eq_ignore_ascii_case(&b'd')
+            && matches!(w[3], b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F')
+    })
+}
+
+/// The surrogate that the escape at `at` spells, if there is one.
+fn surrogate_escape(bytes: &[u8], at: usize) -> Option<u16> {
+    let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    if !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    let unit = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    (0xD800..0xE000).contains(&unit).then_some(unit)
+}
+
+/// Compact text, as `JSON.stringify(value)`.
+pub fn stringify(value: &Value) -> String {
+    let mut out = String::new();
+    write_value(&mut out, value, None, 0);
+    out
+}
+
+/// Compact text of an object.
+pub fn stringify_object(object: &Object) -> String {
+    let mut out = String::new();
+    write_object(&mut out, object, None, 0);
+    out
+}
+
+/// Text with an indent of two spaces, as `JSON.stringify(value, null, 2)`.
+pub fn stringify_pretty(value: &Value) -> String {
+    let mut out = String::new();
+    write_value(&mut out, value, Some(2), 0);
+    out
+}
+
+/// A number as JavaScript prints it.
+pub fn number_text(number: f64) -> String {
+    ryu_js::Buffer::new().format(number).to_owned()
+}
+
+/// A number value; whole numbers are kept whole so that they read back as integers.
+pub fn number(value: f64) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if value.fract() == 0.0 && value.abs() <= EXACT {
+        #[expect(clippy::cast_possible_truncation, reason = "whole and within 2^53")]
+        return Value::from(value as i64);
+    }
+    serde_json::Number::from_f64(value).map_or(Value::Null, Value::Number)
+}
+
+/// What an `if` makes of a value.
+pub fn truthy(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(yes) => *yes,
+        Value::Number(n) => n.as_f64().is_some_and(|n| n != 0.0 && !n.is_nan()),
+        Value::String(s) => !s.is_empty(),
+        Value::Array(_) | Value::Object(_) => true,
+    }
+}
+
+/// The value under `path`, through objects only.
+pub fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, key| value.as_object()?.get(*key))
+}
+
+fn write_value(out: &mut String, value: &Value, indent: Option<usize>, depth: usize) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(true) => out.push_str("true"),
+        Value::Bool(false) => out.push_str("false"),
+        Value::Number(n) => write_number(out, n),
+        Value::String(s) => write_string(out, s),
+        Value::Array(items) => write_array(out, items, indent, depth),
+        Value::Object(object) => write_object(out, object, indent, depth),
+    }
+}
+
+fn write_number(out: &mut String, number: &serde_json::Number) {
+    const EXACT: u64 = 1 << 53;
+    let whole = number.as_i64().filter(|n| n.unsigned_abs() <= EXACT);
+    match whole {
+        Some(n) => out.push_str(&n.to_string()),
+        None => {
+            out.push_str(&number.as_f64().filter(|n| n.is_finite()).map_or("null".to_owned(), number_text))
+        }
+    }
+}
+
+fn write_array(out: &mut String, items: &[Value], indent: Option<usize>, depth: usize) {
+    if items.is_empty() {
+        out.push_str("[]");
+        return;
+    }
+    out.push('[');
+    for (i, item) in items.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        write_break(out, indent, depth + 1);
+        write_value(out, item, indent, depth + 1);
+    }
+    write_break(out, indent, depth);
+    out.push(']');
+}
+
+fn write_object(out: &mut String, object: &Object, indent: Option<usize>, depth: usize) {
+    if object.is_empty() {
+        out.push_str("{}");
+        return;
+    }
+    out.push('{');
+    for (i, (key, value)) in in_js_order(object).into_iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        write_break(out, indent, depth + 1);
+        write_string(out, key);
+        out.push_str(if indent.is_some() { ": " } else { ":" });
+        write_value(out, value, indent, depth + 1);
+    }
+    write_break(out, indent, depth);
+    out.push('}');
+}
+
+fn write_break(out: &mut String, indent: Option<usize>, depth: usize) {
+    if let Some(width) = indent {
+        out.push('\n');
+        out.extend(std::iter::repeat_n(' ', width * depth));
+    }
+}
+
+/// The members of an object in the order JavaScript enumerates them: integer-like keys first, in
+/// ascending order, then the others as they were inserted.
+pub fn in_js_order(object: &Object) -> Vec<(&String, &Value)> {
+    if !object.keys().any(|key| array_index(key).is_some()) {
+        return object.iter().collect();
+    }
+    let mut members: Vec<_> = object.iter().collect();
+    members.sort_by_key(|(key, _)| array_index(key).map_or(u64::MAX, u64::from));
+    members
+}
+
+/// The number a key spells if JavaScript treats it as an array index.
+fn array_index(key: &str) -> Option<u32> {
+    let canonical =
+        key == "0" || (!key.starts_with('0') && !key.is_empty() && key.bytes().all(|b| b.is_ascii_digit()));
+    if !canonical {
+        return None;
+    }
+    key.parse::<u32>().ok().filter(|index| *index != u32::MAX)
+}
+
+fn write_string(out: &mut String, text: &str) {
+    out.push('"');
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ => match text::stood_for(c) {
+                None => out.push(c),
+                Some(unit) => {
+                    // Two halves that met again are one character, as they would be in JavaScript.
+                    let partner = rest.peek().and_then(|next| text::stood_for(*next));
+                    match partner.and_then(|low| char::decode_utf16([unit, low]).next().and_then(Result::ok))
+                    {
+                        Some(whole) => {
+                            out.push(whole);
+                            rest.next();
+                        }
+                        None => out.push_str(&format!("\\u{unit:04x}")),
+                    }
+                }
+            },
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_comes_back_as_javascript_would_write_it() {
+        let table = [
+            (r#"{"b":1.0,"10":2,"9":[],"a":{}}"#, r#"{"9":[],"10":2,"b":1,"a":{}}"#),
+            (r#"[1e2,-0,1e21,1e-7,9007199254740993,0.1]"#, "[100,0,1e+21,1e-7,9007199254740992,0.1]"),
+            (r#"{"a":1,"b":2,"a":3}"#, r#"{"a":3,"b":2}"#),
+            (r#""\u0041\/\u001F\ud83d\ude00""#, "\"A/\\u001f😀\""),
+            (r#""\uD83D x \ude00""#, r#""\ud83d x \ude00""#),
+            (r#""\\ud83d""#, r#""\\ud83d""#),
+            ("\"\u{10d83d}\"", "\"\u{10d83d}\""),
+            (r#""\udbf6\udc3d""#, "\"\u{10d83d}\""),
+        ];
+        for (source, expected) in table {
+            assert_eq!(stringify(&parse(source).expect(source)), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn pretty_text_has_two_spaces_and_no_final_line_feed() {
+        let value = parse(r#"{"a":[1,{"b":null}],"c":[],"d":{}}"#).unwrap();
+        assert_eq!(
+            stringify_pretty(&value),
+            "{\n  \"a\": [\n    1,\n    {\n      \"b\": null\n    }\n  ],\n  \"c\": [],\n  \"d\": {}\n}"
+        );
+    }
+
+    #[test]
+    fn json5_is_the_fallback() {
+        let value = parse_json5("\u{feff}{/* c */ a: 'x', b: [1,],}").unwrap();
+        assert_eq!(stringify(&value), r#"{"a":"x","b":[1]}"#);
+        assert_eq!(parse_json5("{"), None);
+    }
+}

@@ -1,0 +1,37 @@
+//! yabby's types and rules: values in, values out.
+//!
+//! Nothing here waits, reads a clock, or touches a file or a socket; `now`, time zones and fresh ids
+//! are arguments. Each file is one rule or one idea and says at its top which section of the
+//! specification it is.
+
+pub mod access;
+pub mod body;
+pub mod channel;
+pub mod command;
+pub mod compaction;
+pub mod config;
+pub mod delivery;
+pub mod directive;
+pub mod envelope;
+pub mod flush;
+pub mod history;
+pub mod history_limit;
+pub mod id;
+pub mod inbound;
+pub mod json;
+pub mod mention;
+pub mod message;
+pub mod model;
+pub mod pruning;
+pub mod queue;
+pub mod repair;
+pub mod reply;
+pub mod route;
+pub mod sanitize;
+pub mod sender;
+pub mod session;
+pub mod skills;
+pub mod system_events;
+pub mod text;
+pub mod transcript;
+pub mod usage;

@@ -1,0 +1,1 @@
+//! Mention patterns: detecting and stripping them (`sessions.md` §11).

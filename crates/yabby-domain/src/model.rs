@@ -1,0 +1,1 @@
+//! Model references, aliases and the allowed set (`sessions.md` §15).

@@ -1,0 +1,1 @@
+//! Tool-pair repair: every call gets its result (`transcripts.md` §8).

@@ -1,0 +1,1 @@
+//! From the model's text to what is sent (`sessions.md` §16).

@@ -1,0 +1,1 @@
+//! Per-provider sanitising of the history (`transcripts.md` §8).

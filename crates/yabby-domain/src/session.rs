@@ -1,0 +1,2 @@
+//! Sessions: keys, records, lifecycle (`sessions.md` §2–§10).
+pub mod entry;

@@ -1,0 +1,1 @@
+//! `SessionEntry`, one record of `sessions.json` (`sessions.md` §7).

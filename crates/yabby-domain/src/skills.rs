@@ -1,0 +1,1 @@
+//! The skills snapshot (`sessions.md` §20).

@@ -1,0 +1,1 @@
+//! Notices for the next prompt (`sessions.md` §12).

@@ -1,0 +1,3 @@
+//! What the tests of every crate stand on. Used from `tests/it` and from its own binaries only.
+
+pub mod vectors;

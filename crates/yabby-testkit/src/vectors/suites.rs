@@ -1,0 +1,71 @@
+//! One suite a vector file. To add one: a file here and a line in `ALL`.
+
+mod allowlist;
+mod compaction;
+mod delivery_context;
+mod freshness;
+mod history;
+mod history_limits;
+mod inbound;
+mod labels;
+mod lifecycle;
+mod memory_flush;
+mod model_selection;
+mod pruning;
+mod queue;
+mod repair;
+mod reply;
+mod reset_model;
+mod routing;
+mod send_policy;
+mod session_keys;
+mod skills;
+mod store;
+mod system_events;
+mod titles;
+mod transcript_ops;
+pub mod transcripts;
+mod usage;
+
+use yabby_domain::json::Value;
+
+use super::{Case, Suite};
+
+pub const ALL: &[Suite] = &[
+    allowlist::SUITE,
+    compaction::SUITE,
+    delivery_context::SUITE,
+    freshness::SUITE,
+    history::SUITE,
+    history_limits::SUITE,
+    inbound::SUITE,
+    labels::SUITE,
+    lifecycle::SUITE,
+    memory_flush::SUITE,
+    model_selection::SUITE,
+    pruning::SUITE,
+    queue::SUITE,
+    repair::SUITE,
+    reply::SUITE,
+    reset_model::SUITE,
+    routing::SUITE,
+    send_policy::SUITE,
+    session_keys::SUITE,
+    skills::SUITE,
+    store::SUITE,
+    system_events::SUITE,
+    titles::SUITE,
+    transcript_ops::SUITE,
+    usage::SUITE,
+];
+
+/// The cases of a session-side file: a list of `{fn, name, input, expected}`.
+fn rows(document: &Value) -> Vec<Case> {
+    let row = |row: &Value| Case {
+        rule: row["fn"].as_str().unwrap_or_default().to_owned(),
+        name: row["name"].as_str().unwrap_or_default().to_owned(),
+        input: row["input"].clone(),
+        expected: row["expected"].clone(),
+    };
+    document.as_array().map(|rows| rows.iter().map(row).collect()).unwrap_or_default()
+}

@@ -1,0 +1,12 @@
+//! `memory-flush.json`.
+
+use yabby_domain::json::Value;
+
+use super::rows;
+use crate::vectors::{Case, Suite};
+
+pub const SUITE: Suite = Suite { file: "memory-flush.json", cases: rows, answer, differences: &[] };
+
+fn answer(_case: &Case) -> Option<Value> {
+    None
+}

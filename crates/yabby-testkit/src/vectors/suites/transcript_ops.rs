@@ -1,0 +1,12 @@
+//! `transcript-ops.json`.
+
+use yabby_domain::json::Value;
+
+use super::rows;
+use crate::vectors::{Case, Suite};
+
+pub const SUITE: Suite = Suite { file: "transcript-ops.json", cases: rows, answer, differences: &[] };
+
+fn answer(_case: &Case) -> Option<Value> {
+    None
+}
