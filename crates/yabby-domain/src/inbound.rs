@@ -1,7 +1,15 @@
 //! What a channel heard: the message and everything known about where it came from
 //! (`sessions.md` §3, §9, §11).
 
-use crate::json::Value;
+pub mod media;
+
+use std::fmt;
+
+use crate::config::Config;
+use crate::json::{self, Value};
+use crate::text;
+
+use media::Attachment;
 
 /// A thread id is a number on some platforms and text on others; both go to disk as they came.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +30,7 @@ impl ThreadId {
 
     pub fn to_value(&self) -> Value {
         match self {
-            Self::Number(n) => crate::json::number(*n),
+            Self::Number(n) => json::number(*n),
             Self::Text(s) => Value::String(s.clone()),
         }
     }
@@ -32,6 +40,15 @@ impl ThreadId {
         match self {
             Self::Number(n) => *n != 0.0 && !n.is_nan(),
             Self::Text(s) => !s.is_empty(),
+        }
+    }
+}
+
+impl fmt::Display for ThreadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(n) => f.write_str(&json::number_text(*n)),
+            Self::Text(s) => f.write_str(s),
         }
     }
 }
@@ -48,6 +65,7 @@ pub struct InboundMessage {
     pub transcript: Option<String>,
     pub thread_starter_body: Option<String>,
     pub untrusted_context: Vec<String>,
+    pub media: Vec<Attachment>,
 
     pub from: Option<String>,
     pub to: Option<String>,
@@ -77,4 +95,44 @@ pub struct InboundMessage {
     pub sender_tag: Option<String>,
     pub sender_e164: Option<String>,
     pub sender_id: Option<String>,
+}
+
+impl InboundMessage {
+    /// The key under which a repeated delivery of the same message is recognised: provider, account,
+    /// session, peer, thread and message id, as far as they are known. `None` where nothing tells the
+    /// message apart from others.
+    pub fn dedupe_key(&self) -> Option<String> {
+        let trimmed = |field: &Option<String>| field.as_deref().map_or("", text::trim).to_owned();
+        let channel = first([&self.originating_channel, &self.provider, &self.surface])?;
+        let provider = text::lower_non_blank(channel)?;
+        let message_id = self.message_id.as_deref().and_then(text::non_blank)?;
+        let peer = first([&self.originating_to, &self.to, &self.from, &self.session_key])?;
+        if peer.is_empty() {
+            return None;
+        }
+        let parts = [
+            provider,
+            trimmed(&self.account_id),
+            trimmed(&self.session_key),
+            peer.to_owned(),
+            self.message_thread_id.as_ref().map_or_else(String::new, ThreadId::to_string),
+            message_id.to_owned(),
+        ];
+        Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("|"))
+    }
+}
+
+/// The first field that was given at all, blank or not.
+fn first<const N: usize>(fields: [&Option<String>; N]) -> Option<&str> {
+    fields.into_iter().flatten().next().map(String::as_str)
+}
+
+/// How long to wait for more messages of the same sender before a turn begins, in milliseconds: the
+/// channel's own wish, what is configured for the channel, what is configured for all, nothing.
+pub fn debounce_ms(config: &Config, channel: &str, wish: Option<f64>) -> u64 {
+    let for_channel = || config.number(&["messages", "inbound", "byChannel", channel]);
+    let for_all = || config.number(&["messages", "inbound", "debounceMs"]);
+    // The cast drops the fraction and lifts what is below zero to zero.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    wish.filter(|ms| ms.is_finite()).or_else(for_channel).or_else(for_all).map_or(0, |ms| ms as u64)
 }

@@ -2,6 +2,7 @@
 
 mod allowlist;
 mod compaction;
+mod context;
 mod delivery_context;
 mod freshness;
 mod history;
