@@ -161,6 +161,17 @@ pub fn mirror(context: Option<&DeliveryContext>, kept: Option<&Object>) -> Patch
     patch
 }
 
+/// Where the conversation now is: what was said explicitly, else the given parts, else the record's.
+pub fn last_route(
+    existing: Option<&SessionEntry>,
+    explicit: Option<DeliveryContext>,
+    given: Option<DeliveryContext>,
+) -> Patch {
+    let known = existing.and_then(DeliveryContext::of_entry);
+    let context = DeliveryContext::merge(DeliveryContext::merge(explicit, given), known);
+    mirror(context.as_ref(), existing.and_then(SessionEntry::delivery_context_object))
+}
+
 const OWN_FIELDS: [&str; 4] = ["channel", "to", "accountId", "threadId"];
 
 fn with_kept_fields(context: &DeliveryContext, kept: Option<&Object>) -> Object {

@@ -10,6 +10,7 @@ pub mod channel;
 pub mod command;
 pub mod compaction;
 pub mod config;
+pub mod conversation_label;
 pub mod delivery;
 pub mod directive;
 pub mod envelope;

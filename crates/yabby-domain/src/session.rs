@@ -6,7 +6,6 @@ pub mod group;
 pub mod key;
 pub mod label;
 pub mod meta;
-pub mod open;
 pub mod path;
 pub mod send_policy;
 pub mod store_text;

@@ -81,12 +81,12 @@ impl SendPolicy {
         let channel = channel_of(query);
         let chat_type = chat_type_of(query);
         let key = query.key.unwrap_or("");
-        let mut matching = self.rules.iter().filter(|rule| rule.matches(channel.as_deref(), chat_type, key)).peekable();
-        match matching.peek() {
-            None => self.default.unwrap_or(SendDecision::Allow),
-            Some(_) if matching.any(|rule| rule.action == SendDecision::Deny) => SendDecision::Deny,
-            Some(_) => SendDecision::Allow,
+        let matching = || self.rules.iter().filter(|rule| rule.matches(channel.as_deref(), chat_type, key));
+        if matching().any(|rule| rule.action == SendDecision::Deny) {
+            return SendDecision::Deny;
         }
+        let allowed = matching().next().map(|_| SendDecision::Allow);
+        allowed.or(self.default).unwrap_or(SendDecision::Allow)
     }
 }
 

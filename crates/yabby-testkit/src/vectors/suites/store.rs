@@ -1,7 +1,7 @@
 //! `store.json`.
 
 use serde_json::json;
-use yabby_domain::delivery::{DeliveryContext, RawContext, mirror};
+use yabby_domain::delivery::{DeliveryContext, RawContext, last_route};
 use yabby_domain::json::{Object, Value};
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::meta::meta_patch;
@@ -23,7 +23,7 @@ fn answer(case: &Case) -> Option<Value> {
             let existing = case.arg("existing").as_object().cloned().map(SessionEntry::new);
             json!(merged(case, existing.as_ref(), &object_patch(case.arg("patch"))).into_object())
         }
-        "updateLastRoute" => last_route(case),
+        "updateLastRoute" => after_last_route(case),
         "recordSessionMetaFromInbound" => meta_recorded(case),
         "deriveSessionMetaPatch" => {
             let existing = case.arg("existing").as_object().cloned().map(SessionEntry::new);
@@ -70,18 +70,14 @@ fn entry_update(case: &Case) -> Value {
     json!({"result": next, "text": store_text(&store)})
 }
 
-fn last_route(case: &Case) -> Value {
+fn after_last_route(case: &Case) -> Value {
     let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
     let key = case.text("sessionKey").unwrap_or("");
     let existing = store.get(key).and_then(Value::as_object).cloned().map(SessionEntry::new);
     let params = case.arg("params").as_object().cloned().unwrap_or_default();
     let explicit = params.get("deliveryContext").and_then(Value::as_object).map(RawContext::of_object);
     let given = DeliveryContext::normalize(&RawContext::of_object(&params));
-    let delivery = DeliveryContext::merge(
-        DeliveryContext::merge(explicit.as_ref().and_then(DeliveryContext::normalize), given),
-        existing.as_ref().and_then(SessionEntry::delivery),
-    );
-    let mut patch = mirror(delivery.as_ref(), None);
+    let mut patch = last_route(existing.as_ref(), explicit.as_ref().and_then(DeliveryContext::normalize), given);
     if let Some(ctx) = params.get("ctx").filter(|ctx| ctx.is_object()) {
         patch.overlay(&meta_patch(&context::inbound(ctx), key, existing.as_ref()));
     }
