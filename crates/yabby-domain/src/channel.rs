@@ -134,7 +134,12 @@ mod tests {
 
     #[test]
     fn aliases_resolve_and_unknown_channels_pass() {
-        let table = [(" IMSG ", Some("imessage")), ("gchat", Some("googlechat")), ("Matrix", Some("matrix")), (" ", None)];
+        let table = [
+            (" IMSG ", Some("imessage")),
+            ("gchat", Some("googlechat")),
+            ("Matrix", Some("matrix")),
+            (" ", None),
+        ];
         for (raw, name) in table {
             assert_eq!(normalize_channel(raw).as_deref(), name, "{raw}");
         }

@@ -205,7 +205,12 @@ pub fn normalize_entry(entry: &SessionEntry) -> Option<Patch> {
         let now = stored.and_then(|object| object.get(*field)).filter(|value| !value.is_null());
         same(now, mirrored.get(*field))
     });
-    let mirrors = [("lastChannel", "channel"), ("lastTo", "to"), ("lastAccountId", "accountId"), ("lastThreadId", "threadId")];
+    let mirrors = [
+        ("lastChannel", "channel"),
+        ("lastTo", "to"),
+        ("lastAccountId", "accountId"),
+        ("lastThreadId", "threadId"),
+    ];
     let same_mirrors = mirrors.iter().all(|(field, of)| same(entry.get(field), mirrored.get(*of)));
     (!same_context || !same_mirrors).then(|| mirror(context.as_ref(), stored))
 }
@@ -229,7 +234,8 @@ mod tests {
 
     #[test]
     fn the_last_fields_come_before_the_context() {
-        let context = entry(r#"{"lastTo":"2","deliveryContext":{"channel":"IMSG","to":"1","threadId":0}}"#).delivery();
+        let context =
+            entry(r#"{"lastTo":"2","deliveryContext":{"channel":"IMSG","to":"1","threadId":0}}"#).delivery();
         let key = context.and_then(|context| context.key());
         assert_eq!(key.as_deref(), Some("imessage|2||0"));
     }

@@ -40,7 +40,8 @@ impl FlushSettings {
             let own = config.text(&at(field)).and_then(text::non_blank);
             with_silent_hint(own.unwrap_or(default))
         };
-        let tokens = |path: &[&str]| config.number(path).filter(|n| n.is_finite() && n.floor() >= 0.0).map(f64::floor);
+        let tokens =
+            |path: &[&str]| config.number(path).filter(|n| n.is_finite() && n.floor() >= 0.0).map(f64::floor);
         Some(Self {
             soft_tokens: tokens(&at("softThresholdTokens")).unwrap_or(DEFAULT_SOFT_TOKENS),
             reserve_floor: tokens(&["agents", "defaults", "compaction", "reserveTokensFloor"])
@@ -116,11 +117,14 @@ mod tests {
 
     #[test]
     fn the_model_always_knows_how_to_stay_silent() {
-        let config = Config::new(json!({"agents": {"defaults": {"compaction": {"memoryFlush": {"prompt": " Save! "}}}}}));
+        let config = Config::new(
+            json!({"agents": {"defaults": {"compaction": {"memoryFlush": {"prompt": " Save! "}}}}}),
+        );
         let settings = FlushSettings::from_config(&config).unwrap();
         assert_eq!(settings.prompt, "Save!\n\nIf no user-visible reply is needed, start with NO_REPLY.");
         assert_eq!(settings.system_prompt, DEFAULT_SYSTEM_PROMPT);
-        let off = Config::new(json!({"agents": {"defaults": {"compaction": {"memoryFlush": {"enabled": false}}}}}));
+        let off =
+            Config::new(json!({"agents": {"defaults": {"compaction": {"memoryFlush": {"enabled": false}}}}}));
         assert_eq!(FlushSettings::from_config(&off), None);
     }
 }

@@ -82,7 +82,10 @@ impl Routes {
         let agents = config.list(&["agents", "list"]).unwrap_or_default();
         let bindings = config.list(&["bindings"]).unwrap_or_default();
         Self {
-            agents: agents.iter().map(|agent| AgentId::normalize(text_of(agent, "id").unwrap_or(""))).collect(),
+            agents: agents
+                .iter()
+                .map(|agent| AgentId::normalize(text_of(agent, "id").unwrap_or("")))
+                .collect(),
             default_agent: default_agent(config),
             bindings: bindings.iter().filter_map(Binding::from_value).collect(),
             dm_scope: config.text(&["session", "dmScope"]).map(DmScope::parse).unwrap_or_default(),
@@ -110,7 +113,9 @@ impl Routes {
         let candidates = || self.bindings.iter().filter(|binding| binding.fits(channel, account));
         let guild = text::non_blank(source.guild);
         let team = text::non_blank(source.team);
-        let named = |peer: &Option<Peer>| peer.clone().map(|peer| Peer { id: text::trim(&peer.id).to_owned(), ..peer });
+        let named = |peer: &Option<Peer>| {
+            peer.clone().map(|peer| Peer { id: text::trim(&peer.id).to_owned(), ..peer })
+        };
         let peer = named(&source.peer);
         let parent = named(&source.parent_peer).filter(|peer| !peer.id.is_empty());
 
@@ -140,7 +145,11 @@ impl Routes {
             return self.default_agent.clone();
         };
         let agent = AgentId::normalize(name);
-        if self.agents.is_empty() || self.agents.contains(&agent) { agent } else { self.default_agent.clone() }
+        if self.agents.is_empty() || self.agents.contains(&agent) {
+            agent
+        } else {
+            self.default_agent.clone()
+        }
     }
 
     /// The main session's key is always `main` here; `session.mainKey` is not consulted.
@@ -183,7 +192,8 @@ pub fn bound_accounts(config: &Config, channel: &str) -> Vec<AccountId> {
     for binding in config.list(&["bindings"]).unwrap_or_default() {
         let Some(matched) = binding.get("match") else { continue };
         let of_channel = text_of(matched, "channel").and_then(name_of).is_some_and(|name| name == wanted);
-        let account = text_of(matched, "accountId").and_then(text::non_blank).filter(|account| *account != "*");
+        let account =
+            text_of(matched, "accountId").and_then(text::non_blank).filter(|account| *account != "*");
         if let Some(account) = account.filter(|_| of_channel).map(AccountId::normalize)
             && !accounts.contains(&account)
         {
@@ -283,7 +293,11 @@ mod tests {
         //  source                                                                     agent    by
         let table = [
             (Source { peer: peer("P"), guild: "G", team: "T", ..source.clone() }, "peer", MatchedBy::Peer),
-            (Source { peer: peer("x"), parent_peer: peer("P"), guild: "G", ..source.clone() }, "peer", MatchedBy::ParentPeer),
+            (
+                Source { peer: peer("x"), parent_peer: peer("P"), guild: "G", ..source.clone() },
+                "peer",
+                MatchedBy::ParentPeer,
+            ),
             (Source { guild: "G", team: "T", ..source.clone() }, "guild", MatchedBy::Guild),
             (Source { team: "T", ..source.clone() }, "team", MatchedBy::Team),
             (source.clone(), "acc", MatchedBy::Account),

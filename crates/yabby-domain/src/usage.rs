@@ -67,7 +67,8 @@ pub struct RunUsage<'a> {
 /// The changes after a run; none if the run says nothing worth keeping.
 pub fn usage_patch(entry: &SessionEntry, run: &RunUsage<'_>, now: f64) -> Option<Patch> {
     let usage = run.usage.filter(Usage::is_nonzero);
-    let knows_model = run.model.is_some_and(|model| !model.is_empty()) || run.context_tokens.is_some_and(|n| n != 0.0);
+    let knows_model =
+        run.model.is_some_and(|model| !model.is_empty()) || run.context_tokens.is_some_and(|n| n != 0.0);
     if usage.is_none() && !knows_model {
         return None;
     }
@@ -81,7 +82,10 @@ pub fn usage_patch(entry: &SessionEntry, run: &RunUsage<'_>, now: f64) -> Option
     // What the run does not say stays as it was, whatever it was.
     patch.put("modelProvider", run.provider.map(Value::from).or_else(|| entry.get("modelProvider").cloned()));
     patch.put("model", run.model.map(Value::from).or_else(|| entry.get("model").cloned()));
-    patch.put("contextTokens", run.context_tokens.map(crate::json::number).or_else(|| entry.get("contextTokens").cloned()));
+    patch.put(
+        "contextTokens",
+        run.context_tokens.map(crate::json::number).or_else(|| entry.get("contextTokens").cloned()),
+    );
     let report = run.system_prompt_report.cloned().map(Value::Object);
     patch.put("systemPromptReport", report.or_else(|| entry.get("systemPromptReport").cloned()));
     patch.set_updated_at(Some(now));
@@ -133,7 +137,8 @@ mod tests {
 
     #[test]
     fn the_prompt_is_what_was_read() {
-        let usage = Usage { input: Some(100.0), output: Some(20.0), cache_read: Some(50.0), ..Usage::default() };
+        let usage =
+            Usage { input: Some(100.0), output: Some(20.0), cache_read: Some(50.0), ..Usage::default() };
         assert_eq!(usage.prompt_tokens(), Some(150.0));
         assert_eq!(Usage { output: Some(20.0), ..Usage::default() }.prompt_tokens(), None);
     }

@@ -207,7 +207,12 @@ impl SessionEntry {
     }
 
     /// Merges a patch as the store does: the id is kept or made, and time never goes back.
-    pub fn merged(existing: Option<&Self>, patch: &Patch, now: f64, new_id: &mut dyn FnMut() -> String) -> Self {
+    pub fn merged(
+        existing: Option<&Self>,
+        patch: &Patch,
+        now: f64,
+        new_id: &mut dyn FnMut() -> String,
+    ) -> Self {
         let given = |value: Option<&Value>| value.filter(|value| !value.is_null()).cloned();
         let id = given(patch.get("sessionId")).or_else(|| given(existing?.get("sessionId")));
         let id = id.unwrap_or_else(|| Value::String(new_id()));
@@ -284,7 +289,10 @@ mod tests {
         patch.set_label(Some("x"));
         patch.set_updated_at(Some(7.0));
         let merged = SessionEntry::merged(Some(&existing), &patch, 50.0, &mut || "new".to_owned());
-        assert_eq!(json::stringify_object(merged.as_object()), r#"{"sessionId":"s","updatedAt":100,"label":"x"}"#);
+        assert_eq!(
+            json::stringify_object(merged.as_object()),
+            r#"{"sessionId":"s","updatedAt":100,"label":"x"}"#
+        );
         let fresh = SessionEntry::merged(None, &Patch::default(), 50.0, &mut || "new".to_owned());
         assert_eq!(json::stringify_object(fresh.as_object()), r#"{"sessionId":"new","updatedAt":50}"#);
     }

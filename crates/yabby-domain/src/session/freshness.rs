@@ -79,7 +79,8 @@ pub fn freshness(updated_at: Option<f64>, now: f64, policy: &ResetPolicy, zone: 
         ResetMode::Idle => None,
     };
     let idle_expires_at = policy.idle_minutes.and_then(|minutes| Some(updated_at? + minutes * 60_000.0));
-    let stale_daily = daily_reset_at.zip(updated_at).is_some_and(|(boundary, updated_at)| updated_at < boundary);
+    let stale_daily =
+        daily_reset_at.zip(updated_at).is_some_and(|(boundary, updated_at)| updated_at < boundary);
     let stale_idle = idle_expires_at.is_some_and(|expires| now > expires);
     Freshness { fresh: !stale_daily && !stale_idle, daily_reset_at, idle_expires_at }
 }
@@ -128,7 +129,11 @@ impl ResetSettings {
         let by_channel = session.get("resetByChannel").and_then(Value::as_object);
         Self {
             base: session.get("reset").and_then(Reset::from_value),
-            by_type: by_type.map(|_| ByType { dm: of_type("dm"), group: of_type("group"), thread: of_type("thread") }),
+            by_type: by_type.map(|_| ByType {
+                dm: of_type("dm"),
+                group: of_type("group"),
+                thread: of_type("thread"),
+            }),
             by_channel: by_channel.map(of_channels).unwrap_or_default(),
             legacy_idle_minutes: session.get("idleMinutes").and_then(Value::as_f64),
         }
@@ -149,9 +154,11 @@ impl ResetSettings {
         };
         let legacy = if channel.is_some() { None } else { self.legacy_idle_minutes };
         let explicit = base.is_some() || self.by_type.is_some();
-        let field = |pick: fn(&Reset) -> Option<f64>| own.as_ref().and_then(pick).or(base.as_ref().and_then(pick));
+        let field =
+            |pick: fn(&Reset) -> Option<f64>| own.as_ref().and_then(pick).or(base.as_ref().and_then(pick));
         let mode = own.and_then(|reset| reset.mode).or(base.and_then(|reset| reset.mode));
-        let mode = mode.unwrap_or(if !explicit && legacy.is_some() { ResetMode::Idle } else { ResetMode::Daily });
+        let mode =
+            mode.unwrap_or(if !explicit && legacy.is_some() { ResetMode::Idle } else { ResetMode::Daily });
         let idle_minutes = match field(|reset| reset.idle_minutes).or(legacy) {
             Some(minutes) => Some(minutes.floor().max(1.0)),
             None if mode == ResetMode::Idle => Some(DEFAULT_IDLE_MINUTES),

@@ -20,17 +20,19 @@ pub struct Group {
 /// The group that `message` came from, if it came from one.
 pub fn resolve_group(message: &InboundMessage) -> Option<Group> {
     let from = text::trim(message.from.as_deref().unwrap_or(""));
-    let chat_type = message.chat_type.as_deref().and_then(|raw| match text::lower(text::trim(raw)).as_str() {
-        "channel" => Some(ChatType::Channel),
-        "group" => Some(ChatType::Group),
-        _ => None,
-    });
+    let chat_type =
+        message.chat_type.as_deref().and_then(|raw| match text::lower(text::trim(raw)).as_str() {
+            "channel" => Some(ChatType::Channel),
+            "group" => Some(ChatType::Group),
+            _ => None,
+        });
     let is_whatsapp_group = text::lower(from).ends_with("@g.us");
     if chat_type.is_none() && !from.contains(":group:") && !from.contains(":channel:") && !is_whatsapp_group {
         return None;
     }
     let segments: Vec<&str> = from.split(':').filter(|segment| !segment.is_empty()).collect();
-    let head = segments.first().map(|head| text::lower(text::trim(head))).filter(|head| channel::is_surface(head));
+    let head =
+        segments.first().map(|head| text::lower(text::trim(head))).filter(|head| channel::is_surface(head));
     let channel = match (&head, message.provider.as_deref()) {
         (Some(head), _) => head.clone(),
         // An empty provider was given all the same, and names no channel.
@@ -43,10 +45,11 @@ pub fn resolve_group(message: &InboundMessage) -> Option<Group> {
         "channel" => Some(ChatType::Channel),
         _ => None,
     });
-    let kind = named_kind.unwrap_or(match from.contains(":channel:") || chat_type == Some(ChatType::Channel) {
-        true => ChatType::Channel,
-        false => ChatType::Group,
-    });
+    let kind =
+        named_kind.unwrap_or(match from.contains(":channel:") || chat_type == Some(ChatType::Channel) {
+            true => ChatType::Channel,
+            false => ChatType::Group,
+        });
     let id = match (&head, named_kind) {
         (Some(_), Some(_)) => segments[2..].join(":"),
         (Some(_), None) => segments[1..].join(":"),
@@ -128,7 +131,7 @@ pub fn display_name(names: &GroupNames<'_>) -> String {
 }
 
 /// Lower case, dashes for everything a name cannot hold.
-fn label_token(raw: &str) -> String {
+pub(crate) fn label_token(raw: &str) -> String {
     let mut token = String::new();
     for c in text::lower(text::trim(raw)).chars() {
         let kept = c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '#' | '@' | '.' | '_' | '+');
@@ -143,7 +146,11 @@ fn label_token(raw: &str) -> String {
 
 fn shorten(id: &str) -> String {
     let id = text::trim(id);
-    if text::units(id) <= 14 { id.to_owned() } else { format!("{}...{}", text::head(id, 6), text::tail(id, 4)) }
+    if text::units(id) <= 14 {
+        id.to_owned()
+    } else {
+        format!("{}...{}", text::head(id, 6), text::tail(id, 4))
+    }
 }
 
 #[cfg(test)]
@@ -175,9 +182,16 @@ mod tests {
 
     #[test]
     fn a_group_has_a_short_name() {
-        let names = GroupNames { channel: Some("Discord"), space: Some("Guild"), key: "k", ..GroupNames::default() };
-        assert_eq!(display_name(&GroupNames { group_channel: Some("general"), ..names }), "discord:guild#general");
-        assert_eq!(display_name(&GroupNames { space: None, subject: Some("#My  Fam!"), ..names }), "discord:g-my-fam");
+        let names =
+            GroupNames { channel: Some("Discord"), space: Some("Guild"), key: "k", ..GroupNames::default() };
+        assert_eq!(
+            display_name(&GroupNames { group_channel: Some("general"), ..names }),
+            "discord:guild#general"
+        );
+        assert_eq!(
+            display_name(&GroupNames { space: None, subject: Some("#My  Fam!"), ..names }),
+            "discord:g-my-fam"
+        );
         assert_eq!(display_name(&GroupNames { space: None, id: Some("..."), ..names }), "discord");
     }
 }

@@ -159,7 +159,11 @@ impl SessionKey {
             "" | "main" => Self::main(agent, main_key),
             request => {
                 let key = text::lower(request);
-                if key.starts_with("agent:") { Self::new(key) } else { Self::new(format!("agent:{agent}:{key}")) }
+                if key.starts_with("agent:") {
+                    Self::new(key)
+                } else {
+                    Self::new(format!("agent:{agent}:{key}"))
+                }
             }
         }
     }
@@ -220,9 +224,11 @@ impl SessionKey {
         let rest = self.agent_key().map_or_else(|| self.as_str().to_owned(), |parsed| parsed.rest);
         let parts: Vec<&str> = rest.split(':').filter(|part| !part.is_empty()).collect();
         match parts.as_slice() {
-            [channel, kind @ ("group" | "channel"), id @ ..] if !id.is_empty() => {
-                Some(GroupKey { channel: (*channel).to_owned(), kind: PeerKind::parse(kind), id: id.join(":") })
-            }
+            [channel, kind @ ("group" | "channel"), id @ ..] if !id.is_empty() => Some(GroupKey {
+                channel: (*channel).to_owned(),
+                kind: PeerKind::parse(kind),
+                id: id.join(":"),
+            }),
             _ => self.dashed_group(),
         }
     }
@@ -287,7 +293,11 @@ pub struct KeyPolicy {
 impl KeyPolicy {
     pub fn from_config(config: &Config) -> Self {
         Self {
-            scope: if config.text(&["session", "scope"]) == Some("global") { Scope::Global } else { Scope::PerSender },
+            scope: if config.text(&["session", "scope"]) == Some("global") {
+                Scope::Global
+            } else {
+                Scope::PerSender
+            },
             main_key: MainKey::normalize(config.text(&["session", "mainKey"]).unwrap_or("")),
             default_agent: default_agent(config),
         }
@@ -311,7 +321,10 @@ impl KeyPolicy {
         let raw = text::trim(key);
         let main = SessionKey::main(agent, &self.main_key);
         let plain_main = SessionKey::main(agent, &MainKey::default());
-        let is_alias = raw == "main" || raw == self.main_key.as_str() || raw == main.as_str() || raw == plain_main.as_str();
+        let is_alias = raw == "main"
+            || raw == self.main_key.as_str()
+            || raw == main.as_str()
+            || raw == plain_main.as_str();
         match (is_alias && !raw.is_empty(), self.scope) {
             (false, _) => SessionKey::new(raw),
             (true, Scope::Global) => SessionKey::global(),
@@ -331,7 +344,11 @@ impl KeyPolicy {
         if raw == "main" || raw == self.main_key.as_str() {
             return self.main_session();
         }
-        if raw.starts_with("agent:") { SessionKey::new(raw) } else { SessionKey::new(format!("agent:{}:{raw}", self.default_agent)) }
+        if raw.starts_with("agent:") {
+            SessionKey::new(raw)
+        } else {
+            SessionKey::new(format!("agent:{}:{raw}", self.default_agent))
+        }
     }
 
     /// The agent in whose store a key lives.
@@ -393,7 +410,8 @@ impl IdentityLinks {
     pub fn from_object(links: &Object) -> Self {
         let person = |(name, addresses): (&String, &crate::json::Value)| {
             let name = text::non_blank(name)?.to_owned();
-            let addresses = addresses.as_array()?.iter().filter_map(|a| text::lower_non_blank(a.as_str()?)).collect();
+            let addresses =
+                addresses.as_array()?.iter().filter_map(|a| text::lower_non_blank(a.as_str()?)).collect();
             Some((name, addresses))
         };
         Self(crate::json::in_js_order(links).into_iter().filter_map(person).collect())
@@ -447,7 +465,12 @@ mod tests {
             ("agent:default:123", "default", SessionKind::Direct, None),
             ("agent:main:user-77", "main", SessionKind::Direct, None),
             ("agent:main:discord-chan-1", "main", SessionKind::Group, Some(("discord", "1"))),
-            ("agent:main:whatsapp-group-1-2@g.us", "main", SessionKind::Group, Some(("whatsapp", "1-2@g.us"))),
+            (
+                "agent:main:whatsapp-group-1-2@g.us",
+                "main",
+                SessionKind::Group,
+                Some(("whatsapp", "1-2@g.us")),
+            ),
             ("agent:main:discord-chan-1:thread:9", "main", SessionKind::Group, Some(("discord", "1"))),
             ("agent:main:my-group-chat", "main", SessionKind::Direct, None),
             ("wizard-5f0c", "main", SessionKind::Direct, None),

@@ -10,7 +10,8 @@ use crate::text;
 
 /// The changes to make; empty if the message says nothing.
 pub fn meta_patch(message: &InboundMessage, key: &str, existing: Option<&SessionEntry>) -> Patch {
-    let mut patch = resolve_group(message).map(|group| group_patch(message, &group, key, existing)).unwrap_or_default();
+    let mut patch =
+        resolve_group(message).map(|group| group_patch(message, &group, key, existing)).unwrap_or_default();
     let said = origin(message);
     let known = existing.and_then(SessionEntry::origin);
     if !said.is_empty() || (known.is_some() && !patch.is_empty()) {
@@ -57,19 +58,28 @@ fn group_patch(message: &InboundMessage, group: &Group, key: &str, existing: Opt
 /// Where the message came from, in the form the record keeps.
 fn origin(message: &InboundMessage) -> Object {
     let filled = |field: &Option<String>| field.clone().filter(|text| !text.is_empty());
-    let provider = filled(&message.originating_channel).or(filled(&message.surface)).or(message.provider.clone());
+    let provider =
+        filled(&message.originating_channel).or(filled(&message.surface)).or(message.provider.clone());
     let said = |field: &Option<String>| field.as_deref().and_then(text::non_blank).map(str::to_owned);
     let parts = [
         ("label", conversation_label(message).as_deref().and_then(text::non_blank).map(str::to_owned)),
         ("provider", provider.as_deref().and_then(normalize_channel)),
         ("surface", message.surface.as_deref().and_then(text::lower_non_blank)),
-        ("chatType", message.chat_type.as_deref().and_then(ChatType::parse).map(|kind| kind.as_str().to_owned())),
+        (
+            "chatType",
+            message.chat_type.as_deref().and_then(ChatType::parse).map(|kind| kind.as_str().to_owned()),
+        ),
         ("from", said(&message.from)),
-        ("to", if message.originating_to.is_some() { said(&message.originating_to) } else { said(&message.to) }),
+        (
+            "to",
+            if message.originating_to.is_some() { said(&message.originating_to) } else { said(&message.to) },
+        ),
         ("accountId", said(&message.account_id)),
     ];
-    let mut origin: Object =
-        parts.into_iter().filter_map(|(field, value)| Some((field.to_owned(), Value::String(value?)))).collect();
+    let mut origin: Object = parts
+        .into_iter()
+        .filter_map(|(field, value)| Some((field.to_owned(), Value::String(value?))))
+        .collect();
     match &message.message_thread_id {
         // Thread 0 is a thread; an empty id is not.
         Some(ThreadId::Text(id)) if id.is_empty() => {}

@@ -42,7 +42,9 @@ pub fn transcript_of(session_file: Option<&str>, state: &str, agent: &AgentId, s
 pub fn store_path(configured: Option<&str>, agent: &AgentId, folders: &Folders<'_>) -> String {
     match configured.filter(|store| !store.is_empty()) {
         None => format!("{}/sessions.json", sessions_folder(folders.state, agent)),
-        Some(store) => absolute(&expand_home(&store.replace("{agentId}", agent.as_str()), folders.home), folders.current),
+        Some(store) => {
+            absolute(&expand_home(&store.replace("{agentId}", agent.as_str()), folders.home), folders.current)
+        }
     }
 }
 
@@ -93,12 +95,17 @@ mod tests {
 
     #[test]
     fn a_topic_is_part_of_the_file_name() {
-        let main = AgentId::default();
-        let path = |topic| transcript_path("/s", &main, "abc", topic);
-        assert_eq!(path(None), "/s/agents/main/sessions/abc.jsonl");
-        assert_eq!(path(Some(&ThreadId::Number(42.0))), "/s/agents/main/sessions/abc-topic-42.jsonl");
-        assert_eq!(path(Some(&ThreadId::Text("a b/ü".into()))), "/s/agents/main/sessions/abc-topic-a%20b%2F%C3%BC.jsonl");
-        assert_eq!(path(Some(&ThreadId::Text(String::new()))), "/s/agents/main/sessions/abc-topic-.jsonl");
+        //  topic                                file name
+        let table = [
+            (None, "abc.jsonl"),
+            (Some(ThreadId::Number(42.0)), "abc-topic-42.jsonl"),
+            (Some(ThreadId::Text("a b/ü".to_owned())), "abc-topic-a%20b%2F%C3%BC.jsonl"),
+            (Some(ThreadId::Text(String::new())), "abc-topic-.jsonl"),
+        ];
+        for (topic, name) in table {
+            let path = transcript_path("/s", &AgentId::default(), "abc", topic.as_ref());
+            assert_eq!(path, format!("/s/agents/main/sessions/{name}"));
+        }
     }
 
     #[test]

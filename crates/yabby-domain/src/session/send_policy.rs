@@ -1,6 +1,7 @@
 //! Whether a session's replies are sent (`sessions.md` §17).
 
 use crate::channel::ChatType;
+use crate::command::single_word_argument;
 use crate::config::Config;
 use crate::json::Value;
 use crate::session::entry::SessionEntry;
@@ -148,18 +149,7 @@ pub enum SendCommand {
 
 /// Reads a `/send` command from a normalised command body.
 pub fn parse_command(body: &str) -> Option<SendCommand> {
-    let body = text::trim(body);
-    if !text::starts_with_ignoring_ascii_case(body, "/send") {
-        return None;
-    }
-    let rest = &body["/send".len()..];
-    if rest.is_empty() {
-        return Some(SendCommand::Show);
-    }
-    let word = text::trim(rest);
-    if !rest.starts_with(text::is_space) || !word.bytes().all(|b| b.is_ascii_alphabetic()) {
-        return None;
-    }
+    let word = single_word_argument(text::trim(body), "/send")?;
     Some(match text::lower(word).as_str() {
         "inherit" | "default" | "reset" => SendCommand::Inherit,
         word => SendDecision::parse_override(word).map_or(SendCommand::Show, SendCommand::Set),
@@ -180,7 +170,9 @@ mod tests {
             ],
             "default": "deny",
         }}})));
-        let decide = |key, channel| policy.decide(&SendQuery { key: Some(key), channel: Some(channel), ..SendQuery::default() });
+        let decide = |key, channel| {
+            policy.decide(&SendQuery { key: Some(key), channel: Some(channel), ..SendQuery::default() })
+        };
         assert_eq!(decide("agent:main:whatsapp:group:1", "whatsapp"), SendDecision::Deny);
         assert_eq!(decide("agent:main:whatsapp:dm:1", "whatsapp"), SendDecision::Allow);
         assert_eq!(decide("agent:main:telegram:dm:1", "telegram"), SendDecision::Deny);

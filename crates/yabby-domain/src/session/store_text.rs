@@ -63,7 +63,9 @@ mod tests {
 
     #[test]
     fn old_names_are_moved_unless_the_new_one_is_taken() {
-        let store = parse_store(r#"{a:{provider:'x',room:'r'},b:{provider:'x',channel:'y',room:'r',groupChannel:'g'},c:null}"#);
+        let store = parse_store(
+            r#"{a:{provider:'x',room:'r'},b:{provider:'x',channel:'y',room:'r',groupChannel:'g'},c:null}"#,
+        );
         let text = json::stringify_object(&store.unwrap());
         assert_eq!(
             text,

@@ -20,7 +20,8 @@ fn answer(case: &Case) -> Option<Value> {
         }
         "deliveryContextFromSession" => value(entry("entry").and_then(|entry| entry.delivery())),
         "normalizeSessionDeliveryFields" => {
-            let context = entry("source").and_then(|entry| DeliveryContext::of_fields(&LastFields::of_entry(&entry)));
+            let context =
+                entry("source").and_then(|entry| DeliveryContext::of_fields(&LastFields::of_entry(&entry)));
             Value::Object(mirror(context.as_ref(), None).to_object())
         }
         _ => return None,

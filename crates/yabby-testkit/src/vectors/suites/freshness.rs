@@ -5,8 +5,8 @@ use serde_json::json;
 use yabby_domain::inbound::ThreadId;
 use yabby_domain::json::{Object, Value, number};
 use yabby_domain::session::freshness::{
-    Reset, ResetMode, ResetPolicy, ResetSettings, ResetType, ThreadSigns, daily_boundary, freshness, is_thread,
-    normalize_hour, reset_type,
+    Reset, ResetMode, ResetPolicy, ResetSettings, ResetType, ThreadSigns, daily_boundary, freshness,
+    is_thread, normalize_hour, reset_type,
 };
 use yabby_domain::session::key::SessionKey;
 
@@ -39,7 +39,12 @@ fn answer(case: &Case) -> Option<Value> {
             found.and_then(|_| channels?.values().find(same).cloned()).unwrap_or_default()
         }
         "evaluateSessionFreshness" => {
-            let verdict = freshness(case.arg("updatedAt").as_f64(), case.arg("now").as_f64()?, &policy(case), &zone(case));
+            let verdict = freshness(
+                case.arg("updatedAt").as_f64(),
+                case.arg("now").as_f64()?,
+                &policy(case),
+                &zone(case),
+            );
             let mut value = Object::new();
             value.insert("fresh".to_owned(), json!(verdict.fresh));
             put(&mut value, "dailyResetAt", verdict.daily_reset_at);
@@ -68,13 +73,19 @@ fn zone(case: &Case) -> TimeZone {
 }
 
 fn kind(case: &Case) -> Option<ResetType> {
-    [ResetType::Dm, ResetType::Group, ResetType::Thread].into_iter().find(|kind| Some(kind.as_str()) == case.text("resetType"))
+    [ResetType::Dm, ResetType::Group, ResetType::Thread]
+        .into_iter()
+        .find(|kind| Some(kind.as_str()) == case.text("resetType"))
 }
 
 fn policy(case: &Case) -> ResetPolicy {
     let policy = case.arg("policy");
     let mode = if policy["mode"] == "daily" { ResetMode::Daily } else { ResetMode::Idle };
-    ResetPolicy { mode, at_hour: normalize_hour(policy["atHour"].as_f64()), idle_minutes: policy["idleMinutes"].as_f64() }
+    ResetPolicy {
+        mode,
+        at_hour: normalize_hour(policy["atHour"].as_f64()),
+        idle_minutes: policy["idleMinutes"].as_f64(),
+    }
 }
 
 fn put(object: &mut Object, field: &str, value: Option<f64>) {

@@ -21,22 +21,27 @@ fn answer(case: &Case) -> Option<Value> {
         }),
         "shouldRunMemoryFlush" => {
             let entry = SessionEntry::new(case.arg("entry").as_object().cloned().unwrap_or_default());
-            json!(flush_is_due(&entry, &FlushBudget {
-                context_window: tokens("contextWindowTokens"),
-                reserve: tokens("reserveTokensFloor"),
-                soft_margin: tokens("softThresholdTokens"),
-            }))
+            json!(flush_is_due(
+                &entry,
+                &FlushBudget {
+                    context_window: tokens("contextWindowTokens"),
+                    reserve: tokens("reserveTokensFloor"),
+                    soft_margin: tokens("softThresholdTokens"),
+                }
+            ))
         }
-        "resolveMemoryFlushSettings" => match FlushSettings::from_config(&Config::new(case.arg("cfg").clone())) {
-            None => Value::Null,
-            Some(settings) => json!({
-                "enabled": true,
-                "softThresholdTokens": number(settings.soft_tokens),
-                "prompt": settings.prompt,
-                "systemPrompt": settings.system_prompt,
-                "reserveTokensFloor": number(settings.reserve_floor),
-            }),
-        },
+        "resolveMemoryFlushSettings" => {
+            match FlushSettings::from_config(&Config::new(case.arg("cfg").clone())) {
+                None => Value::Null,
+                Some(settings) => json!({
+                    "enabled": true,
+                    "softThresholdTokens": number(settings.soft_tokens),
+                    "prompt": settings.prompt,
+                    "systemPrompt": settings.system_prompt,
+                    "reserveTokensFloor": number(settings.reserve_floor),
+                }),
+            }
+        }
         "ensureNoReplyHint" => json!(with_silent_hint(case.text("text").unwrap_or(""))),
         _ => return None,
     })

@@ -42,7 +42,9 @@ fn answer(case: &Case) -> Option<Value> {
             json!(peer_key(&agent, text("channel"), text("accountId"), peer.as_ref(), scope, &links).as_str())
         }
         "listBoundAccountIds" => {
-            json!(bound_accounts(&config, text("channelId")).iter().map(AccountId::as_str).collect::<Vec<_>>())
+            json!(
+                bound_accounts(&config, text("channelId")).iter().map(AccountId::as_str).collect::<Vec<_>>()
+            )
         }
         "resolveDefaultAgentId" => json!(default_agent(&config).as_str()),
         "resolveSessionAgentId" => {

@@ -7,8 +7,8 @@ use yabby_domain::inbound::ThreadId;
 use yabby_domain::json::Value;
 use yabby_domain::session::group::{self, Group, GroupNames};
 use yabby_domain::session::key::{
-    DmScope, IdentityLinks, KeyPolicy, PeerAddress, PeerKind, Scope, SessionKey, SessionKind, group_history_key,
-    parse_agent_key,
+    DmScope, IdentityLinks, KeyPolicy, PeerAddress, PeerKind, Scope, SessionKey, SessionKind,
+    group_history_key, parse_agent_key,
 };
 use yabby_domain::session::path::{self, Folders};
 
@@ -17,8 +17,12 @@ use serde_json::json;
 use super::{context, rows};
 use crate::vectors::{Case, Difference, Suite};
 
-pub const SUITE: Suite =
-    Suite { file: "session-keys.json", cases: rows, answer, differences: &[DASHED_GROUP_KIND, DASHED_GROUP_PARTS] };
+pub const SUITE: Suite = Suite {
+    file: "session-keys.json",
+    cases: rows,
+    answer,
+    differences: &[DASHED_GROUP_KIND, DASHED_GROUP_PARTS],
+};
 
 /// `agent:main:discord-chan-1` and `…:whatsapp-group-1` count as groups.
 const DASHED_GROUP_KIND: Difference = Difference {
@@ -57,7 +61,10 @@ fn answer(case: &Case) -> Option<Value> {
         "normalizeAccountId" => json!(AccountId::normalize(text("value")).as_str()),
         "normalizeMainKey" => json!(MainKey::normalize(text("value")).as_str()),
         "buildAgentMainSessionKey" => {
-            json!(SessionKey::main(&AgentId::normalize(text("agentId")), &MainKey::normalize(text("mainKey"))).as_str())
+            json!(
+                SessionKey::main(&AgentId::normalize(text("agentId")), &MainKey::normalize(text("mainKey")))
+                    .as_str()
+            )
         }
         "buildAgentPeerSessionKey" => json!(peer_key(case).as_str()),
         "parseAgentSessionKey" => match parse_agent_key(text("sessionKey")) {
@@ -72,13 +79,18 @@ fn answer(case: &Case) -> Option<Value> {
         "resolveThreadSessionKeys" => thread_keys(case),
         "toAgentStoreSessionKey" => {
             let agent = AgentId::normalize(text("agentId"));
-            json!(SessionKey::for_store(&agent, text("requestKey"), &MainKey::normalize(text("mainKey"))).as_str())
+            json!(
+                SessionKey::for_store(&agent, text("requestKey"), &MainKey::normalize(text("mainKey")))
+                    .as_str()
+            )
         }
         "buildGroupHistoryKey" => {
             let kind = PeerKind::parse(text("peerKind"));
             json!(group_history_key(text("channel"), text("accountId"), &kind, text("peerId")))
         }
-        "resolveGroupSessionKey" => group::resolve_group(&context::inbound(case.arg("ctx"))).map(group_value).into(),
+        "resolveGroupSessionKey" => {
+            group::resolve_group(&context::inbound(case.arg("ctx"))).map(group_value).into()
+        }
         "deriveSessionKey" => json!(group::derive_key(scope(case), &context::inbound(case.arg("ctx")))),
         "resolveSessionKey" => {
             let main_key = MainKey::normalize(text("mainKey"));
@@ -90,7 +102,11 @@ fn answer(case: &Case) -> Option<Value> {
         }
         "resolveExplicitAgentSessionKey" => key_value(policy().agent_main_session(text("agentId"))),
         "canonicalizeMainSessionAlias" => {
-            json!(policy().resolve_main_alias(&AgentId::normalize(text("agentId")), text("sessionKey")).as_str())
+            json!(
+                policy()
+                    .resolve_main_alias(&AgentId::normalize(text("agentId")), text("sessionKey"))
+                    .as_str()
+            )
         }
         "buildGroupDisplayName" => json!(group::display_name(&GroupNames {
             channel: case.text("provider"),

@@ -47,7 +47,8 @@ fn updated(case: &Case) -> Object {
         store.shift_remove(key);
     }
     for (key, patch) in given("merge") {
-        let mut entry = SessionEntry::new(store.get(&key).and_then(Value::as_object).cloned().unwrap_or_default());
+        let mut entry =
+            SessionEntry::new(store.get(&key).and_then(Value::as_object).cloned().unwrap_or_default());
         entry.apply(&object_patch(&patch));
         store.insert(key, Value::Object(entry.into_object()));
     }
@@ -77,7 +78,8 @@ fn after_last_route(case: &Case) -> Value {
     let params = case.arg("params").as_object().cloned().unwrap_or_default();
     let explicit = params.get("deliveryContext").and_then(Value::as_object).map(RawContext::of_object);
     let given = DeliveryContext::normalize(&RawContext::of_object(&params));
-    let mut patch = last_route(existing.as_ref(), explicit.as_ref().and_then(DeliveryContext::normalize), given);
+    let mut patch =
+        last_route(existing.as_ref(), explicit.as_ref().and_then(DeliveryContext::normalize), given);
     if let Some(ctx) = params.get("ctx").filter(|ctx| ctx.is_object()) {
         patch.overlay(&meta_patch(&context::inbound(ctx), key, existing.as_ref()));
     }
@@ -105,7 +107,9 @@ fn written(store: &Object) -> Value {
 }
 
 fn merged(case: &Case, existing: Option<&SessionEntry>, patch: &Patch) -> SessionEntry {
-    SessionEntry::merged(existing, patch, case.arg("now").as_f64().unwrap_or(0.0), &mut || "$UUID1".to_owned())
+    SessionEntry::merged(existing, patch, case.arg("now").as_f64().unwrap_or(0.0), &mut || {
+        "$UUID1".to_owned()
+    })
 }
 
 fn object_patch(patch: &Value) -> Patch {

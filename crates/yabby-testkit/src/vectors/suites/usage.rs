@@ -13,7 +13,9 @@ pub const SUITE: Suite = Suite { file: "usage.json", cases: rows, answer, differ
 fn answer(case: &Case) -> Option<Value> {
     let usage = || case.arg("usage").as_object().and_then(normalized);
     Some(match case.rule.as_str() {
-        "normalizeUsage" => case.arg("raw").as_object().and_then(Usage::normalize).map_or(Value::Null, usage_value),
+        "normalizeUsage" => {
+            case.arg("raw").as_object().and_then(Usage::normalize).map_or(Value::Null, usage_value)
+        }
         "derivePromptTokens" => usage().and_then(|usage| usage.prompt_tokens()).map_or(Value::Null, number),
         "hasNonzeroUsage" => json!(usage().is_some_and(|usage| usage.is_nonzero())),
         "persistSessionUsageUpdate" => Value::Object(after_run(case)),
@@ -42,7 +44,9 @@ fn usage_value(usage: Usage) -> Value {
         ("cacheWrite", usage.cache_write),
         ("total", usage.total),
     ];
-    Value::Object(parts.into_iter().filter_map(|(name, part)| Some((name.to_owned(), number(part?)))).collect())
+    Value::Object(
+        parts.into_iter().filter_map(|(name, part)| Some((name.to_owned(), number(part?)))).collect(),
+    )
 }
 
 fn after_run(case: &Case) -> Object {
