@@ -5,8 +5,12 @@ pub mod media;
 
 use std::fmt;
 
+use crate::body;
+use crate::channel::ChatType;
 use crate::config::Config;
+use crate::conversation_label::conversation_label;
 use crate::json::{self, Value};
+use crate::sender::{Sender, with_sender_line};
 use crate::text;
 
 use media::Attachment;
@@ -97,7 +101,60 @@ pub struct InboundMessage {
     pub sender_id: Option<String>,
 }
 
+/// Bodies that a channel gave and that are derived anew all the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rederive {
+    pub body_for_agent: bool,
+    pub body_for_commands: bool,
+}
+
 impl InboundMessage {
+    /// The message as every later step expects it: line feeds only, the chat type by its usual name,
+    /// each body variant filled in, a conversation label, and the sender's name in group bodies.
+    pub fn finalize(mut self, rederive: Rederive) -> Self {
+        let normalized = |field: Option<String>| field.map(|text| body::normalize_newlines(&text));
+        self.raw_body = normalized(self.raw_body);
+        self.command_body = normalized(self.command_body);
+        self.transcript = normalized(self.transcript);
+        self.thread_starter_body = normalized(self.thread_starter_body);
+        self.untrusted_context = self
+            .untrusted_context
+            .iter()
+            .map(|entry| body::normalize_newlines(entry))
+            .filter(|entry| !entry.is_empty())
+            .collect();
+
+        let chat_type = self.chat_type.as_deref().and_then(ChatType::parse);
+        if let Some(known) = chat_type {
+            self.chat_type = Some(known.as_str().to_owned());
+        }
+        let body = normalized(self.body.take()).unwrap_or_default();
+        let given = |field: Option<String>, rederive: bool| normalized(field).filter(|_| !rederive);
+        let for_agent = given(self.body_for_agent.take(), rederive.body_for_agent);
+        let for_commands = given(self.body_for_commands.take(), rederive.body_for_commands)
+            .or_else(|| self.command_body.clone())
+            .or_else(|| self.raw_body.clone());
+        // Commands are read without the sender's line, so they branch off before it is added.
+        self.body_for_commands = Some(for_commands.unwrap_or_else(|| body.clone()));
+        self.conversation_label = conversation_label(&self).or(self.conversation_label);
+
+        let signed = |body: &str| with_sender_line(body, chat_type, &self.sender());
+        let (body, for_agent) = (signed(&body), signed(for_agent.as_ref().unwrap_or(&body)));
+        self.body = Some(body);
+        self.body_for_agent = Some(for_agent);
+        self
+    }
+
+    pub fn sender(&self) -> Sender<'_> {
+        Sender {
+            name: self.sender_name.as_deref(),
+            username: self.sender_username.as_deref(),
+            tag: self.sender_tag.as_deref(),
+            e164: self.sender_e164.as_deref(),
+            id: self.sender_id.as_deref(),
+        }
+    }
+
     /// The key under which a repeated delivery of the same message is recognised: provider, account,
     /// session, peer, thread and message id, as far as they are known. `None` where nothing tells the
     /// message apart from others.
@@ -135,4 +192,74 @@ pub fn debounce_ms(config: &Config, channel: &str, wish: Option<f64>) -> u64 {
     // The cast drops the fraction and lifts what is below zero to zero.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     wish.filter(|ms| ms.is_finite()).or_else(for_channel).or_else(for_all).map_or(0, |ms| ms as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some(text: &str) -> Option<String> {
+        Some(text.to_owned())
+    }
+
+    #[test]
+    fn finalizing_fills_in_every_body() {
+        let message = InboundMessage {
+            body: some("hi\r\nall"),
+            raw_body: some("raw\\n"),
+            chat_type: some("GROUP"),
+            sender_name: some("Al"),
+            from: some("telegram:group:5"),
+            ..InboundMessage::default()
+        };
+        let finalized = message.finalize(Rederive::default());
+        assert_eq!(finalized.body, some("hi\nall\n[from: Al]"));
+        assert_eq!(finalized.body_for_agent, finalized.body);
+        assert_eq!(finalized.body_for_commands, some("raw\n"));
+        assert_eq!(finalized.chat_type, some("group"));
+        assert_eq!(finalized.conversation_label, some("telegram:group:5"));
+        assert_eq!(finalized.clone().finalize(Rederive::default()), finalized);
+    }
+
+    #[test]
+    fn a_channel_may_ask_for_bodies_to_be_derived_anew() {
+        let message = InboundMessage {
+            body: some("b"),
+            body_for_agent: some("a"),
+            body_for_commands: some("c"),
+            ..InboundMessage::default()
+        };
+        let anew = message.finalize(Rederive { body_for_agent: true, body_for_commands: true });
+        assert_eq!((anew.body_for_agent, anew.body_for_commands), (some("b"), some("b")));
+    }
+
+    #[test]
+    fn a_repeated_delivery_has_the_same_key() {
+        let message = InboundMessage {
+            provider: some(" Telegram "),
+            message_id: some(" 9 "),
+            to: some("5"),
+            message_thread_id: Some(ThreadId::Number(7.0)),
+            ..InboundMessage::default()
+        };
+        assert_eq!(message.dedupe_key(), some("telegram|5|7|9"));
+        assert_eq!(InboundMessage { to: None, ..message }.dedupe_key(), None);
+    }
+
+    #[test]
+    fn the_channel_decides_how_long_to_wait() {
+        let config = Config::new(
+            json::parse(r#"{"messages":{"inbound":{"debounceMs":500.9,"byChannel":{"telegram":-4}}}}"#)
+                .unwrap(),
+        );
+        let table = [
+            ("slack", None, 500),
+            ("telegram", None, 0),
+            ("slack", Some(7.5), 7),
+            ("slack", Some(f64::NAN), 500),
+        ];
+        for (channel, wish, ms) in table {
+            assert_eq!(debounce_ms(&config, channel, wish), ms, "{channel} {wish:?}");
+        }
+    }
 }

@@ -1,1 +1,125 @@
-//! Notices for the next prompt (`sessions.md` §12).
+//! Notices that wait for the next prompt of a session (`sessions.md` §12).
+
+use std::collections::VecDeque;
+use std::sync::LazyLock;
+
+use jiff::tz::TimeZone;
+use regex::Regex;
+
+use crate::config::Config;
+use crate::text;
+use crate::zone::{Precision, StampZone};
+
+/// How many notices of a session are kept; older ones are dropped.
+const MAX_EVENTS: usize = 20;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemEvent {
+    pub text: String,
+    /// Milliseconds since 1970.
+    pub at: i64,
+}
+
+/// The notices of one session, until a turn takes them along.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SystemEvents {
+    waiting: VecDeque<SystemEvent>,
+}
+
+impl SystemEvents {
+    /// Blank notices and repetitions of the one before are ignored.
+    pub fn push(&mut self, notice: &str, now: i64) {
+        let Some(notice) = text::non_blank(notice) else {
+            return;
+        };
+        if self.waiting.back().is_some_and(|last| last.text == notice) {
+            return;
+        }
+        self.waiting.push_back(SystemEvent { text: notice.to_owned(), at: now });
+        if self.waiting.len() > MAX_EVENTS {
+            self.waiting.pop_front();
+        }
+    }
+
+    /// Takes all notices out.
+    pub fn drain(&mut self) -> Vec<SystemEvent> {
+        self.waiting.drain(..).collect()
+    }
+}
+
+/// The zone in which notices are stamped. Other than in a message's header, an unknown zone means the
+/// host's here.
+pub fn stamp_zone(config: &Config, host: &TimeZone) -> StampZone {
+    let setting = |name: &str| config.text(&["agents", "defaults", name]);
+    StampZone::from_setting(setting("envelopeTimezone").unwrap_or_default(), setting("userTimezone"), host)
+        .unwrap_or_else(|| StampZone::Local(host.clone()))
+}
+
+/// The notices as lines for a prompt; `None` if none of them is worth telling. `summary` is what a new
+/// main session is told about its channels first.
+pub fn render(summary: &[String], events: &[SystemEvent], zone: &StampZone) -> Option<String> {
+    let stamped = events.iter().filter_map(|event| {
+        let told = worth_telling(&event.text)?;
+        let stamp = zone.stamp(event.at, Precision::Seconds);
+        Some(format!("[{}] {told}", stamp.as_deref().unwrap_or("unknown-time")))
+    });
+    let lines: Vec<String> =
+        summary.iter().cloned().chain(stamped).map(|line| format!("System: {line}")).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The notice without what concerns machines only.
+fn worth_telling(notice: &str) -> Option<String> {
+    static LAST_INPUT: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(" · (?i-u:last input) [^·]+").ok());
+    let notice = text::non_blank(notice)?;
+    let lowered = text::lower(notice);
+    let routine = ["reason periodic", "heartbeat poll", "heartbeat wake"];
+    if routine.iter().any(|words| lowered.contains(words)) || lowered.starts_with("read heartbeat.md") {
+        return None;
+    }
+    let told = match &*LAST_INPUT {
+        Some(last_input) if notice.starts_with("Node:") => last_input.replace(notice, ""),
+        _ => notice.into(),
+    };
+    text::non_blank(&told).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(notices: &[&str]) -> Option<String> {
+        let mut events = SystemEvents::default();
+        for notice in notices {
+            events.push(notice, 0);
+        }
+        let text = render(&[], &events.drain(), &StampZone::Utc)?;
+        assert_eq!(events.drain(), []);
+        Some(text.replace("System: [1970-01-01T00:00:00Z] ", ""))
+    }
+
+    #[test]
+    fn notices_are_told_once_and_routine_is_not() {
+        let many: Vec<String> = (0..30).map(|n| format!("E{n}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let last = many[10..].join("\n");
+        let table = [
+            (vec!["A", " A ", "", "B", "A"], Some("A\nB\nA")),
+            (vec!["Heartbeat POLL", "read heartbeat.md now", "x (reason periodic)"], None),
+            (vec!["Node: mac · last INPUT 5s ago · up"], Some("Node: mac· up")),
+            (vec!["Peer: mac · last input 5s"], Some("Peer: mac · last input 5s")),
+            (many, Some(last.as_str())),
+        ];
+        for (notices, expected) in table {
+            assert_eq!(told(&notices).as_deref(), expected, "{notices:?}");
+        }
+    }
+
+    #[test]
+    fn the_channel_summary_comes_first_and_a_broken_clock_is_admitted() {
+        let event = SystemEvent { text: "x".to_owned(), at: i64::MAX };
+        let lines = render(&["Telegram: up".to_owned()], &[event], &StampZone::Utc);
+        assert_eq!(lines.as_deref(), Some("System: Telegram: up\nSystem: [unknown-time] x"));
+    }
+}

@@ -193,6 +193,23 @@ pub fn starts_with_ignoring_ascii_case(text: &str, prefix: &str) -> bool {
     text.len() >= prefix.len() && text.as_bytes()[..prefix.len()].eq_ignore_ascii_case(prefix.as_bytes())
 }
 
+/// Whether two characters are the same letter to a case-blind JavaScript pattern (`/i` without `u`):
+/// upper-cased one to one, and never across the border of ASCII.
+pub fn same_letter(a: char, b: char) -> bool {
+    a == b || upper_one_to_one(a) == upper_one_to_one(b)
+}
+
+fn upper_one_to_one(c: char) -> char {
+    if c.is_ascii() {
+        return c.to_ascii_uppercase();
+    }
+    let mut upper = c.to_uppercase();
+    match (upper.next(), upper.next()) {
+        (Some(one), None) if c <= '\u{ffff}' && !one.is_ascii() => one,
+        _ => c,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
