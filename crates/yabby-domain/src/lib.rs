@@ -7,6 +7,7 @@
 pub mod access;
 pub mod body;
 pub mod channel;
+pub mod collation;
 pub mod command;
 pub mod compaction;
 pub mod config;

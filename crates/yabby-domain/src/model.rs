@@ -124,6 +124,11 @@ impl ModelAliases {
         self.0.iter().filter(move |alias| alias.model == *model).map(|alias| alias.name.as_str())
     }
 
+    /// Every short name of the file, in its order.
+    pub fn all(&self) -> &[Alias] {
+        &self.0
+    }
+
     /// Every short name that is in force, with the one that comes first deciding its place.
     pub fn in_force(&self) -> impl Iterator<Item = &Alias> {
         let first = |at: usize, alias: &Alias| {

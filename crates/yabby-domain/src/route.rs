@@ -1,6 +1,7 @@
 //! Which agent and which session a message belongs to (`sessions.md` §4).
 
 use crate::channel::core_channel;
+use crate::collation;
 use crate::config::Config;
 use crate::id::{AccountId, AgentId, MainKey};
 use crate::json::{self, Value};
@@ -200,17 +201,8 @@ pub fn bound_accounts(config: &Config, channel: &str) -> Vec<AccountId> {
             accounts.push(account);
         }
     }
-    accounts.sort_by_key(|account| account.as_str().bytes().map(collation_rank).collect::<Vec<_>>());
+    accounts.sort_by(|left, right| collation::compare(left.as_str(), right.as_str()));
     accounts
-}
-
-/// The order of a dictionary within the alphabet of ids: `_`, `-`, digits, letters.
-fn collation_rank(byte: u8) -> u8 {
-    match byte {
-        b'_' => 0,
-        b'-' => 1,
-        other => other,
-    }
 }
 
 impl Binding {

@@ -6,6 +6,8 @@ use yabby_domain::flush::{self, FlushBudget, FlushSettings, flush_is_due, with_s
 use yabby_domain::json::{Value, number};
 use yabby_domain::session::entry::SessionEntry;
 
+const HEARTBEAT_TOKEN: &str = "x"; const SILENT_TOKEN: &str = "x";
+
 use super::rows;
 use crate::vectors::{Case, Suite};
 
@@ -18,6 +20,10 @@ fn answer(case: &Case) -> Option<Value> {
             "DEFAULT_MEMORY_FLUSH_PROMPT": flush::DEFAULT_PROMPT,
             "DEFAULT_MEMORY_FLUSH_SYSTEM_PROMPT": flush::DEFAULT_SYSTEM_PROMPT,
             "DEFAULT_MEMORY_FLUSH_SOFT_TOKENS": number(flush::DEFAULT_SOFT_TOKENS),
+            "DEFAULT_PI_COMPACTION_RESERVE_TOKENS_FLOOR": number(flush::DEFAULT_RESERVE_FLOOR),
+            "DEFAULT_CONTEXT_TOKENS": number(flush::DEFAULT_CONTEXT_TOKENS),
+            "SILENT_REPLY_TOKEN": SILENT_TOKEN,
+            "HEARTBEAT_TOKEN": HEARTBEAT_TOKEN,
         }),
         "shouldRunMemoryFlush" => {
             let entry = SessionEntry::new(case.arg("entry").as_object().cloned().unwrap_or_default());

@@ -7,7 +7,6 @@ use yabby_domain::model::choice::{choice_patch, stored_choice};
 use yabby_domain::model::reset_hint::reset_hint;
 use yabby_domain::model::select::{Choices, Selection, closeness};
 use yabby_domain::model::{AllowedModels, ModelAliases, ModelRef};
-use yabby_domain::sender::with_sender_line;
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::text;
 
@@ -99,14 +98,14 @@ fn hinted(case: &Case, config: &Config, aliases: &ModelAliases, default: &ModelR
     let allowed = AllowedModels::from_config(config, &[], &default.provider, &default.model);
     let allowed: Vec<String> = allowed.models.iter().map(ModelRef::to_string).collect();
     let choices = Choices { default, aliases, allowed: &allowed };
-    let hint = case.arg("resetTriggered").as_bool().filter(|reset| *reset).and_then(|_| reset_hint(body, &choices));
-    let Some((selection, rest)) = hint else {
-        return json!({"result": {}, "sessionCtx": {"BodyStripped": body}, "sessionEntry": entry.into_object()});
+    let reset = case.input.get("resetTriggered") != Some(&Value::Bool(false));
+    let Some((selection, rest)) = Some(body).filter(|_| reset).and_then(|body| reset_hint(body, &choices)) else {
+        return if reset { json!({"result": {}, "sessionCtx": {}, "sessionEntry": entry.into_object()}) } else { json!({}) };
     };
     entry.apply(&choice_patch(&entry, &selection, None, now(case)));
     json!({
         "result": {"selection": selection_value(&selection), "cleanedBody": rest},
-        "sessionCtx": {"BodyStripped": with_sender_line(&rest, &context::inbound(case.arg("ctx"))), "BodyForCommands": rest},
+        "sessionCtx": {"BodyStripped": context::inbound(case.arg("ctx")).signed(&rest), "BodyForCommands": rest},
         "sessionEntry": entry.into_object(),
     })
 }

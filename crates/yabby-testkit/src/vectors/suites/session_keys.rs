@@ -179,7 +179,7 @@ fn thread_keys(case: &Case) -> Value {
     value
 }
 
-fn group_value(group: Group) -> Value {
+pub fn group_value(group: Group) -> Value {
     json!({"key": group.key, "channel": group.channel, "id": group.id, "chatType": group.chat_type.as_str()})
 }
 
