@@ -219,7 +219,9 @@ pub struct ModelDirective {
 pub fn take_model(body: &str, aliases: &[String]) -> Option<ModelDirective> {
     let (taken, named) = model_command(body).or_else(|| model_alias(body, aliases))?;
     let (model, profile) = match named.as_deref().and_then(|named| named.split_once('@')) {
-        Some((model, profile)) => (Some(text::trim(model).to_owned()), text::non_blank(profile).map(str::to_owned)),
+        Some((model, profile)) => {
+            (Some(text::trim(model).to_owned()), text::non_blank(profile).map(str::to_owned))
+        }
         None => (named, None),
     };
     Some(ModelDirective { rest: without(body, taken), model, profile })
@@ -259,7 +261,8 @@ fn find_directive(body: &str, names: &[&str]) -> Option<(usize, usize)> {
         let rest = &body[slash + 1..];
         let ends = |name: &&&str| {
             let after = rest.get(name.len()..).unwrap_or("");
-            starts_with_ignoring_case(rest, name) && after.chars().next().is_none_or(|c| c == ':' || text::is_space(c))
+            starts_with_ignoring_case(rest, name)
+                && after.chars().next().is_none_or(|c| c == ':' || text::is_space(c))
         };
         if let Some(name) = names.iter().find(ends) {
             let start = slash - before.map_or(0, char::len_utf8);
@@ -294,15 +297,24 @@ const XHIGH_MODELS: [(&str, &str); 3] =
 pub fn supports_xhigh(provider: Option<&str>, model: &str) -> bool {
     let model = text::lower(text::trim(model));
     let provider = provider.and_then(text::lower_non_blank);
-    XHIGH_MODELS.iter().any(|(of, name)| *name == model && provider.as_deref().is_none_or(|provider| provider == *of))
+    XHIGH_MODELS
+        .iter()
+        .any(|(of, name)| *name == model && provider.as_deref().is_none_or(|provider| provider == *of))
 }
 
 /// The level of thinking when nobody named one; a configured word is taken as it is.
-pub fn default_think_level<'c>(configured: Option<&'c str>, catalog: &[CatalogModel], provider: &str, model: &str) -> &'c str {
+pub fn default_think_level<'c>(
+    configured: Option<&'c str>,
+    catalog: &[CatalogModel],
+    provider: &str,
+    model: &str,
+) -> &'c str {
     let is_model = |entry: &&CatalogModel| entry.model.provider == provider && entry.model.model == model;
     match configured.filter(|level| !level.is_empty()) {
         Some(level) => level,
-        None if catalog.iter().find(is_model).is_some_and(|entry| entry.reasoning) => ThinkLevel::Low.as_str(),
+        None if catalog.iter().find(is_model).is_some_and(|entry| entry.reasoning) => {
+            ThinkLevel::Low.as_str()
+        }
         None => ThinkLevel::Off.as_str(),
     }
 }
@@ -322,7 +334,11 @@ mod tests {
         ];
         for (body, rest, word, level) in table {
             let found = take_level::<ThinkLevel>(body).unwrap();
-            assert_eq!((found.rest.as_str(), found.word.as_deref(), found.level), (rest, word, level), "{body}");
+            assert_eq!(
+                (found.rest.as_str(), found.word.as_deref(), found.level),
+                (rest, word, level),
+                "{body}"
+            );
         }
         assert_eq!(take_level::<ThinkLevel>("a/think high"), None);
         assert_eq!(take_level::<ThinkLevel>("/thinker"), None);

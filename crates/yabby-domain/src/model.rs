@@ -135,7 +135,11 @@ impl ModelAliases {
             let same = |other: &Alias| text::lower(&other.name) == text::lower(&alias.name);
             !self.0[..at].iter().any(same)
         };
-        self.0.iter().enumerate().filter(move |(at, alias)| first(*at, alias)).filter_map(|(_, alias)| self.find(&alias.name))
+        self.0
+            .iter()
+            .enumerate()
+            .filter(move |(at, alias)| first(*at, alias))
+            .filter_map(|(_, alias)| self.find(&alias.name))
     }
 
     /// A short name or a reference.
@@ -175,7 +179,12 @@ pub fn is_cli_provider(provider: &str, config: &Config) -> bool {
 
 impl AllowedModels {
     /// The keys of `agents.defaults.models` are the list; without one, everything known is allowed.
-    pub fn from_config(config: &Config, catalog: &[CatalogModel], default_provider: &str, default_model: &str) -> Self {
+    pub fn from_config(
+        config: &Config,
+        catalog: &[CatalogModel],
+        default_provider: &str,
+        default_model: &str,
+    ) -> Self {
         let default = text::non_blank(default_model).filter(|_| !default_provider.is_empty());
         let default = default.map(|model| ModelRef::new(default_provider, model));
         let known: Vec<ModelRef> = catalog.iter().map(|entry| entry.model.clone()).collect();
@@ -183,7 +192,8 @@ impl AllowedModels {
             let models = unique(known.iter().cloned().chain(default.clone()));
             Self { any: true, models, catalog: catalog.to_vec() }
         };
-        let listed = config.object(&["agents", "defaults", "models"]).map(json::in_js_order).unwrap_or_default();
+        let listed =
+            config.object(&["agents", "defaults", "models"]).map(json::in_js_order).unwrap_or_default();
         if listed.is_empty() {
             return everything();
         }
@@ -191,8 +201,11 @@ impl AllowedModels {
             let provider = normalize_provider(&model.provider);
             config.get(&["models", "providers", &provider]).is_some()
         };
-        let usable = |model: &ModelRef| is_cli_provider(&model.provider, config) || known.contains(model) || has_provider(model);
-        let wanted = listed.iter().filter_map(|(key, _)| ModelRef::parse(key, default_provider)).filter(usable);
+        let usable = |model: &ModelRef| {
+            is_cli_provider(&model.provider, config) || known.contains(model) || has_provider(model)
+        };
+        let wanted =
+            listed.iter().filter_map(|(key, _)| ModelRef::parse(key, default_provider)).filter(usable);
         let models = unique(wanted.chain(default.clone()));
         if models.is_empty() {
             return everything();
@@ -235,7 +248,8 @@ pub fn allowed_model(
     default_provider: &str,
 ) -> Result<ModelRef, ModelError> {
     let raw = text::non_blank(raw).ok_or(ModelError::Empty)?;
-    let (model, _) = aliases.resolve(raw, default_provider).ok_or_else(|| ModelError::Invalid(raw.to_owned()))?;
+    let (model, _) =
+        aliases.resolve(raw, default_provider).ok_or_else(|| ModelError::Invalid(raw.to_owned()))?;
     if allowed.allows(&model) { Ok(model) } else { Err(ModelError::NotAllowed(model)) }
 }
 
@@ -272,6 +286,9 @@ mod tests {
         let models: Vec<String> = allowed.models.iter().map(ModelRef::to_string).collect();
         assert_eq!(models, ["claude-cli/opus", "own/m", "anthropic/claude-opus-4-5"]);
         let aliases = ModelAliases::from_config(&config, "anthropic");
-        assert_eq!(aliases.find(" gpt ").map(|alias| alias.model.to_string()).as_deref(), Some("openai/gpt-5.2"));
+        assert_eq!(
+            aliases.find(" gpt ").map(|alias| alias.model.to_string()).as_deref(),
+            Some("openai/gpt-5.2")
+        );
     }
 }

@@ -25,7 +25,9 @@ pub fn choice_patch(entry: &SessionEntry, selection: &Selection, profile: Option
     let wanted = [("authProfileOverride", profile), ("authProfileOverrideSource", profile.map(|_| "user"))];
     for (field, wanted) in wanted {
         match wanted {
-            Some(value) if entry.get(field).and_then(json::Value::as_str) != Some(value) => patch.put(field, Some(value.into())),
+            Some(value) if entry.get(field).and_then(json::Value::as_str) != Some(value) => {
+                patch.put(field, Some(value.into()))
+            }
             None if filled(field) => patch.put(field, None),
             _ => {}
         }

@@ -16,9 +16,13 @@ pub struct Selection {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
-    #[error("Unrecognized model \"{0}\". Use /models to list providers, or /models <provider> to list models.")]
+    #[error(
+        "Unrecognized model \"{0}\". Use /models to list providers, or /models <provider> to list models."
+    )]
     Unrecognized(String),
-    #[error("Model \"{0}\" is not allowed. Use /models to list providers, or /models <provider> to list models.")]
+    #[error(
+        "Model \"{0}\" is not allowed. Use /models to list providers, or /models <provider> to list models."
+    )]
     NotAllowed(ModelRef),
 }
 
@@ -81,22 +85,35 @@ impl Choices<'_> {
 
     fn closest(&self, provider: Option<&str>, fragment: &str) -> Option<Selection> {
         let fragment = text::lower_non_blank(fragment)?;
-        let mut candidates: Vec<ModelRef> = self.allowed.iter().filter_map(|key| ModelRef::from_key(key)).collect();
+        let mut candidates: Vec<ModelRef> =
+            self.allowed.iter().filter_map(|key| ModelRef::from_key(key)).collect();
         match provider {
             Some(provider) => candidates.retain(|model| model.provider == provider),
             None => {
-                let named = self.aliases.in_force().filter(|alias| text::lower(&alias.name).contains(&fragment));
-                for model in named.map(|alias| alias.model.clone()).filter(|model| self.allowed.contains(&model.to_string())) {
+                let named =
+                    self.aliases.in_force().filter(|alias| text::lower(&alias.name).contains(&fragment));
+                for model in named
+                    .map(|alias| alias.model.clone())
+                    .filter(|model| self.allowed.contains(&model.to_string()))
+                {
                     if !candidates.contains(&model) {
                         candidates.push(model);
                     }
                 }
             }
         }
-        let scored = candidates.into_iter().map(|model| (closeness(&model, &fragment, self.aliases, self.default), model));
+        let scored = candidates
+            .into_iter()
+            .map(|model| (closeness(&model, &fragment, self.aliases, self.default), model));
         let (best, model) = scored.min_by(|(left, _), (right, _)| {
             let order = |one: &Closeness| {
-                (Reverse(one.score), !one.is_default, Reverse(one.variants_typed), one.variants, one.model_units)
+                (
+                    Reverse(one.score),
+                    !one.is_default,
+                    Reverse(one.variants_typed),
+                    one.variants,
+                    one.model_units,
+                )
             };
             order(left).cmp(&order(right)).then_with(|| collation::compare(&left.key, &right.key))
         })?;
@@ -119,7 +136,8 @@ const IN_KEY: Weights = Weights { whole: 220, start: 140, inside: 110 };
 const IN_PROVIDER: Weights = Weights { whole: 180, start: 120, inside: 90 };
 const IN_MODEL: Weights = Weights { whole: 160, start: 110, inside: 80 };
 const IN_ALIAS: Weights = Weights { whole: 140, start: 90, inside: 60 };
-const VARIANTS: [&str; 9] = ["lightning", "preview", "mini", "fast", "turbo", "lite", "beta", "small", "nano"];
+const VARIANTS: [&str; 9] =
+    ["lightning", "preview", "mini", "fast", "turbo", "lite", "beta", "small", "nano"];
 const MAX_TYPOS: usize = 3;
 
 /// Scores `model` for a typed `fragment`.

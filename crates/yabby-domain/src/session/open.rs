@@ -101,9 +101,11 @@ pub struct Fork {
 impl Opening {
     pub fn decide(target: Target, request: &OpenRequest<'_>) -> Self {
         let message = request.message;
-        let command_text = first([&message.body_for_commands, &message.command_body, &message.raw_body, &message.body]);
+        let command_text =
+            first([&message.body_for_commands, &message.command_body, &message.raw_body, &message.body]);
         let trigger_body = body::strip_structure(command_text);
-        let reset = request.authorized.then(|| find_reset(&target, request, command_text, &trigger_body)).flatten();
+        let reset =
+            request.authorized.then(|| find_reset(&target, request, command_text, &trigger_body)).flatten();
         let fresh = reset.is_none() && request.entry.is_some_and(|entry| is_fresh(&target, request, entry));
         let resumed = request.entry.filter(|_| fresh).cloned();
         let words = reset.as_deref().unwrap_or_else(|| {
@@ -142,7 +144,12 @@ impl Opening {
     ///
     /// A new session clears the settings listed here; whatever else the record holds (tokens, label,
     /// snapshot, profile) outlives the reset.
-    pub fn record(&self, fork: Option<&Fork>, state_folder: &str, new_id: &mut dyn FnMut() -> String) -> Patch {
+    pub fn record(
+        &self,
+        fork: Option<&Fork>,
+        state_folder: &str,
+        new_id: &mut dyn FnMut() -> String,
+    ) -> Patch {
         let mut patch = Patch::default();
         let resumed_id = self.resumed.as_ref().and_then(SessionEntry::session_id).map(str::to_owned);
         let session_id = fork.map(|fork| fork.session_id.clone()).or(resumed_id).unwrap_or_else(new_id);
@@ -156,7 +163,9 @@ impl Opening {
         patch.overlay(&self.delivery());
         let message = &self.target.message;
         patch.overlay(&meta_patch(message, self.target.key.as_str(), self.resumed.as_ref()));
-        let known = |field: &str| patch.get(field).or_else(|| self.resumed.as_ref()?.get(field)).is_some_and(json::truthy);
+        let known = |field: &str| {
+            patch.get(field).or_else(|| self.resumed.as_ref()?.get(field)).is_some_and(json::truthy)
+        };
         if !known("chatType") {
             patch.set_chat_type(Some(ChatType::Direct.as_str()));
         }
@@ -164,8 +173,11 @@ impl Opening {
             patch.set_display_name(Some(label));
         }
         let file = fork.map(|fork| fork.session_file.clone());
-        let default = || transcript_path(state_folder, &self.target.agent, &session_id, message.message_thread_id.as_ref());
-        let has_file = self.resumed.as_ref().is_some_and(|entry| entry.get("sessionFile").is_some_and(json::truthy));
+        let default = || {
+            transcript_path(state_folder, &self.target.agent, &session_id, message.message_thread_id.as_ref())
+        };
+        let has_file =
+            self.resumed.as_ref().is_some_and(|entry| entry.get("sessionFile").is_some_and(json::truthy));
         if file.is_some() || !has_file {
             patch.set_session_file(Some(&file.unwrap_or_else(default)));
         }
@@ -185,7 +197,10 @@ impl Opening {
         let thread = message.message_thread_id.as_ref().filter(|id| id.is_truthy()).map(ThreadId::to_value);
         let parts = [
             ("lastChannel", said(&message.originating_channel).or_else(|| last("lastChannel"))),
-            ("lastTo", said(&message.originating_to).or_else(|| said(&message.to)).or_else(|| last("lastTo"))),
+            (
+                "lastTo",
+                said(&message.originating_to).or_else(|| said(&message.to)).or_else(|| last("lastTo")),
+            ),
             ("lastAccountId", said(&message.account_id).or_else(|| last("lastAccountId"))),
             ("lastThreadId", thread.or_else(|| last("lastThreadId"))),
         ];
@@ -268,8 +283,14 @@ mod tests {
         let entry = SessionEntry::new(entry.as_object().unwrap().clone());
         let target = Target::of(&message, &KeyPolicy::from_config(&config));
         let now = 1_770_120_000_000.0;
-        let request =
-            OpenRequest { message: &message, config: &config, entry: Some(&entry), authorized: true, now, zone: &TimeZone::UTC };
+        let request = OpenRequest {
+            message: &message,
+            config: &config,
+            entry: Some(&entry),
+            authorized: true,
+            now,
+            zone: &TimeZone::UTC,
+        };
         let opening = Opening::decide(target, &request);
         let mut record = entry.clone();
         record.apply(&opening.record(None, "/s", &mut || "new".to_owned()));
@@ -286,8 +307,14 @@ mod tests {
         assert!(opening.is_new());
         assert_eq!(opening.body, "hello");
         assert_eq!(record.session_id(), Some("new"));
-        assert_eq!((record.thinking_level(), record.queue_mode(), record.memory_flush_at()), (None, None, None));
-        assert_eq!((record.label(), record.total_tokens(), record.compaction_count()), (Some("work"), Some(7.0), Some(0.0)));
+        assert_eq!(
+            (record.thinking_level(), record.queue_mode(), record.memory_flush_at()),
+            (None, None, None)
+        );
+        assert_eq!(
+            (record.label(), record.total_tokens(), record.compaction_count()),
+            (Some("work"), Some(7.0), Some(0.0))
+        );
         assert_eq!(record.session_file(), Some("/s/agents/main/sessions/new.jsonl"));
     }
 

@@ -21,7 +21,9 @@ impl ResetTriggers {
     /// `session.resetTriggers`, unless the list is empty.
     pub fn from_config(config: &Config) -> Self {
         match config.list(&["session", "resetTriggers"]) {
-            Some(list) if !list.is_empty() => Self(list.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
+            Some(list) if !list.is_empty() => {
+                Self(list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+            }
             _ => Self::default(),
         }
     }

@@ -89,7 +89,8 @@ fn sorted(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(sorted).collect(),
         Value::Object(object) => {
-            let members: BTreeMap<_, _> = object.iter().map(|(key, value)| (key.clone(), sorted(value))).collect();
+            let members: BTreeMap<_, _> =
+                object.iter().map(|(key, value)| (key.clone(), sorted(value))).collect();
             Value::Object(members.into_iter().collect())
         }
         other => other.clone(),

@@ -39,15 +39,19 @@ fn run(case: &Case, mut store: Object, fork: impl FnOnce(&Opening) -> Option<For
     let key = target.key.as_str().to_owned();
     let entry = store.get(&key).and_then(Value::as_object).cloned().map(SessionEntry::new);
     let authorized = case.input.get("commandAuthorized").and_then(Value::as_bool).unwrap_or(true);
-    let opening = Opening::decide(target, &OpenRequest {
-        message: &message,
-        config: &config,
-        entry: entry.as_ref(),
-        authorized: command_authority(&message, &config, authorized).is_authorized,
-        now: case.arg("now").as_f64().unwrap_or(0.0),
-        zone: &zone,
-    });
-    let fork = opening.fork_from().filter(|parent| store.contains_key(parent.as_str())).and_then(|_| fork(&opening));
+    let opening = Opening::decide(
+        target,
+        &OpenRequest {
+            message: &message,
+            config: &config,
+            entry: entry.as_ref(),
+            authorized: command_authority(&message, &config, authorized).is_authorized,
+            now: case.arg("now").as_f64().unwrap_or(0.0),
+            zone: &zone,
+        },
+    );
+    let fork =
+        opening.fork_from().filter(|parent| store.contains_key(parent.as_str())).and_then(|_| fork(&opening));
     let patch = opening.record(fork.as_ref(), "$STATE", &mut || "$UUID1".to_owned());
     let mut record = entry.unwrap_or_default();
     record.apply(&patch);
@@ -57,7 +61,12 @@ fn run(case: &Case, mut store: Object, fork: impl FnOnce(&Opening) -> Option<For
 }
 
 fn opened(case: &Case) -> Value {
-    let stored = case.arg("store").as_object().cloned().unwrap_or_default();
+    // A case may give the text of the file instead of what is in it.
+    let stored = match case.arg("store") {
+        Value::String(text) => parse_store(text),
+        store => store.as_object().cloned(),
+    };
+    let stored = stored.unwrap_or_default();
     let config = Config::new(case.input.get("cfg").cloned().unwrap_or_else(|| json!({})));
     let Run { opening, store, session_id } = run(case, stored, |_| None);
     let scope = if KeyPolicy::from_config(&config).scope == Scope::Global { "global" } else { "per-sender" };

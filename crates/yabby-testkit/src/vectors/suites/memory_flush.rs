@@ -6,7 +6,8 @@ use yabby_domain::flush::{self, FlushBudget, FlushSettings, flush_is_due, with_s
 use yabby_domain::json::{Value, number};
 use yabby_domain::session::entry::SessionEntry;
 
-const HEARTBEAT_TOKEN: &str = "x"; const SILENT_TOKEN: &str = "x";
+const HEARTBEAT_TOKEN: &str = "x";
+const SILENT_TOKEN: &str = "x";
 
 use super::rows;
 use crate::vectors::{Case, Suite};

@@ -3,8 +3,8 @@
 use serde_json::json;
 use yabby_domain::config::Config;
 use yabby_domain::directive::{
-    self, ElevatedLevel, Level, ReasoningLevel, ThinkLevel, UsageDisplay, VerboseLevel, supports_xhigh, take_level,
-    take_model, take_status,
+    self, ElevatedLevel, Level, ReasoningLevel, ThinkLevel, UsageDisplay, VerboseLevel, supports_xhigh,
+    take_level, take_model, take_status,
 };
 use yabby_domain::json::Value;
 use yabby_domain::model::{
@@ -25,7 +25,9 @@ fn answer(case: &Case) -> Option<Value> {
     let aliases = || ModelAliases::from_config(&config, &default.provider);
     let allowed = || AllowedModels::from_config(&config, &catalog(case), &default.provider, &default.model);
     Some(match case.rule.as_str() {
-        "parseModelRef" => ModelRef::parse(text("raw"), &default.provider).map_or(Value::Null, |model| model_value(&model)),
+        "parseModelRef" => {
+            ModelRef::parse(text("raw"), &default.provider).map_or(Value::Null, |model| model_value(&model))
+        }
         "normalizeProviderId" => json!(normalize_provider(text("provider"))),
         "modelKey" => json!(ModelRef::new(text("provider"), text("model")).to_string()),
         "resolveConfiguredModelRef" => model_value(&configured_model(&config, &default)),
@@ -42,10 +44,12 @@ fn answer(case: &Case) -> Option<Value> {
                 "allowedCatalogIds": allowed.catalog.iter().map(|entry| entry.model.to_string()).collect::<Vec<_>>(),
             })
         }
-        "resolveAllowedModelRef" => match allowed_model(text("raw"), &aliases(), &allowed(), &default.provider) {
-            Ok(model) => json!({"ref": model_value(&model), "key": model.to_string()}),
-            Err(error) => json!({"error": error.to_string()}),
-        },
+        "resolveAllowedModelRef" => {
+            match allowed_model(text("raw"), &aliases(), &allowed(), &default.provider) {
+                Ok(model) => json!({"ref": model_value(&model), "key": model.to_string()}),
+                Err(error) => json!({"error": error.to_string()}),
+            }
+        }
         "isCliProvider" => json!(is_cli_provider(text("provider"), &config)),
         "resolveThinkingDefault" => {
             let configured = config.text(&["agents", "defaults", "thinkingDefault"]);
@@ -66,8 +70,14 @@ fn answer(case: &Case) -> Option<Value> {
             None => untouched(text("body")),
         },
         "extractModelDirective" => {
-            let aliases: Vec<String> =
-                case.arg("aliases").as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+            let aliases: Vec<String> = case
+                .arg("aliases")
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect();
             match take_model(text("body"), &aliases) {
                 None => untouched(text("body")),
                 Some(found) => {

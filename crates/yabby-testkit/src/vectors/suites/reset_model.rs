@@ -24,8 +24,14 @@ fn answer(case: &Case) -> Option<Value> {
     Some(match case.rule.as_str() {
         "buildModelAliasIndex" => alias_index(&aliases),
         "resolveModelDirectiveSelection" => {
-            let allowed: Vec<String> =
-                case.arg("allowedModelKeys").as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+            let allowed: Vec<String> = case
+                .arg("allowedModelKeys")
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect();
             let choices = Choices { default: &default, aliases: &aliases, allowed: &allowed };
             match choices.select(text("raw")) {
                 Ok(selection) => json!({"selection": selection_value(&selection)}),
@@ -65,7 +71,8 @@ fn alias_index(aliases: &ModelAliases) -> Value {
     let mut by_alias = Object::new();
     let mut by_key = Object::new();
     for alias in aliases.in_force() {
-        by_alias.insert(text::lower(&alias.name), json!({"alias": alias.name, "ref": model_value(&alias.model)}));
+        by_alias
+            .insert(text::lower(&alias.name), json!({"alias": alias.name, "ref": model_value(&alias.model)}));
     }
     for alias in aliases.all() {
         let names: Vec<&str> = aliases.names_of(&alias.model).collect();
@@ -99,8 +106,13 @@ fn hinted(case: &Case, config: &Config, aliases: &ModelAliases, default: &ModelR
     let allowed: Vec<String> = allowed.models.iter().map(ModelRef::to_string).collect();
     let choices = Choices { default, aliases, allowed: &allowed };
     let reset = case.input.get("resetTriggered") != Some(&Value::Bool(false));
-    let Some((selection, rest)) = Some(body).filter(|_| reset).and_then(|body| reset_hint(body, &choices)) else {
-        return if reset { json!({"result": {}, "sessionCtx": {}, "sessionEntry": entry.into_object()}) } else { json!({}) };
+    let Some((selection, rest)) = Some(body).filter(|_| reset).and_then(|body| reset_hint(body, &choices))
+    else {
+        return if reset {
+            json!({"result": {}, "sessionCtx": {}, "sessionEntry": entry.into_object()})
+        } else {
+            json!({})
+        };
     };
     entry.apply(&choice_patch(&entry, &selection, None, now(case)));
     json!({
@@ -124,7 +136,8 @@ fn stored(case: &Case) -> Value {
     let Some(choice) = stored_choice(entry.as_ref(), key, case.text("parentSessionKey"), lookup) else {
         return Value::Null;
     };
-    let mut value = json!({"model": choice.model, "source": if choice.inherited { "parent" } else { "session" }});
+    let mut value =
+        json!({"model": choice.model, "source": if choice.inherited { "parent" } else { "session" }});
     if let Some(provider) = choice.provider {
         value["provider"] = json!(provider);
     }
