@@ -1,0 +1,193 @@
+//! One spelling for each address a channel delivers to, to tell whether two are the same.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::channel;
+use crate::text;
+
+/// Whether two addresses of a channel (lower case) mean the same conversation.
+pub fn same_target(channel: &str, one: &str, other: &str) -> bool {
+    let key = |raw: &str| comparable_target(channel, raw);
+    key(one).is_some_and(|one| key(other) == Some(one))
+}
+
+/// The address in one spelling; `None` if it is blank.
+pub fn comparable_target(channel: &str, raw: &str) -> Option<String> {
+    let trimmed = text::non_blank(raw)?;
+    let spelt = match channel::core_channel(channel) {
+        Some("telegram") => telegram(trimmed),
+        Some("whatsapp") => channel::whatsapp_target(trimmed),
+        Some("discord") => discord(trimmed),
+        Some("slack") => slack(trimmed),
+        Some("signal") => signal(trimmed),
+        Some("imessage") => Some(imessage(trimmed)).filter(|handle| !handle.is_empty()),
+        Some("googlechat") => Some(googlechat(trimmed)),
+        _ => None,
+    };
+    Some(spelt.unwrap_or_else(|| text::lower(trimmed)))
+}
+
+/// What follows the prefix, unless nothing does.
+fn after<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
+    text::starts_with_ignoring_ascii_case(text, prefix).then(|| text::non_blank(&text[prefix.len()..]))?
+}
+
+fn telegram(target: &str) -> Option<String> {
+    static LINK: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"^(?i-u:(?:https?://)?t\.me/)([A-Za-z0-9_]+)$").ok());
+    let prefix = ["telegram:", "tg:"].into_iter().find(|prefix| target.starts_with(prefix));
+    let name = match prefix {
+        Some(prefix) => text::non_blank(&target[prefix.len()..])?,
+        None => target,
+    };
+    let linked = LINK.as_ref().and_then(|link| link.captures(name)).map(|found| format!("@{}", &found[1]));
+    Some(text::lower(&format!("telegram:{}", linked.as_deref().unwrap_or(name))))
+}
+
+fn discord(target: &str) -> Option<String> {
+    let is_id = |id: &&str| !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit());
+    named(target, "discord:", is_id)
+}
+
+fn slack(target: &str) -> Option<String> {
+    let is_id = |id: &&str| !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric());
+    match target.strip_prefix('#') {
+        Some(id) => Some(text::trim(id)).filter(is_id).map(|id| text::lower(&format!("channel:{id}"))),
+        None => named(target, "slack:", is_id),
+    }
+}
+
+/// `user:` and `channel:` as Discord and Slack write them; the channel's own prefix means a user, and
+/// an address without a prefix is a channel.
+fn named(target: &str, own_prefix: &str, is_id: impl Fn(&&str) -> bool) -> Option<String> {
+    let mention = target.strip_prefix("<@").and_then(|id| id.strip_suffix('>'));
+    let mention = mention.map(|id| id.strip_prefix('!').filter(|_| own_prefix == "discord:").unwrap_or(id));
+    let (kind, id) = if let Some(id) = mention.filter(&is_id) {
+        ("user", Some(id))
+    } else if let Some(id) = target.strip_prefix("user:").or_else(|| target.strip_prefix(own_prefix)) {
+        ("user", text::non_blank(id))
+    } else if let Some(id) = target.strip_prefix("channel:") {
+        ("channel", text::non_blank(id))
+    } else if let Some(id) = target.strip_prefix('@') {
+        ("user", Some(text::trim(id)).filter(is_id))
+    } else {
+        ("channel", Some(target))
+    };
+    id.map(|id| text::lower(&format!("{kind}:{id}")))
+}
+
+fn signal(target: &str) -> Option<String> {
+    let target = match text::starts_with_ignoring_ascii_case(target, "signal:") {
+        true => text::non_blank(&target["signal:".len()..])?,
+        false => target,
+    };
+    for (prefix, spelt) in
+        [("group:", "group:"), ("username:", "username:"), ("u:", "username:"), ("uuid:", "")]
+    {
+        if text::starts_with_ignoring_ascii_case(target, prefix) {
+            return after(target, prefix).map(|id| text::lower(&format!("{spelt}{id}")));
+        }
+    }
+    Some(text::lower(target))
+}
+
+/// The service is kept in front of a person's handle, but not in front of a chat.
+fn imessage(target: &str) -> String {
+    let service = ["imessage:", "sms:", "auto:"]
+        .into_iter()
+        .find(|service| text::starts_with_ignoring_ascii_case(target, service));
+    let handle = imessage_handle(&target[service.map_or(0, str::len)..]);
+    match service {
+        Some(service) if !handle.is_empty() && !handle.starts_with("chat_") => format!("{service}{handle}"),
+        _ => handle,
+    }
+}
+
+fn imessage_handle(raw: &str) -> String {
+    const CHATS: [(&str, &str); 9] = [
+        ("chat_id:", "chat_id:"),
+        ("chatid:", "chat_id:"),
+        ("chat:", "chat_id:"),
+        ("chat_guid:", "chat_guid:"),
+        ("chatguid:", "chat_guid:"),
+        ("guid:", "chat_guid:"),
+        ("chat_identifier:", "chat_identifier:"),
+        ("chatidentifier:", "chat_identifier:"),
+        ("chatident:", "chat_identifier:"),
+    ];
+    let mut handle = text::trim(raw);
+    while let Some(service) = ["imessage:", "sms:", "auto:"]
+        .into_iter()
+        .find(|service| text::starts_with_ignoring_ascii_case(handle, service))
+    {
+        handle = text::trim(&handle[service.len()..]);
+    }
+    if handle.is_empty() {
+        return String::new();
+    }
+    for (prefix, spelt) in CHATS {
+        if text::starts_with_ignoring_ascii_case(handle, prefix) {
+            return format!("{spelt}{}", text::trim(&handle[prefix.len()..]));
+        }
+    }
+    if handle.contains('@') { text::lower(handle) } else { channel::e164(handle) }
+}
+
+fn googlechat(target: &str) -> String {
+    let mut name = target;
+    for prefix in ["googlechat:", "google-chat:", "gchat:"] {
+        if text::starts_with_ignoring_ascii_case(name, prefix) {
+            name = &name[prefix.len()..];
+            break;
+        }
+    }
+    let mut name = name.to_owned();
+    for (prefix, spelt) in [("user:", "users/"), ("space:", "spaces/")] {
+        if text::starts_with_ignoring_ascii_case(&name, prefix) {
+            let id = &name[prefix.len()..];
+            let id = if text::starts_with_ignoring_ascii_case(id, spelt) { &id[spelt.len()..] } else { id };
+            name = format!("{spelt}{id}");
+        }
+    }
+    let is_user = text::starts_with_ignoring_ascii_case(&name, "users/");
+    let is_space = text::starts_with_ignoring_ascii_case(&name, "spaces/");
+    match (is_user, is_space) {
+        (true, _) if name.contains('@') => format!("users/{}", text::lower(&name["users/".len()..])),
+        (false, false) if name.contains('@') => format!("users/{}", text::lower(&name)),
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_one_spelling() {
+        let table = [
+            ("telegram", "tg: 5", "telegram:5"),
+            ("telegram", "https://T.me/Some_One", "telegram:@some_one"),
+            ("whatsapp", "1555@s.whatsapp.net", "+1555"),
+            ("discord", "<@!9>", "user:9"),
+            ("discord", "9", "channel:9"),
+            ("discord", "discord:9", "user:9"),
+            ("discord", "@someone", "@someone"),
+            ("slack", "#C1", "channel:c1"),
+            ("slack", "<@!U1>", "channel:<@!u1>"),
+            ("signal", "Signal:U:Al", "username:al"),
+            ("signal", "uuid:AB", "ab"),
+            ("imessage", "SMS:+1 555", "sms:+1555"),
+            ("imessage", "imessage:chat:7", "chat_id:7"),
+            ("imsg", "A@b.c", "a@b.c"),
+            ("googlechat", "gchat:user:users/A@b.c", "users/a@b.c"),
+            ("googlechat", "space:AA", "spaces/AA"),
+            ("matrix", " !Room ", "!room"),
+        ];
+        for (channel, raw, expected) in table {
+            assert_eq!(comparable_target(channel, raw).as_deref(), Some(expected), "{channel} {raw}");
+        }
+        assert_eq!(comparable_target("telegram", " "), None);
+    }
+}
