@@ -107,6 +107,14 @@ impl Message {
         }
     }
 
+    /// The blocks of a content list, to change them in place.
+    pub fn blocks_mut(&mut self) -> &mut [Value] {
+        match self.0.get_mut("content") {
+            Some(Value::Array(blocks)) => blocks,
+            _ => &mut [],
+        }
+    }
+
     pub fn stop_reason(&self) -> Option<&str> {
         self.text_field("stopReason")
     }
