@@ -22,6 +22,7 @@ pub mod json;
 pub mod mention;
 pub mod message;
 pub mod model;
+pub mod provider_rules;
 pub mod pruning;
 pub mod queue;
 pub mod repair;
