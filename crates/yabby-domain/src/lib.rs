@@ -25,6 +25,7 @@ pub mod mention;
 pub mod message;
 pub mod model;
 pub mod pattern;
+pub mod provider_rules;
 pub mod pruning;
 pub mod queue;
 pub mod repair;

@@ -1,0 +1,3 @@
+//! What holds for any input.
+
+mod provider_rules;
