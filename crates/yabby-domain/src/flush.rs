@@ -1,6 +1,7 @@
 //! When the pre-compaction memory flush runs, and with which words (`sessions.md` §14).
 
 use crate::config::Config;
+use crate::reply::tokens::SILENT_TOKEN;
 use crate::session::entry::{Patch, SessionEntry};
 use crate::text;
 
@@ -9,8 +10,6 @@ pub const DEFAULT_SYSTEM_PROMPT: &str = "Pre-compaction memory flush turn. The s
 pub const DEFAULT_SOFT_TOKENS: f64 = 4000.0;
 pub const DEFAULT_RESERVE_FLOOR: f64 = 20_000.0;
 pub const DEFAULT_CONTEXT_TOKENS: f64 = 200_000.0;
-
-const SILENT: &str = "NO_REPLY";
 
 /// The flush as configured.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,10 +57,10 @@ impl FlushSettings {
 
 /// Words that do not mention the silent token are told about it.
 pub fn with_silent_hint(words: &str) -> String {
-    if words.contains(SILENT) {
+    if words.contains(SILENT_TOKEN) {
         return words.to_owned();
     }
-    format!("{words}\n\nIf no user-visible reply is needed, start with {SILENT}.")
+    format!("{words}\n\nIf no user-visible reply is needed, start with {SILENT_TOKEN}.")
 }
 
 impl FlushBudget {

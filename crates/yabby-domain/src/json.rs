@@ -335,7 +335,9 @@ mod tests {
     #[test]
     fn depth_has_a_limit_and_it_is_not_the_stack() {
         let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
-        for (depth, is_read) in [(127, true), (128, true), (MAX_DEPTH, true), (MAX_DEPTH + 1, false), (100_000, false)] {
+        for (depth, is_read) in
+            [(127, true), (128, true), (MAX_DEPTH, true), (MAX_DEPTH + 1, false), (100_000, false)]
+        {
             assert_eq!(parse(&nested(depth)).is_ok(), is_read, "{depth}");
         }
         assert!(parse(&format!("{}]", nested(200))).is_err());

@@ -225,6 +225,11 @@ pub enum WithoutAccessGroups {
     Configured,
 }
 
+/// Whether a message that holds a command is turned away: the sender may not give it.
+pub fn command_is_blocked(text_commands_allowed: bool, is_command: bool, authorized: bool) -> bool {
+    text_commands_allowed && is_command && !authorized
+}
+
 /// Whether any authoriser lets the sender command.
 pub fn commands_allowed(
     use_access_groups: bool,

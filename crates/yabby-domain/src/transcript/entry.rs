@@ -344,13 +344,7 @@ impl<'de> Visitor<'de> for HeadVisitor {
             };
             *slot = Some(map.next_value::<Peeked<'de>>()?);
         }
-        Ok(Head::of_fields(
-            kind.as_ref(),
-            id.as_ref(),
-            parent.as_ref(),
-            timestamp.as_ref(),
-            message.as_ref(),
-        ))
+        Ok(Head::of_fields(kind.as_ref(), id.as_ref(), parent.as_ref(), timestamp.as_ref(), message.as_ref()))
     }
 }
 
@@ -465,8 +459,13 @@ mod tests {
         use EntryKind::{Label, Message, Unknown};
         //  line                                             kind     id          parent     role
         let table = [
-            (r#"{"type":"message","id":"a","parentId":null,"message":{"content":[],"role":"user"}}"#,
-                Message, Some("a"), None, Some(Role::User)),
+            (
+                r#"{"type":"message","id":"a","parentId":null,"message":{"content":[],"role":"user"}}"#,
+                Message,
+                Some("a"),
+                None,
+                Some(Role::User),
+            ),
             (r#"{"type":"label","id":"a","id":"b","parentId":"a"}"#, Label, Some("b"), Some("a"), None),
             (r#"{"id":"\ud83d","parentId":""}"#, Unknown, Some("\u{10d83d}"), None, None),
             (r#"{"type":7,"id":null,"parentId":[1],"message":"m"}"#, Unknown, None, None, None),
@@ -475,7 +474,11 @@ mod tests {
         ];
         for (line, kind, id, parent, role) in table {
             let entry = Entry::parse(line).expect(line);
-            assert_eq!((entry.kind(), entry.id(), entry.parent_id(), entry.role()), (kind, id, parent, role), "{line}");
+            assert_eq!(
+                (entry.kind(), entry.id(), entry.parent_id(), entry.role()),
+                (kind, id, parent, role),
+                "{line}"
+            );
             let Ok(Value::Object(object)) = json::parse(line) else { panic!("{line}") };
             let rebuilt = Entry::from_object(object);
             assert_eq!(rebuilt.head, entry.head, "{line}");
@@ -484,7 +487,17 @@ mod tests {
 
     #[test]
     fn only_whole_objects_are_entries() {
-        for line in ["", "null", "3", "[]", "\"x\"", "{", "{}}", "{\"a\":\"\\u12\"}", "{\"type\":\"message\",\"id\":\"aa"] {
+        for line in [
+            "",
+            "null",
+            "3",
+            "[]",
+            "\"x\"",
+            "{",
+            "{}}",
+            "{\"a\":\"\\u12\"}",
+            "{\"type\":\"message\",\"id\":\"aa",
+        ] {
             assert_eq!(Entry::parse(line), None, "{line}");
         }
     }

@@ -2,11 +2,11 @@
 
 use jiff::Timestamp;
 
+use super::Stamp;
 use super::entry::Entry;
 use super::seed::text_block;
 use super::time;
 use super::tree::Transcript;
-use super::Stamp;
 use crate::json::{Object, Value};
 use crate::message::Message;
 use crate::text;
@@ -30,7 +30,11 @@ pub struct Delivered<'a> {
 }
 
 /// The text to mirror into the session called `key`; `known` tells whether there is one.
-pub fn mirror(key: &str, known: impl FnOnce(&str) -> bool, delivered: Delivered<'_>) -> Result<String, NotMirrored> {
+pub fn mirror(
+    key: &str,
+    known: impl FnOnce(&str) -> bool,
+    delivered: Delivered<'_>,
+) -> Result<String, NotMirrored> {
     let key = text::non_blank(key).ok_or(NotMirrored::NoKey)?;
     let text = mirrored_text(delivered).ok_or(NotMirrored::NoText)?;
     if known(key) { Ok(text) } else { Err(NotMirrored::UnknownKey(key.to_owned())) }
@@ -63,11 +67,8 @@ fn base_name(path: &str) -> Option<&str> {
 
 /// The path of a URL as a browser spells it; `None` if it is none.
 fn url_path(url: &str) -> Option<String> {
-    let url: String = url
-        .trim_matches(|c: char| c <= ' ')
-        .chars()
-        .filter(|c| !matches!(c, '\t' | '\n' | '\r'))
-        .collect();
+    let url: String =
+        url.trim_matches(|c: char| c <= ' ').chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
     let (scheme, rest) = url.split_once(':')?;
     let mut letters = scheme.chars();
     let is_scheme = letters.next().is_some_and(|c| c.is_ascii_alphabetic())
@@ -202,7 +203,8 @@ pub fn mirror_message(mirrored: &str, now: Timestamp) -> Message {
 
 /// A note for `chat.inject`, below `[label]` if it has one.
 pub fn injected_message(body: &str, label: Option<&str>, now: Timestamp) -> Message {
-    let label = label.filter(|label| !label.is_empty()).map(|label| format!("[{label}]\n\n")).unwrap_or_default();
+    let label =
+        label.filter(|label| !label.is_empty()).map(|label| format!("[{label}]\n\n")).unwrap_or_default();
     let mut message = Message::default();
     message.set("role", "assistant");
     message.set("content", vec![text_block(&format!("{label}{body}"))]);
@@ -238,7 +240,11 @@ mod tests {
         let table: [(Option<&str>, &[&str], Option<&str>); 18] = [
             (Some(" hi "), &[], Some("hi")),
             (Some("  "), &[" "], None),
-            (Some("t"), &["https://x.y/a/photo%20one.png?sig=1#f", "/out/report.pdf"], Some("photo one.png, report.pdf")),
+            (
+                Some("t"),
+                &["https://x.y/a/photo%20one.png?sig=1#f", "/out/report.pdf"],
+                Some("photo one.png, report.pdf"),
+            ),
             (None, &["https://x.y/"], Some("media")),
             (None, &["/", "."], Some("media")),
             (None, &["https://x.y/%E0%A4%A.png"], Some("%E0%A4%A.png")),
@@ -256,14 +262,19 @@ mod tests {
             (None, &["http://"], Some("http:")),
         ];
         for (text, media_urls, expected) in table {
-            assert_eq!(mirrored_text(Delivered { text, media_urls }).as_deref(), expected, "{text:?} {media_urls:?}");
+            assert_eq!(
+                mirrored_text(Delivered { text, media_urls }).as_deref(),
+                expected,
+                "{text:?} {media_urls:?}"
+            );
         }
     }
 
     #[test]
     fn a_mirror_needs_a_known_key_and_a_text() {
         let delivered = Delivered { text: Some("x"), media_urls: &[] };
-        let reason = |key: &str, delivered| mirror(key, |key| key == "k", delivered).map_err(|e| e.to_string());
+        let reason =
+            |key: &str, delivered| mirror(key, |key| key == "k", delivered).map_err(|e| e.to_string());
         assert_eq!(reason(" ", delivered), Err("missing sessionKey".into()));
         assert_eq!(reason("k", Delivered::default()), Err("empty text".into()));
         assert_eq!(reason(" j ", delivered), Err("unknown sessionKey: j".into()));

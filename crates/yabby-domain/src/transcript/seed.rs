@@ -102,12 +102,18 @@ fn tool_result(message: &Message) -> Option<Message> {
     let mut result = Message::default();
     result.set("role", "toolResult");
     result.set("toolCallId", call_id);
-    result.set("toolName", field(["toolName", "tool_name"]).or(message.text_field("name")).unwrap_or("unknown"));
-    result.set("content", match message.get("content") {
-        Some(Value::Array(blocks)) => Value::Array(blocks.clone()),
-        Some(Value::String(text)) => Value::Array(vec![text_block(text)]),
-        _ => Value::Array(Vec::new()),
-    });
+    result.set(
+        "toolName",
+        field(["toolName", "tool_name"]).or(message.text_field("name")).unwrap_or("unknown"),
+    );
+    result.set(
+        "content",
+        match message.get("content") {
+            Some(Value::Array(blocks)) => Value::Array(blocks.clone()),
+            Some(Value::String(text)) => Value::Array(vec![text_block(text)]),
+            _ => Value::Array(Vec::new()),
+        },
+    );
     result.set("isError", message.get("isError").is_some_and(json::truthy));
     if let Some(timestamp) = message.get("timestamp") {
         result.set("timestamp", timestamp.clone());
@@ -172,7 +178,10 @@ mod tests {
     fn told(seed: &str) -> Vec<String> {
         let transcript = Transcript::read(seed).expect("a header");
         let context = transcript.context();
-        for_model(context.messages).iter().map(|message| json::stringify_object(message.as_object())).collect()
+        for_model(context.messages)
+            .iter()
+            .map(|message| json::stringify_object(message.as_object()))
+            .collect()
     }
 
     #[test]
@@ -194,7 +203,8 @@ mod tests {
             usage.as_deref(),
             Some(r#"{"input":1000,"output":50,"cacheRead":0,"cacheWrite":0,"totalTokens":1050}"#)
         );
-        let customs: Vec<_> = transcript.entries().iter().filter_map(|entry| custom_of(&entry.object())).collect();
+        let customs: Vec<_> =
+            transcript.entries().iter().filter_map(|entry| custom_of(&entry.object())).collect();
         assert_eq!(customs[0], ("openclaw.cache-ttl".to_owned(), Some(Value::from(45_000))));
         assert_eq!(customs[1].0, "model-snapshot");
     }
@@ -212,14 +222,20 @@ mod tests {
         let messages = told(include_str!("../../tests/fixtures/seed-003.jsonl"));
         assert_eq!(messages.len(), 4);
         assert!(messages[0].contains("They greeted."), "{messages:?}");
-        assert!(messages[1].contains("second question") && messages[3].contains("third question"), "{messages:?}");
+        assert!(
+            messages[1].contains("second question") && messages[3].contains("third question"),
+            "{messages:?}"
+        );
     }
 
     #[test]
     fn tool_messages_of_a_chat_api_reach_the_model() {
         let messages = told(include_str!("../../tests/fixtures/seed-004.jsonl"));
         assert_eq!(messages.len(), 4);
-        assert!(messages[1].contains(r#"{"type":"toolCall","id":"call_1","name":"read","arguments":{"path":"a.md"}}"#));
+        assert!(
+            messages[1]
+                .contains(r#"{"type":"toolCall","id":"call_1","name":"read","arguments":{"path":"a.md"}}"#)
+        );
         assert!(messages[2].contains(r#""role":"toolResult","toolCallId":"call_1""#), "{messages:?}");
     }
 

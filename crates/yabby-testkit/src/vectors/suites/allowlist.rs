@@ -110,7 +110,7 @@ fn answer(case: &Case) -> Option<Value> {
         "resolveCommandAuthorizedFromAuthorizers" => json!(authorized(case)),
         "resolveControlCommandGate" => {
             let authorized = authorized(case);
-            let block = flag("allowTextCommands") && flag("hasControlCommand") && !authorized;
+            let block = command_is_blocked(flag("allowTextCommands"), flag("hasControlCommand"), authorized);
             json!({"commandAuthorized": authorized, "shouldBlock": block})
         }
         "resolveMentionGating" => {

@@ -4,11 +4,14 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 use yabby_domain::access::command_auth::command_authority;
 use yabby_domain::config::Config;
-use yabby_domain::json::{Object, Value};
+use yabby_domain::json::{self, Object, Value};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::{KeyPolicy, Scope};
 use yabby_domain::session::open::{Fork, OpenRequest, Opening, Target};
 use yabby_domain::session::store_text::{parse_store, store_text};
+use yabby_domain::transcript::file::TranscriptFile;
+use yabby_domain::transcript::time::iso;
+use yabby_domain::transcript::{Stamp, fork};
 
 use super::session_keys::group_value;
 use super::{context, rows};
@@ -97,6 +100,32 @@ fn opened(case: &Case) -> Value {
     value
 }
 
-fn forked(_case: &Case) -> Option<Value> {
-    None
+/// A thread whose parent has a transcript: the new session begins with its history.
+fn forked(case: &Case) -> Option<Value> {
+    const PARENT: &str = "$STATE/agents/main/sessions/par-id.jsonl";
+    let lines = case.arg("parentLines").as_array()?;
+    let text: String = lines.iter().map(|line| format!("{}\n", json::stringify(line))).collect();
+    let now = case.arg("now").as_i64().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok())?;
+    let mut fresh_id = || "$UUID2".to_owned();
+    let mut stamp = Stamp { now, fresh_id: &mut fresh_id };
+    let (parent, _) = TranscriptFile::open(Some(&text), "$CWD", &mut stamp);
+    let fork = fork::thread(&parent, PARENT, &mut stamp);
+    let file = format!("$STATE/agents/main/sessions/{}", fork.name);
+    let store = json!({case.text("parentKey")?: {"sessionId": "par-id", "updatedAt": case.arg("now"), "sessionFile": PARENT}});
+    let branched = Fork { session_id: fork.file.transcript().session_id().to_owned(), session_file: file };
+    let run = run(case, store.as_object()?.clone(), |_| Some(branched));
+    let record = run.store.get(run.opening.target.key.as_str())?;
+    let written: Vec<Value> = fork.text.lines().filter_map(|line| json::parse(line).ok()).collect();
+    let result = json!({
+        "sessionId": run.session_id,
+        "isNewSession": run.opening.is_new(),
+        "sessionFile": record["sessionFile"],
+        "fileLines": written,
+    });
+    // The recorded case gives the wall clock by name.
+    let shown = json::stringify(&result).replace(&iso(now).replace([':', '.'], "-"), "$FILETS").replace(
+        &format!("\"id\":\"$UUID2\",\"timestamp\":\"{}\"", iso(now)),
+        "\"id\":\"$UUID2\",\"timestamp\":\"$ISO\"",
+    );
+    json::parse(&shown).ok()
 }

@@ -6,8 +6,7 @@ use yabby_domain::flush::{self, FlushBudget, FlushSettings, flush_is_due, with_s
 use yabby_domain::json::{Value, number};
 use yabby_domain::session::entry::SessionEntry;
 
-const HEARTBEAT_TOKEN: &str = "x";
-const SILENT_TOKEN: &str = "x";
+use yabby_domain::reply::tokens::{HEARTBEAT_TOKEN, SILENT_TOKEN};
 
 use super::rows;
 use crate::vectors::{Case, Suite};

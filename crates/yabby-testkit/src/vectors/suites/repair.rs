@@ -1,6 +1,8 @@
 //! `repair.json`.
 
 use serde_json::json;
+use yabby_domain::id::AgentId;
+use yabby_domain::inbound::ThreadId;
 use yabby_domain::json::Value;
 use yabby_domain::message::{Message, Role};
 use yabby_domain::repair::ids::{self, IdForm};
@@ -8,7 +10,10 @@ use yabby_domain::repair::{inputs, pairing, turns};
 use yabby_domain::sanitize::policy::{ModelTarget, SanitizeMode, TranscriptPolicy};
 use yabby_domain::sanitize::sanitize;
 use yabby_domain::sanitize::signatures::ThoughtSignatures;
+use yabby_domain::session::path::transcript_path;
 use yabby_domain::transcript::entry::Entry;
+use yabby_domain::transcript::envelope::without_envelope;
+use yabby_domain::transcript::mirror::{Delivered, mirrored_text};
 
 use super::list_rows;
 use crate::vectors::{Case, Difference, Suite};
@@ -66,8 +71,25 @@ fn answer(case: &Case) -> Option<Value> {
                 .collect();
             json!({"messages": values(sanitized.messages), "appendedCustomEntries": appended})
         }
+        "stripEnvelope" => {
+            without_envelope(Message::new(case.arg("message").as_object()?.clone())).into_value()
+        }
+        "mirroredText" => mirrored(case),
+        "transcriptPath" => {
+            let agent = AgentId::normalize(case.text("agentId").unwrap_or_default());
+            let topic = ThreadId::from_value(case.arg("topicId"));
+            transcript_path("<stateDir>", &agent, case.text("sessionId").unwrap_or_default(), topic.as_ref())
+                .into()
+        }
         _ => return None,
     })
+}
+
+/// What a delivery leaves in the transcript; `store.json` has such cases, too.
+pub fn mirrored(case: &Case) -> Value {
+    let urls: Vec<&str> =
+        case.arg("mediaUrls").as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    mirrored_text(Delivered { text: case.text("text"), media_urls: &urls }).into()
 }
 
 /// A null in a recorded list is a message without anything.

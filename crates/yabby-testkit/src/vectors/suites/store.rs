@@ -7,6 +7,7 @@ use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::meta::meta_patch;
 use yabby_domain::session::store_text::{parse_store, store_text};
 
+use super::repair::mirrored;
 use super::{context, rows};
 use crate::vectors::{Case, Suite};
 
@@ -31,6 +32,7 @@ fn answer(case: &Case) -> Option<Value> {
             let patch = meta_patch(&message, case.text("sessionKey").unwrap_or(""), existing.as_ref());
             if patch.is_empty() { Value::Null } else { Value::Object(patch.to_object()) }
         }
+        "resolveMirroredTranscriptText" => mirrored(case),
         _ => return None,
     })
 }

@@ -20,7 +20,8 @@ use yabby_domain::transcript::{Stamp, time};
 
 use crate::vectors::{Case, Difference, Suite};
 
-pub const SUITE: Suite = Suite { file: "transcripts", cases: |_| Vec::new(), answer, differences: DIFFERENCES };
+pub const SUITE: Suite =
+    Suite { file: "transcripts", cases: |_| Vec::new(), answer, differences: DIFFERENCES };
 
 const DIFFERENCES: &[Difference] = &[
     Difference {
@@ -132,7 +133,9 @@ fn answer(case: &Case) -> Option<Value> {
         "sessionName" => transcript.name().map_or(Value::Null, Value::from),
         "labels" => {
             let labels = transcript.labels().into_iter();
-            labels.map(|(id, label)| (id.as_text().unwrap_or_default().to_owned(), Value::from(label))).collect()
+            labels
+                .map(|(id, label)| (id.as_text().unwrap_or_default().to_owned(), Value::from(label)))
+                .collect()
         }
         "tree" => transcript.tree().roots().map(node).collect(),
         "rewrittenOnOpen" => match &action {
@@ -187,7 +190,10 @@ fn settings(context: &Context, field: &str, value: Value) -> Value {
     told.insert("thinkingLevel".into(), context.thinking_level.as_str().into());
     let model = context.model.as_ref().map_or(Value::Null, |model| {
         let fields = [("provider", &model.provider), ("modelId", &model.model_id)];
-        fields.into_iter().filter_map(|(name, text)| Some((name.to_owned(), Value::from(text.as_deref()?)))).collect()
+        fields
+            .into_iter()
+            .filter_map(|(name, text)| Some((name.to_owned(), Value::from(text.as_deref()?))))
+            .collect()
     });
     told.insert("model".into(), model);
     Value::Object(told)
@@ -306,7 +312,9 @@ fn iso(ms: f64) -> Option<String> {
 fn file_repair(text: &str) -> Value {
     match repair(Some(text)) {
         Repair::Replace { dropped, .. } => serde_json::json!({"repaired": true, "droppedLines": dropped}),
-        Repair::Leave { dropped, reason: None } => serde_json::json!({"repaired": false, "droppedLines": dropped}),
+        Repair::Leave { dropped, reason: None } => {
+            serde_json::json!({"repaired": false, "droppedLines": dropped})
+        }
         Repair::Leave { dropped, reason: Some(reason) } => {
             serde_json::json!({"repaired": false, "droppedLines": dropped, "reason": reason.to_string()})
         }
@@ -321,8 +329,12 @@ fn promised_probe(case: &Case) -> Value {
         _ => raw_lines(text) as u64,
     };
     let answered = has_assistant(text) && case.arg("entriesCount").as_u64() != Some(0);
-    let mut roles: Vec<Value> =
-        case.arg("context")["messages"].as_array().into_iter().flatten().map(|message| message["role"].clone()).collect();
+    let mut roles: Vec<Value> = case.arg("context")["messages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|message| message["role"].clone())
+        .collect();
     roles.extend(["user".into(), "assistant".into()]);
     serde_json::json!({
         "rawLinesBefore": after_open,
@@ -345,12 +357,13 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 fn has_assistant(text: &str) -> bool {
     let is_transcript = lines(text).find_map(Entry::parse).is_some_and(|first| {
         let first = first.object();
-        first.get("type").and_then(Value::as_str) == Some("session") && first.get("id").is_some_and(Value::is_string)
+        first.get("type").and_then(Value::as_str) == Some("session")
+            && first.get("id").is_some_and(Value::is_string)
     });
     is_transcript
-        && lines(text).filter_map(Entry::parse).any(|entry| {
-            entry.kind() == EntryKind::Message && entry.role() == Some(Role::Assistant)
-        })
+        && lines(text)
+            .filter_map(Entry::parse)
+            .any(|entry| entry.kind() == EntryKind::Message && entry.role() == Some(Role::Assistant))
 }
 
 fn is_unterminated(text: &str) -> bool {
