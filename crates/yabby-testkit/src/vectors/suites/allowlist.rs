@@ -7,7 +7,7 @@ use yabby_domain::access::allow_list::{
 };
 use yabby_domain::access::channel_entry::{EntryMatchedBy, find_entry};
 use yabby_domain::access::command_auth::{
-    Authorizer, WithoutAccessGroups, command_authority, commands_allowed,
+    Authorizer, WithoutAccessGroups, command_authority, command_is_blocked, commands_allowed,
 };
 use yabby_domain::access::group_policy::{
     GroupPolicy, GroupSender, GuildPolicy, MentionOverride, group_policy, guild_settings,
