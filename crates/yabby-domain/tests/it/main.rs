@@ -1,3 +1,7 @@
-//! What holds for any input.
+//! Properties: no input makes a rule panic or run away, and what must always hold does.
 
+mod directives;
+mod keys;
 mod provider_rules;
+mod store;
+mod texts;

@@ -1,6 +1,7 @@
 //! The vector runner over the project's own cases, and what the whole project promises of its shape.
 
 mod domain_is_pure;
+mod fuzz_corpora;
 mod vectors;
 
 use std::path::PathBuf;
