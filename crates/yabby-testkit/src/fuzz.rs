@@ -6,6 +6,7 @@ use yabby_domain::config::Config;
 use yabby_domain::directive::{self, ElevatedLevel, ReasoningLevel, ThinkLevel, VerboseLevel};
 use yabby_domain::json::Value;
 use yabby_domain::reply::parse::ParsedReply;
+use yabby_domain::reply::tokens::SILENT_TOKEN;
 use yabby_domain::session::key::{KeyPolicy, SessionKey, parse_agent_key};
 use yabby_domain::session::store_text::{parse_store, store_text};
 use yabby_domain::transcript::context::for_model;
@@ -83,5 +84,5 @@ pub fn directives(bytes: &[u8]) {
     let _ = (directive::take_level::<ElevatedLevel>(&text), directive::take_status(&text));
     let _ = directive::take_model(&text, &["opus".to_owned()]);
     let _ = command::is_control_message(&text, &Config::new(Value::Null), Some("bot"));
-    let _ = ParsedReply::of(&text, Some("1"));
+    let _ = ParsedReply::of(&text, Some("1"), SILENT_TOKEN);
 }
