@@ -4,6 +4,7 @@ use super::files::FileLists;
 use super::prepare::Preparation;
 use crate::json::{self, Value};
 use crate::message::{Block, Content, Message, Role};
+use crate::transcript::context::for_model;
 
 /// One request to the model: one user message and a system prompt.
 #[derive(Clone, Debug, PartialEq)]
@@ -280,7 +281,7 @@ impl SummaryPlan {
 
 /// Stored messages as tagged text for a prompt.
 pub(super) fn conversation(messages: &[Message]) -> String {
-    let seen: Vec<Message> = messages.iter().filter_map(Message::for_model).collect();
+    let seen = for_model(messages.to_vec());
     format!("<conversation>\n{}\n</conversation>\n\n", conversation_text(&seen))
 }
 

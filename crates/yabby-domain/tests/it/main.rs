@@ -1,3 +1,4 @@
 //! What holds for any input.
 
 mod provider_rules;
+mod transcripts;

@@ -212,7 +212,7 @@ proptest! {
     fn every_prefix_of_a_sanitised_history_becomes_acceptable((target, messages) in any_history()) {
         let recipient = Recipient::of(target);
         for end in 0..=messages.len() {
-            let sanitized = sanitize(messages[..end].to_vec(), &target, &[], 1).messages;
+            let sanitized = sanitize(messages[..end].to_vec(), &target, &[], jiff::Timestamp::UNIX_EPOCH).messages;
             let joined = join_turns(sanitized, &TranscriptPolicy::of(&target));
             prop_assert_eq!(violations(&make_acceptable(joined, &recipient), &recipient), []);
         }
