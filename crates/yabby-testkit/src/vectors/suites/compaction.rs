@@ -57,15 +57,7 @@ fn answer(case: &Case) -> Option<Value> {
         "shouldCompact" => {
             is_due(number("contextTokens"), whole("contextWindow"), &settings(case.arg("settings"))).into()
         }
-        "estimateContextTokens" => {
-            let estimate = tokens::estimate_context(&messages(case.arg("messages")));
-            json!({
-                "tokens": json::number(estimate.tokens()),
-                "usageTokens": json::number(estimate.reported),
-                "trailingTokens": estimate.trailing,
-                "lastUsageIndex": estimate.reported_at,
-            })
-        }
+        "estimateContextTokens" => context_estimate(&messages(case.arg("messages"))),
         "findCutPoint" => {
             let range = index("startIndex")..index("endIndex");
             let cut = find_cut_point(&branch(&conversation(case)), range, whole("keepRecentTokens"));
@@ -139,6 +131,16 @@ fn answer(case: &Case) -> Option<Value> {
     })
 }
 
+pub fn context_estimate(messages: &[Message]) -> Value {
+    let estimate = tokens::estimate_context(messages);
+    json!({
+        "tokens": json::number(estimate.tokens()),
+        "usageTokens": json::number(estimate.reported),
+        "trailingTokens": estimate.trailing,
+        "lastUsageIndex": estimate.reported_at,
+    })
+}
+
 fn message(value: &Value) -> Message {
     Message::from_value(value.clone()).unwrap_or_default()
 }
@@ -187,7 +189,7 @@ fn file_set(list: &Value) -> FileSet {
     set
 }
 
-fn file_operations(files: &FileOperations) -> Value {
+pub fn file_operations(files: &FileOperations) -> Value {
     let list = |set: &FileSet| set.iter().map(Value::from).collect::<Value>();
     json!({"read": list(&files.read), "written": list(&files.written), "edited": list(&files.edited)})
 }
@@ -316,7 +318,7 @@ fn complete_usages(input: &mut Value) {
 }
 
 /// The usage with every part, where the reference would have to add them up.
-fn complete(usage: &Value) -> Value {
+pub fn complete(usage: &Value) -> Value {
     let mut usage = usage.clone();
     let has_total = usage.get("totalTokens").is_some_and(json::truthy);
     if let Some(usage) = usage.as_object_mut().filter(|_| !has_total) {

@@ -10,6 +10,8 @@ use yabby_domain::sanitize::policy::{ModelTarget, SanitizeMode, TranscriptPolicy
 use yabby_domain::sanitize::sanitize;
 use yabby_domain::sanitize::signatures::ThoughtSignatures;
 use yabby_domain::transcript::entry::Entry;
+use yabby_domain::transcript::envelope::without_envelope;
+use yabby_domain::transcript::mirror::{Delivered, mirrored_text};
 
 use super::list_rows;
 use crate::vectors::{Case, Difference, Suite};
@@ -70,6 +72,13 @@ fn answer(case: &Case) -> Option<Value> {
                 })
                 .collect();
             json!({"messages": values(sanitized.messages), "appendedCustomEntries": appended})
+        }
+        "stripEnvelope" => without_envelope(Message::from_value(case.arg("message").clone())?).into_value(),
+        "mirroredText" => {
+            let urls = case.arg("mediaUrls").as_array();
+            let urls: Vec<&str> = urls.into_iter().flatten().filter_map(Value::as_str).collect();
+            let delivered = Delivered { text: case.text("text"), media_urls: &urls };
+            mirrored_text(delivered).map_or(Value::Null, Value::from)
         }
         _ => return None,
     })

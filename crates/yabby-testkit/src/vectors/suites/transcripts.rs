@@ -6,6 +6,9 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use jiff::Timestamp;
+use serde_json::json;
+use yabby_domain::compaction::prepare::{Preparation, prepare};
+use yabby_domain::compaction::{Settings, tokens};
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::message::{Message, Role};
 use yabby_domain::session::title::{TitleSource, derive_title};
@@ -24,6 +27,22 @@ pub const SUITE: Suite =
     Suite { file: "transcripts", cases: |_| Vec::new(), answer, differences: DIFFERENCES };
 
 const DIFFERENCES: &[Difference] = &[
+    Difference {
+        name: "usage-without-cache-fields",
+        applies: |case| {
+            matches!(case.rule.as_str(), "tokens" | "prepareCompaction")
+                && with_whole_usages(text_of(case)).is_some()
+        },
+        expected: |case| {
+            let completed = with_text(case, &with_whole_usages(text_of(case)).unwrap_or_default());
+            let mut promised = answer(&completed).unwrap_or_default();
+            if case.rule == "tokens" {
+                // What the file says is told as it is.
+                promised["lastAssistantUsage"] = case.expected["lastAssistantUsage"].clone();
+            }
+            promised
+        },
+    },
     Difference {
         name: "lines-that-are-no-objects-are-skipped",
         applies: |case| has_foreign_lines(text_of(case)),
@@ -92,6 +111,34 @@ pub fn load(folder: &Path) -> std::io::Result<Vec<Case>> {
     Ok(cases)
 }
 
+fn preparation(prepared: &Preparation) -> Value {
+    json!({
+        "firstKeptEntryId": prepared.first_kept_entry_id,
+        "isSplitTurn": prepared.splits_turn,
+        "tokensBefore": json::number(prepared.tokens_before),
+        "messagesToSummarize": prepared.history.len(),
+        "turnPrefixMessages": prepared.turn_prefix.len(),
+        "previousSummary": prepared.previous_summary,
+        "fileOps": super::compaction::file_operations(&prepared.files),
+    })
+}
+
+/// The file with every usage complete; `None` if they all are.
+fn with_whole_usages(text: &str) -> Option<String> {
+    let complete = |line: &str| {
+        let mut entry = json::parse(line).ok()?;
+        let usage = entry.get_mut("message")?.get_mut("usage")?;
+        let whole = super::compaction::complete(usage);
+        let was_whole = *usage == whole;
+        *usage = whole;
+        (!was_whole).then(|| json::stringify(&entry))
+    };
+    text.lines().any(|line| complete(line).is_some()).then(|| {
+        let lines = text.lines().map(|line| complete(line).unwrap_or_else(|| line.to_owned()));
+        lines.map(|line| line + "\n").collect()
+    })
+}
+
 fn text_of(case: &Case) -> &str {
     case.text("text").unwrap_or_default()
 }
@@ -154,6 +201,22 @@ fn answer(case: &Case) -> Option<Value> {
                 .collect()
         }
         "tree" => transcript.tree().roots().map(node).collect(),
+        "tokens" => json!({
+            "estimate": super::compaction::context_estimate(&transcript.context().messages),
+            "lastAssistantUsage": tokens::last_usage(&transcript.branch()),
+        }),
+        "prepareCompaction" => {
+            let keep_recent_tokens =
+                case.arg("prepareCompaction")["keepRecentTokens"].as_u64().unwrap_or_default();
+            let settings = Settings { keep_recent_tokens, ..Settings::default() };
+            let prepared = prepare(&transcript.branch(), &settings);
+            let mut answer = match prepared {
+                None => json!({"result": null}),
+                Some(prepared) => preparation(&prepared),
+            };
+            answer["keepRecentTokens"] = keep_recent_tokens.into();
+            answer
+        }
         "rewrittenOnOpen" => match &action {
             OnOpen::Nothing => false.into(),
             OnOpen::Replace { text: new, .. } | OnOpen::SetAside { text: new } => (new != text).into(),
