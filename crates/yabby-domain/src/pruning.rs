@@ -2,6 +2,7 @@
 //!
 //! A rule about what is sent, not about what is stored: the transcript keeps every result.
 
+use crate::config::Config;
 use crate::json::{self, Object, Value};
 use crate::message::{Block, Content, Message, Role};
 use crate::text;
@@ -69,6 +70,10 @@ impl Default for Settings {
 }
 
 impl Settings {
+    pub fn from_config(config: &Config) -> Option<Self> {
+        Self::from_section(config.get(&["agents", "defaults", "contextPruning"])?)
+    }
+
     /// The settings in a `contextPruning` section; `None` if pruning is off.
     pub fn from_section(section: &Value) -> Option<Self> {
         let section = section.as_object()?;

@@ -198,7 +198,7 @@ fn any_history() -> impl Strategy<Value = (ModelTarget<'static>, Vec<Message>)> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_messages_become_acceptable_and_stay_so((target, messages) in any_history()) {
