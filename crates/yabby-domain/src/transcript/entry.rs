@@ -250,7 +250,7 @@ impl Head {
             id: id.and_then(Peeked::id),
             parent: match parent {
                 None => Parent::Unsaid,
-                Some(parent) => parent.parent().map_or(Parent::Root, Parent::Of),
+                Some(parent) => parent.id().map_or(Parent::Root, Parent::Of),
             },
             made_up: false,
             time: timestamp.and_then(Peeked::time),
@@ -286,25 +286,15 @@ impl<'j> Peeked<'j> {
         }
     }
 
-    /// Two lists or objects are never the same, so they address nothing.
+    /// Empty text, zero and `false` name no entry, as null does not; and two lists or objects are never
+    /// the same.
     fn id(&self) -> Option<EntryId> {
         match self {
-            Self::Text(text) => Some(EntryId::Text(text.as_ref().into())),
-            Self::Number(number) => Some(EntryId::Other(json::number_text(*number + 0.0).into())),
-            Self::Flag(flag) => Some(EntryId::Other(if *flag { "true" } else { "false" }.into())),
-            Self::Null | Self::List | Self::Object { .. } => None,
+            Self::Text(text) if !text.is_empty() => Some(EntryId::Text(text.as_ref().into())),
+            Self::Number(number) if *number != 0.0 => Some(EntryId::Other(json::number_text(*number).into())),
+            Self::Flag(true) => Some(EntryId::Other("true".into())),
+            _ => None,
         }
-    }
-
-    /// Empty text, zero and `false` name no parent, as null does not.
-    fn parent(&self) -> Option<EntryId> {
-        let names_something = match self {
-            Self::Text(text) => !text.is_empty(),
-            Self::Number(number) => *number != 0.0,
-            Self::Flag(flag) => *flag,
-            Self::Null | Self::List | Self::Object { .. } => false,
-        };
-        if names_something { self.id() } else { None }
     }
 
     fn time(&self) -> Option<f64> {
@@ -507,7 +497,9 @@ mod tests {
         let id = |line: &str| Entry::parse(line).and_then(|entry| entry.key().cloned());
         assert_eq!(id(r#"{"id":5}"#), id(r#"{"id":5.0}"#));
         assert_ne!(id(r#"{"id":5}"#), id(r#"{"id":"5"}"#));
-        assert_eq!(id(r#"{"id":-0.0}"#), id(r#"{"id":0}"#));
+        for nobody in [r#"{"id":0}"#, r#"{"id":""}"#, r#"{"id":{}}"#, r#"{"id":false}"#, "{}"] {
+            assert_eq!(id(nobody), None, "{nobody}");
+        }
     }
 
     #[test]

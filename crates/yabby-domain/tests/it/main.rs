@@ -5,3 +5,4 @@ mod keys;
 mod provider_rules;
 mod store;
 mod texts;
+mod transcripts;
