@@ -61,7 +61,11 @@ mod tests {
 
     #[test]
     fn a_title_comes_from_the_best_source_there_is() {
-        let id = TitleSource { session_id: Some("0123456789"), updated_at: Some(1_738_312_080_000.0), ..TitleSource::default() };
+        let id = TitleSource {
+            session_id: Some("0123456789"),
+            updated_at: Some(1_738_312_080_000.0),
+            ..TitleSource::default()
+        };
         let message = TitleSource { first_user_message: Some(" hi\n there "), ..id };
         let subject = TitleSource { subject: Some(" Fam "), ..message };
         let table = [

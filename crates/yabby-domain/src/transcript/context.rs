@@ -240,7 +240,8 @@ mod tests {
             ("gone", "compactionSummary user"),
         ];
         for (first_kept, expected) in table {
-            let file = format!("{HEADER}\n{}\n{}\n{after}", lines.join("\n"), compaction("d", "c", first_kept));
+            let file =
+                format!("{HEADER}\n{}\n{}\n{after}", lines.join("\n"), compaction("d", "c", first_kept));
             let context = Transcript::read(&file).expect("a header").context();
             assert_eq!(roles(&context), expected, "{first_kept}");
             let model = ModelUsed { provider: Some("p".into()), model_id: Some("m".into()) };
@@ -262,8 +263,14 @@ mod tests {
     fn commands_are_told_with_their_outcome() {
         let table = [
             (r#"{"command":"ls","output":"a","exitCode":0}"#, "Ran `ls`\n```\na\n```"),
-            (r#"{"command":"ls","output":"","exitCode":2}"#, "Ran `ls`\n(no output)\n\nCommand exited with code 2"),
-            (r#"{"command":"ls","cancelled":true,"exitCode":2}"#, "Ran `ls`\n(no output)\n\n(command cancelled)"),
+            (
+                r#"{"command":"ls","output":"","exitCode":2}"#,
+                "Ran `ls`\n(no output)\n\nCommand exited with code 2",
+            ),
+            (
+                r#"{"command":"ls","cancelled":true,"exitCode":2}"#,
+                "Ran `ls`\n(no output)\n\n(command cancelled)",
+            ),
             (
                 r#"{"command":"ls","exitCode":null,"truncated":true,"fullOutputPath":"/o"}"#,
                 "Ran `ls`\n(no output)\n\n[Output truncated. Full output: /o]",

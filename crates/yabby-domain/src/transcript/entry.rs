@@ -70,9 +70,7 @@ impl Entry {
     /// The entry on `line`, if it holds a JSON object.
     pub fn parse(line: &str) -> Option<Self> {
         let readable = json::readable(line);
-        let mut source = serde_json::Deserializer::from_str(&readable);
-        let head = source.deserialize_map(HeadVisitor).ok()?;
-        source.end().ok()?;
+        let head = Head::read(&readable).or_else(|| Head::read(&json::without_infinities(&readable)?))?;
         Some(Self { line: line.trim_matches([' ', '\t', '\r', '\n']).into(), head })
     }
 
@@ -235,6 +233,13 @@ impl EntryKind {
 }
 
 impl Head {
+    fn read(line: &str) -> Option<Self> {
+        let mut source = serde_json::Deserializer::from_str(line);
+        let head = source.deserialize_map(HeadVisitor).ok()?;
+        source.end().ok()?;
+        Some(head)
+    }
+
     fn of_fields(
         kind: Option<&Peeked<'_>>,
         id: Option<&Peeked<'_>>,
@@ -334,13 +339,7 @@ impl<'de> Visitor<'de> for HeadVisitor {
             };
             *slot = Some(map.next_value::<Peeked<'de>>()?);
         }
-        Ok(Head::of_fields(
-            kind.as_ref(),
-            id.as_ref(),
-            parent.as_ref(),
-            timestamp.as_ref(),
-            message.as_ref(),
-        ))
+        Ok(Head::of_fields(kind.as_ref(), id.as_ref(), parent.as_ref(), timestamp.as_ref(), message.as_ref()))
     }
 }
 
@@ -455,8 +454,13 @@ mod tests {
         use EntryKind::{Label, Message, Unknown};
         //  line                                             kind     id          parent     role
         let table = [
-            (r#"{"type":"message","id":"a","parentId":null,"message":{"content":[],"role":"user"}}"#,
-                Message, Some("a"), None, Some(Role::User)),
+            (
+                r#"{"type":"message","id":"a","parentId":null,"message":{"content":[],"role":"user"}}"#,
+                Message,
+                Some("a"),
+                None,
+                Some(Role::User),
+            ),
             (r#"{"type":"label","id":"a","id":"b","parentId":"a"}"#, Label, Some("b"), Some("a"), None),
             (r#"{"id":"\ud83d","parentId":""}"#, Unknown, Some("\u{10d83d}"), None, None),
             (r#"{"type":7,"id":null,"parentId":[1],"message":"m"}"#, Unknown, None, None, None),
@@ -465,7 +469,11 @@ mod tests {
         ];
         for (line, kind, id, parent, role) in table {
             let entry = Entry::parse(line).expect(line);
-            assert_eq!((entry.kind(), entry.id(), entry.parent_id(), entry.role()), (kind, id, parent, role), "{line}");
+            assert_eq!(
+                (entry.kind(), entry.id(), entry.parent_id(), entry.role()),
+                (kind, id, parent, role),
+                "{line}"
+            );
             let Ok(Value::Object(object)) = json::parse(line) else { panic!("{line}") };
             let rebuilt = Entry::from_object(object);
             assert_eq!(rebuilt.head, entry.head, "{line}");
@@ -474,7 +482,17 @@ mod tests {
 
     #[test]
     fn only_whole_objects_are_entries() {
-        for line in ["", "null", "3", "[]", "\"x\"", "{", "{}}", "{\"a\":\"\\u12\"}", "{\"type\":\"message\",\"id\":\"aa"] {
+        for line in [
+            "",
+            "null",
+            "3",
+            "[]",
+            "\"x\"",
+            "{",
+            "{}}",
+            "{\"a\":\"\\u12\"}",
+            "{\"type\":\"message\",\"id\":\"aa",
+        ] {
             assert_eq!(Entry::parse(line), None, "{line}");
         }
     }

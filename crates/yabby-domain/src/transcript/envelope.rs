@@ -29,16 +29,18 @@ const CHANNELS: [&str; 13] = [
 ];
 
 #[expect(clippy::unwrap_used, reason = "a constant pattern")]
-static TIME: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}Z| [0-9]{2}:[0-9]{2})(?-u:\b)").unwrap());
+static TIME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}Z| [0-9]{2}:[0-9]{2})(?-u:\b)").unwrap()
+});
 
 /// The text behind a leading `[header]`, if the header is an envelope's.
 pub fn strip_envelope(message: &str) -> &str {
     let Some((header, body)) = message.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
         return message;
     };
-    let from_a_channel =
-        || CHANNELS.iter().any(|channel| header.strip_prefix(channel).is_some_and(|rest| rest.starts_with(' ')));
+    let from_a_channel = || {
+        CHANNELS.iter().any(|channel| header.strip_prefix(channel).is_some_and(|rest| rest.starts_with(' ')))
+    };
     if TIME.is_match(header) || from_a_channel() { text::trim_start(body) } else { message }
 }
 
@@ -76,7 +78,8 @@ pub fn without_envelope(mut message: Message) -> Message {
     match object.get_mut("content") {
         Some(Value::String(text)) => strip(text),
         Some(Value::Array(blocks)) => {
-            let texts = blocks.iter_mut().filter(|block| block.get("type").and_then(Value::as_str) == Some("text"));
+            let texts =
+                blocks.iter_mut().filter(|block| block.get("type").and_then(Value::as_str) == Some("text"));
             for block in texts {
                 if let Some(Value::String(text)) = block.get_mut("text") {
                     strip(text);

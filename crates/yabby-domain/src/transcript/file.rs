@@ -35,9 +35,14 @@ struct Disk {
 pub enum OnOpen {
     Nothing,
     /// Write this instead of the file; `keep_copy` if the old text holds lines that are not in it.
-    Replace { text: String, keep_copy: bool },
+    Replace {
+        text: String,
+        keep_copy: bool,
+    },
     /// The file is no transcript: rename it to an archive name, then write this.
-    SetAside { text: String },
+    SetAside {
+        text: String,
+    },
 }
 
 /// What an append did.
@@ -77,8 +82,11 @@ impl TranscriptFile {
         fresh.disk.has_header = true;
         let text = fresh.transcript.header().line() + "\n";
         let nothing_to_keep = text::trim(file).is_empty();
-        let action =
-            if nothing_to_keep { OnOpen::Replace { text, keep_copy: false } } else { OnOpen::SetAside { text } };
+        let action = if nothing_to_keep {
+            OnOpen::Replace { text, keep_copy: false }
+        } else {
+            OnOpen::SetAside { text }
+        };
         (fresh, action)
     }
 
@@ -195,14 +203,14 @@ pub fn starts_a_session(file: &[u8]) -> bool {
     Header::parse(first_line).is_some()
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::message::Message;
     use jiff::Timestamp;
 
-    const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-15T09:30:00.000Z","cwd":"/w"}"#;
+    const HEADER: &str =
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-15T09:30:00.000Z","cwd":"/w"}"#;
     const ANSWER: &str = r#"{"type":"message","id":"a","parentId":null,"message":{"role":"assistant"}}"#;
 
     fn message(role: &str) -> NewEntry {
@@ -226,7 +234,9 @@ mod tests {
             OnOpen::Replace { text, .. } | OnOpen::SetAside { text } => text.clone(),
         };
         for role in roles {
-            text.push_str(&opened.append(message(role), &mut stamp).expect("appended").write.unwrap_or_default());
+            text.push_str(
+                &opened.append(message(role), &mut stamp).expect("appended").write.unwrap_or_default(),
+            );
         }
         (action, text)
     }

@@ -44,7 +44,10 @@ mod tests {
         let now = Timestamp::from_millisecond(1_768_469_400_001).expect("in range");
         assert_eq!(session_file(now, "abc"), "2026-01-15T09-30-00-001Z_abc.jsonl");
         assert_eq!(archive("s.jsonl", ArchiveReason::Backup, now), "s.jsonl.bak.2026-01-15T09-30-00.001Z");
-        assert_eq!(archive("s.jsonl", ArchiveReason::Deleted, now), "s.jsonl.deleted.2026-01-15T09-30-00.001Z");
+        assert_eq!(
+            archive("s.jsonl", ArchiveReason::Deleted, now),
+            "s.jsonl.deleted.2026-01-15T09-30-00.001Z"
+        );
         assert_eq!(repair_backup("s.jsonl", 7, now), "s.jsonl.bak-7-1768469400001");
         assert_eq!(repair_draft("s.jsonl", 7, now), "s.jsonl.repair-7-1768469400001.tmp");
     }

@@ -117,13 +117,20 @@ mod tests {
     use crate::message::Message;
 
     const FILE: &str = concat!(
-        r#"{"type":"session","version":3,"id":"s","cwd":"/w"}"#, "\n",
-        r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user"}}"#, "\n",
-        r#"{"type":"label","id":"l","parentId":"a","targetId":"a","label":"one"}"#, "\n",
-        r#"{"type":"label","id":"m","parentId":"l","targetId":"gone","label":"two"}"#, "\n",
-        r#"{"type":"message","id":"b","parentId":"m","message":{"role":"assistant","n":1.0}}"#, "\n",
-        r#"{"type":"message","id":"c","parentId":"b","message":{"role":"user","n":1.0}}"#, "\n",
-        r#"{"type":"message","id":"off","parentId":"a","message":{"role":"user"}}"#, "\n",
+        r#"{"type":"session","version":3,"id":"s","cwd":"/w"}"#,
+        "\n",
+        r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user"}}"#,
+        "\n",
+        r#"{"type":"label","id":"l","parentId":"a","targetId":"a","label":"one"}"#,
+        "\n",
+        r#"{"type":"label","id":"m","parentId":"l","targetId":"gone","label":"two"}"#,
+        "\n",
+        r#"{"type":"message","id":"b","parentId":"m","message":{"role":"assistant","n":1.0}}"#,
+        "\n",
+        r#"{"type":"message","id":"c","parentId":"b","message":{"role":"user","n":1.0}}"#,
+        "\n",
+        r#"{"type":"message","id":"off","parentId":"a","message":{"role":"user"}}"#,
+        "\n",
     );
 
     fn stamped<T>(act: impl FnOnce(&mut Stamp<'_>) -> T) -> T {
@@ -143,11 +150,16 @@ mod tests {
             assert_eq!(
                 fork.text,
                 concat!(
-                    r#"{"type":"session","version":3,"id":"00000001-","timestamp":"1970-01-01T00:00:00.000Z","cwd":"/w","parentSession":"/dir/s.jsonl"}"#, "\n",
-                    r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user"}}"#, "\n",
-                    r#"{"type":"message","id":"b","parentId":"a","message":{"role":"assistant","n":1}}"#, "\n",
-                    r#"{"type":"message","id":"c","parentId":"b","message":{"role":"user","n":1.0}}"#, "\n",
-                    r#"{"type":"label","id":"00000002","parentId":"c","timestamp":"1970-01-01T00:00:00.000Z","targetId":"a","label":"one"}"#, "\n",
+                    r#"{"type":"session","version":3,"id":"00000001-","timestamp":"1970-01-01T00:00:00.000Z","cwd":"/w","parentSession":"/dir/s.jsonl"}"#,
+                    "\n",
+                    r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user"}}"#,
+                    "\n",
+                    r#"{"type":"message","id":"b","parentId":"a","message":{"role":"assistant","n":1}}"#,
+                    "\n",
+                    r#"{"type":"message","id":"c","parentId":"b","message":{"role":"user","n":1.0}}"#,
+                    "\n",
+                    r#"{"type":"label","id":"00000002","parentId":"c","timestamp":"1970-01-01T00:00:00.000Z","targetId":"a","label":"one"}"#,
+                    "\n",
                 )
             );
             assert_eq!(fork.name, "1970-01-01T00-00-00-000Z_00000001-.jsonl");

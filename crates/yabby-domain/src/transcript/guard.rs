@@ -9,8 +9,7 @@ use super::seed::text_block;
 use crate::json::Value;
 use crate::message::{Message, Role};
 
-const MISSING_RESULT: &str =
-    "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
+const MISSING_RESULT: &str = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
 
 /// What the guard does about a call that was not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,7 +183,8 @@ mod tests {
         let mut guard = ToolResultGuard::new(Unanswered::Synthesize);
         let empty = r#"{"role":"assistant","content":[{"type":"toolUse","id":"1","input":null}]}"#;
         assert_eq!(told(&guard.admit(message(empty), now)), "");
-        let mixed = r#"{"role":"assistant","content":[{"type":"text","text":"k"},{"type":"functionCall","id":"1"}]}"#;
+        let mixed =
+            r#"{"role":"assistant","content":[{"type":"text","text":"k"},{"type":"functionCall","id":"1"}]}"#;
         let admitted = guard.admit(message(mixed), now);
         assert_eq!(admitted[0].blocks().len(), 1);
         let silent = r#"{"role":"assistant","content":[]}"#;

@@ -35,7 +35,11 @@ impl MaxLines {
         if number < 1.0 {
             return Err(InvalidMaxLines::TooFew);
         }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and positive; saturates")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole and positive; saturates"
+        )]
         return Ok(Self(number as usize));
     }
 }
@@ -90,7 +94,11 @@ fn replanted(file: &str, dropped: &[&str], kept: &[&str]) -> Option<Vec<String>>
         }
         let entry = entries.next()?;
         let uprooted = std::mem::replace(&mut first, false) && entry.parent_key().is_some();
-        lines.push(if uprooted { entry.with_parent(None).line().to_owned() } else { entry.portable_line().into_owned() });
+        lines.push(if uprooted {
+            entry.with_parent(None).line().to_owned()
+        } else {
+            entry.portable_line().into_owned()
+        });
     }
     Some(lines)
 }
@@ -128,7 +136,9 @@ mod tests {
     fn lines_without_ids_stay_a_conversation() {
         let one = r#"{"type":"message","message":{"role":"user"}}"#;
         let whole = file(&[HEADER, one, one, one, "torn", one]);
-        let LineCompaction::Compacted { text, kept: 4 } = compact(&whole, max(4)) else { panic!("compacted") };
+        let LineCompaction::Compacted { text, kept: 4 } = compact(&whole, max(4)) else {
+            panic!("compacted")
+        };
         let transcript = Transcript::read(&text).expect("a header");
         assert_eq!(transcript.context().messages.len(), 3);
         assert!(text.contains("\ntorn\n"));

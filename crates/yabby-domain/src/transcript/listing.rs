@@ -98,7 +98,8 @@ fn words(message: &Message) -> String {
     match message.content() {
         Content::Text(text) => text.to_owned(),
         Content::Blocks(blocks) => {
-            let texts = blocks.iter().filter(|block| block.get("type").and_then(Value::as_str) == Some("text"));
+            let texts =
+                blocks.iter().filter(|block| block.get("type").and_then(Value::as_str) == Some("text"));
             let texts: Vec<&str> =
                 texts.map(|block| block.get("text").and_then(Value::as_str).unwrap_or_default()).collect();
             texts.join(" ")
@@ -114,11 +115,16 @@ mod tests {
     #[test]
     fn a_session_is_listed_with_its_first_words_and_last_activity() {
         let file = concat!(
-            r#"{"type":"session","id":7,"timestamp":"2026-01-15T09:30:00Z","cwd":"/w"}"#, "\n",
-            r#"{"type":"session_info","name":" First "}"#, "\n",
-            r#"{"type":"message","message":{"role":"assistant","content":"welcome"}}"#, "\n",
-            r#"{"type":"message","timestamp":"2026-01-15T09:31:00Z","message":{"role":"user","content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}}"#, "\n",
-            r#"{"type":"message","message":{"role":"toolResult","content":"x","timestamp":9e15}}"#, "\n",
+            r#"{"type":"session","id":7,"timestamp":"2026-01-15T09:30:00Z","cwd":"/w"}"#,
+            "\n",
+            r#"{"type":"session_info","name":" First "}"#,
+            "\n",
+            r#"{"type":"message","message":{"role":"assistant","content":"welcome"}}"#,
+            "\n",
+            r#"{"type":"message","timestamp":"2026-01-15T09:31:00Z","message":{"role":"user","content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}}"#,
+            "\n",
+            r#"{"type":"message","message":{"role":"toolResult","content":"x","timestamp":9e15}}"#,
+            "\n",
             "null\n",
             r#"{"type":"session_info","name":""}"#,
         );

@@ -32,7 +32,9 @@ pub fn messages(file: &str) -> Vec<Message> {
 pub fn first_user_message(file: &[u8]) -> Option<String> {
     let start = String::from_utf8_lossy(file.get(..FIRST_BYTES).unwrap_or(file));
     let messages = lines(&start).take(FIRST_LINES).filter_map(message_on);
-    messages.filter(|message| message.text_field("role") == Some("user")).find_map(|message| first_text(&message))
+    messages
+        .filter(|message| message.text_field("role") == Some("user"))
+        .find_map(|message| first_text(&message))
 }
 
 /// What was said last, by the user or to the user.
@@ -178,7 +180,8 @@ fn called_tools(message: &Message) -> Option<String> {
 
 /// `[image]`
 fn other_block(message: &Message) -> Option<String> {
-    let kinds = message.blocks().iter().filter_map(|block| text::lower_non_blank(block.get("type")?.as_str()?));
+    let kinds =
+        message.blocks().iter().filter_map(|block| text::lower_non_blank(block.get("type")?.as_str()?));
     kinds.filter(|kind| kind != "text" && !is_tool_call(kind)).map(|kind| format!("[{kind}]")).next()
 }
 
@@ -229,7 +232,8 @@ mod tests {
 
     fn previewed(messages: &[&str]) -> Vec<String> {
         let file = file(messages);
-        let items = preview_items(|bytes| Cow::Borrowed(tail(file.as_bytes(), bytes)), PreviewLimits::new(3, 20));
+        let items =
+            preview_items(|bytes| Cow::Borrowed(tail(file.as_bytes(), bytes)), PreviewLimits::new(3, 20));
         items.into_iter().map(|item| format!("{}: {}", item.role.as_str(), item.text)).collect()
     }
 
@@ -239,7 +243,10 @@ mod tests {
             (r#"{"role":"USER","content":" [Slack x] hi "}"#, "user: hi"),
             (r#"{"role":"system","text":"t","content":null}"#, "system: t"),
             (r#"{"role":"assistant","content":[{"text":"a"},{"text":" "},{"text":"b"}]}"#, "assistant: a\nb"),
-            (r#"{"role":"assistant","content":[{"name":"a"},{"name":"b"},{"name":"c"}]}"#, "tool: call a, b +1"),
+            (
+                r#"{"role":"assistant","content":[{"name":"a"},{"name":"b"},{"name":"c"}]}"#,
+                "tool: call a, b +1",
+            ),
             (r#"{"role":"x","tool_name":"grep"}"#, "tool: call grep"),
             (r#"{"role":"user","content":[{"type":"Image"}]}"#, "user: [image]"),
             (r#"{"role":"user","content":"123456789012345678901"}"#, "user: 12345678901234567..."),
@@ -252,7 +259,8 @@ mod tests {
 
     #[test]
     fn only_the_last_messages_count() {
-        let messages = [r#"{"content":"1"}"#, r#"{"content":"2"}"#, r#"{"content":""}"#, r#"{"content":"4"}"#];
+        let messages =
+            [r#"{"content":"1"}"#, r#"{"content":"2"}"#, r#"{"content":""}"#, r#"{"content":"4"}"#];
         assert_eq!(previewed(&messages), ["other: 2", "other: 4"]);
     }
 

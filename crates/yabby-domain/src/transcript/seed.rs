@@ -102,12 +102,18 @@ fn tool_result(message: &Message) -> Option<Message> {
     let mut result = Message::default();
     result.set("role", "toolResult");
     result.set("toolCallId", call_id);
-    result.set("toolName", field(["toolName", "tool_name"]).or(message.text_field("name")).unwrap_or("unknown"));
-    result.set("content", match message.get("content") {
-        Some(Value::Array(blocks)) => Value::Array(blocks.clone()),
-        Some(Value::String(text)) => Value::Array(vec![text_block(text)]),
-        _ => Value::Array(Vec::new()),
-    });
+    result.set(
+        "toolName",
+        field(["toolName", "tool_name"]).or(message.text_field("name")).unwrap_or("unknown"),
+    );
+    result.set(
+        "content",
+        match message.get("content") {
+            Some(Value::Array(blocks)) => Value::Array(blocks.clone()),
+            Some(Value::String(text)) => Value::Array(vec![text_block(text)]),
+            _ => Value::Array(Vec::new()),
+        },
+    );
     result.set("isError", message.get("isError").is_some_and(json::truthy));
     if let Some(timestamp) = message.get("timestamp") {
         result.set("timestamp", timestamp.clone());
@@ -158,8 +164,10 @@ pub fn removed_count(compaction: &Object) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::Transcript;
     use crate::transcript::context::for_model;
+    use crate::transcript::file::{OnOpen, TranscriptFile};
+    use crate::transcript::tree::NewEntry;
+    use crate::transcript::{Stamp, Transcript};
 
     fn object(json: &str) -> Object {
         match json::parse(json) {
@@ -172,7 +180,10 @@ mod tests {
     fn told(seed: &str) -> Vec<String> {
         let transcript = Transcript::read(seed).expect("a header");
         let context = transcript.context();
-        for_model(context.messages).iter().map(|message| json::stringify_object(message.as_object())).collect()
+        for_model(context.messages)
+            .iter()
+            .map(|message| json::stringify_object(message.as_object()))
+            .collect()
     }
 
     #[test]
@@ -194,7 +205,8 @@ mod tests {
             usage.as_deref(),
             Some(r#"{"input":1000,"output":50,"cacheRead":0,"cacheWrite":0,"totalTokens":1050}"#)
         );
-        let customs: Vec<_> = transcript.entries().iter().filter_map(|entry| custom_of(&entry.object())).collect();
+        let customs: Vec<_> =
+            transcript.entries().iter().filter_map(|entry| custom_of(&entry.object())).collect();
         assert_eq!(customs[0], ("openclaw.cache-ttl".to_owned(), Some(Value::from(45_000))));
         assert_eq!(customs[1].0, "model-snapshot");
     }
@@ -212,15 +224,59 @@ mod tests {
         let messages = told(include_str!("../../tests/fixtures/seed-003.jsonl"));
         assert_eq!(messages.len(), 4);
         assert!(messages[0].contains("They greeted."), "{messages:?}");
-        assert!(messages[1].contains("second question") && messages[3].contains("third question"), "{messages:?}");
+        assert!(
+            messages[1].contains("second question") && messages[3].contains("third question"),
+            "{messages:?}"
+        );
     }
 
     #[test]
     fn tool_messages_of_a_chat_api_reach_the_model() {
         let messages = told(include_str!("../../tests/fixtures/seed-004.jsonl"));
         assert_eq!(messages.len(), 4);
-        assert!(messages[1].contains(r#"{"type":"toolCall","id":"call_1","name":"read","arguments":{"path":"a.md"}}"#));
+        assert!(
+            messages[1]
+                .contains(r#"{"type":"toolCall","id":"call_1","name":"read","arguments":{"path":"a.md"}}"#)
+        );
         assert!(messages[2].contains(r#""role":"toolResult","toolCallId":"call_1""#), "{messages:?}");
+    }
+
+    #[test]
+    fn every_shape_can_be_opened_and_continued() {
+        let seeds = [
+            (include_str!("../../tests/fixtures/seed-000.jsonl"), OnOpen::Nothing),
+            (include_str!("../../tests/fixtures/seed-001.jsonl"), rewritten()),
+            (include_str!("../../tests/fixtures/seed-002.jsonl"), rewritten()),
+            (include_str!("../../tests/fixtures/seed-003.jsonl"), rewritten()),
+            (include_str!("../../tests/fixtures/seed-004.jsonl"), rewritten()),
+        ];
+        for (seed, on_open) in seeds {
+            let mut count = 0;
+            let mut fresh_id = || {
+                count += 1;
+                format!("{count:08}-")
+            };
+            let mut stamp = Stamp { now: jiff::Timestamp::UNIX_EPOCH, fresh_id: &mut fresh_id };
+            let told = Transcript::read(seed).expect("a header").context().messages.len();
+            let (mut file, action) = TranscriptFile::open(Some(seed), "/cwd", &mut stamp);
+            let mut text = match &action {
+                OnOpen::Replace { text, keep_copy: false } => text.clone(),
+                _ => seed.to_owned(),
+            };
+            assert_eq!(std::mem::discriminant(&action), std::mem::discriminant(&on_open), "{seed}");
+            assert_eq!(file.transcript().context().messages.len(), told, "{seed}");
+            let mut answer = Message::default();
+            answer.set("role", "assistant");
+            let appended = file.append(NewEntry::Message(answer), &mut stamp).expect("appended");
+            text.push_str(&appended.write.unwrap_or_default());
+            let (again, action) = TranscriptFile::open(Some(&text), "/cwd", &mut stamp);
+            assert_eq!(action, OnOpen::Nothing, "{seed}");
+            assert_eq!(again.transcript().context().messages.len(), told + 1, "{seed}");
+        }
+    }
+
+    fn rewritten() -> OnOpen {
+        OnOpen::Replace { text: String::new(), keep_copy: false }
     }
 
     #[test]

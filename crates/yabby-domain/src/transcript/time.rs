@@ -62,9 +62,9 @@ impl Digits<'_> {
 
     fn number(&mut self, digits: usize) -> Option<i64> {
         let (number, rest) = self.0.split_at_checked(digits)?;
-        let value = number.iter().try_fold(0, |sum, byte| {
-            byte.is_ascii_digit().then(|| sum * 10 + i64::from(byte - b'0'))
-        })?;
+        let value = number
+            .iter()
+            .try_fold(0, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + i64::from(byte - b'0')))?;
         self.0 = rest;
         Some(value)
     }

@@ -31,13 +31,29 @@ pub struct Transcript {
 pub enum NewEntry {
     Message(Message),
     ThinkingLevelChange(String),
-    ModelChange { provider: String, model_id: String },
+    ModelChange {
+        provider: String,
+        model_id: String,
+    },
     Compaction(NewCompaction),
-    Custom { custom_type: String, data: Option<Value> },
-    CustomMessage { custom_type: String, content: Value, display: bool, details: Option<Value> },
+    Custom {
+        custom_type: String,
+        data: Option<Value>,
+    },
+    CustomMessage {
+        custom_type: String,
+        content: Value,
+        display: bool,
+        details: Option<Value>,
+    },
     /// No text, or empty text, takes the label away.
-    Label { target: String, label: Option<String> },
-    SessionInfo { name: String },
+    Label {
+        target: String,
+        label: Option<String>,
+    },
+    SessionInfo {
+        name: String,
+    },
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -252,7 +268,9 @@ impl Transcript {
     /// The last name that the session was given.
     pub fn name(&self) -> Option<String> {
         let infos = self.entries.iter().rev().filter(|entry| entry.kind() == EntryKind::SessionInfo);
-        infos.filter_map(|info| info.object().get("name")?.as_str().map(str::to_owned)).find(|name| !name.is_empty())
+        infos
+            .filter_map(|info| info.object().get("name")?.as_str().map(str::to_owned))
+            .find(|name| !name.is_empty())
     }
 
     pub fn tree(&self) -> Tree<'_> {
@@ -290,7 +308,8 @@ impl Placed {
                 let mut object = self.first("compaction");
                 object.insert("summary".into(), compaction.summary.into());
                 object.insert("firstKeptEntryId".into(), compaction.first_kept.into());
-                let tokens = if compaction.tokens_before.is_finite() { compaction.tokens_before } else { 0.0 };
+                let tokens =
+                    if compaction.tokens_before.is_finite() { compaction.tokens_before } else { 0.0 };
                 object.insert("tokensBefore".into(), number(tokens));
                 put(&mut object, "details", compaction.details);
                 put(&mut object, "fromHook", compaction.from_hook.map(Value::from));
@@ -405,7 +424,8 @@ pub struct Node<'t> {
 impl<'t> Tree<'t> {
     fn of(transcript: &'t Transcript) -> Self {
         let node_of = |id: Option<&EntryId>| id.and_then(|id| transcript.by_id.get(id)).copied();
-        let mut tree = Self { transcript, roots: Vec::new(), children: vec![Vec::new(); transcript.entries.len()] };
+        let mut tree =
+            Self { transcript, roots: Vec::new(), children: vec![Vec::new(); transcript.entries.len()] };
         for (at, entry) in transcript.entries.iter().enumerate() {
             let node = node_of(entry.key()).unwrap_or(at);
             match node_of(entry.parent_key()) {
@@ -504,7 +524,8 @@ mod tests {
     use super::*;
     use crate::message::Role;
 
-    const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-15T09:30:00.000Z","cwd":"/w"}"#;
+    const HEADER: &str =
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-15T09:30:00.000Z","cwd":"/w"}"#;
 
     /// A file of entries `id<parent`, at times in the order given.
     fn transcript(entries: &str) -> Transcript {
@@ -565,7 +586,9 @@ mod tests {
 
     #[test]
     fn reading_skips_what_is_no_object_and_keeps_what_it_does_not_know() {
-        let file = format!("\u{feff}garbage\n{HEADER}\r\n\nnull\n7\n{{\"type\":\"new\",\"id\":\"a\"}}\r\n{HEADER}\n{{\"id\"");
+        let file = format!(
+            "\u{feff}garbage\n{HEADER}\r\n\nnull\n7\n{{\"type\":\"new\",\"id\":\"a\"}}\r\n{HEADER}\n{{\"id\""
+        );
         let transcript = Transcript::read(&file).expect("a header");
         assert_eq!(transcript.entries().len(), 1);
         assert_eq!(transcript.leaf_id(), Some("a"));
@@ -581,7 +604,8 @@ mod tests {
         let mut stamp =
             Stamp { now: jiff::Timestamp::UNIX_EPOCH, fresh_id: &mut || fresh.next().unwrap_or_default() };
         transcript.move_leaf("aaaaaaaa").expect("known");
-        let entry = transcript.append(NewEntry::SessionInfo { name: " n ".into() }, &mut stamp).expect("appended");
+        let entry =
+            transcript.append(NewEntry::SessionInfo { name: " n ".into() }, &mut stamp).expect("appended");
         assert_eq!(
             entry.line(),
             r#"{"type":"session_info","id":"cccccccc","parentId":"aaaaaaaa","timestamp":"1970-01-01T00:00:00.000Z","name":"n"}"#
@@ -606,7 +630,8 @@ mod tests {
             let new = NewEntry::Label { target: target.into(), label: Some(label.into()) };
             transcript.append(new, &mut stamp).expect("a known target");
         }
-        let labels: Vec<_> = transcript.labels().into_iter().map(|(id, label)| (id.as_text(), label)).collect();
+        let labels: Vec<_> =
+            transcript.labels().into_iter().map(|(id, label)| (id.as_text(), label)).collect();
         assert_eq!(labels, [(Some("a"), "3"), (Some("c"), "4"), (Some("b"), "5")]);
     }
 }

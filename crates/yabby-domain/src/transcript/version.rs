@@ -88,7 +88,8 @@ fn link(lines: &mut [Option<Object>], how: Link, stamp: &mut Stamp<'_>) {
 /// The first version of a compaction counted lines, the header included, to the first one kept. A
 /// line further down still has its old id, if any.
 fn name_first_kept(lines: &mut [Option<Object>], at: usize) {
-    let counted = |entry: &Object| is_compaction(entry).then(|| entry.get("firstKeptEntryIndex")?.as_f64())?;
+    let counted =
+        |entry: &Object| is_compaction(entry).then(|| entry.get("firstKeptEntryIndex")?.as_f64())?;
     let Some(index) = lines[at].as_ref().and_then(counted) else { return };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and not negative")]
     let position = (index >= 0.0 && index.fract() == 0.0).then_some(index as usize);
@@ -157,17 +158,24 @@ mod tests {
     #[test]
     fn version_one_becomes_a_chain() {
         let file = concat!(
-            r#"{"type":"session","id":"s"}"#, "\n",
-            r#"{"type":"message","id":"old","message":{"role":"hookMessage"}}"#, "\n",
+            r#"{"type":"session","id":"s"}"#,
+            "\n",
+            r#"{"type":"message","id":"old","message":{"role":"hookMessage"}}"#,
+            "\n",
             "torn{\n",
-            r#"{"type":"compaction","summary":"S","firstKeptEntryIndex":1}"#, "\n",
+            r#"{"type":"compaction","summary":"S","firstKeptEntryIndex":1}"#,
+            "\n",
             r#"{"type":"compaction","summary":"T","firstKeptEntryIndex":9}"#,
         );
         let expected = concat!(
-            r#"{"type":"session","id":"s","version":3}"#, "\n",
-            r#"{"type":"message","id":"00000001","message":{"role":"custom"},"parentId":null}"#, "\n",
-            r#"{"type":"compaction","summary":"S","id":"00000002","parentId":"00000001","firstKeptEntryId":"00000001"}"#, "\n",
-            r#"{"type":"compaction","summary":"T","id":"00000003","parentId":"00000002"}"#, "\n",
+            r#"{"type":"session","id":"s","version":3}"#,
+            "\n",
+            r#"{"type":"message","id":"00000001","message":{"role":"custom"},"parentId":null}"#,
+            "\n",
+            r#"{"type":"compaction","summary":"S","id":"00000002","parentId":"00000001","firstKeptEntryId":"00000001"}"#,
+            "\n",
+            r#"{"type":"compaction","summary":"T","id":"00000003","parentId":"00000002"}"#,
+            "\n",
         );
         assert_eq!(migrated(file), Some(Migrated { text: expected.to_owned(), unreadable: 1 }));
     }
@@ -177,7 +185,9 @@ mod tests {
         let tree = "{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\n{\"type\":\"x\",\"id\":\"a\",\"parentId\":\"b\",\"n\":1.0}";
         assert_eq!(
             migrated(tree).map(|migrated| migrated.text).as_deref(),
-            Some("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"x\",\"id\":\"a\",\"parentId\":\"b\",\"n\":1}\n")
+            Some(
+                "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"x\",\"id\":\"a\",\"parentId\":\"b\",\"n\":1}\n"
+            )
         );
         let list = "{\"type\":\"session\",\"version\":2,\"sessionId\":\"s\"}\n{\"id\":\"a\"}\n{}";
         assert_eq!(

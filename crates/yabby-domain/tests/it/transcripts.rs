@@ -13,7 +13,8 @@ use yabby_domain::transcript::preview::{self, PreviewLimits};
 use yabby_domain::transcript::tree::NewEntry;
 use yabby_domain::transcript::{Stamp, Transcript, envelope, file_repair, fork, listing, time};
 
-const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-15T09:30:00.000Z","cwd":"/w"}"#;
+const HEADER: &str =
+    r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-15T09:30:00.000Z","cwd":"/w"}"#;
 
 fn stamped<T>(act: impl FnOnce(&mut Stamp<'_>) -> T) -> T {
     let mut count = 0;
@@ -32,7 +33,8 @@ fn read_all(text: &str) {
     let _ = preview::messages(text).into_iter().map(envelope::without_envelope).count();
     let _ = preview::first_user_message(bytes);
     let _ = preview::last_message(bytes);
-    let _ = preview::preview_items(|count| Cow::Borrowed(preview::tail(bytes, count)), PreviewLimits::default());
+    let _ =
+        preview::preview_items(|count| Cow::Borrowed(preview::tail(bytes, count)), PreviewLimits::default());
     let _ = starts_a_session(bytes);
     let _ = compact(text, MaxLines::from_value(Some(&3.into())).expect("positive"));
     if let Some(transcript) = Transcript::read(text) {
@@ -97,15 +99,25 @@ fn tangled() -> impl Strategy<Value = String> {
         Just(r#""type":"model_change","model":"p/m""#),
         Just(r#""type":"future","message":[]"#),
     ];
-    let name = prop_oneof![Just("\"a\""), Just("\"b\""), Just("\"c\""), Just("\"d\""), Just("1"), Just("null"), Just("\"\"")];
+    let name = prop_oneof![
+        Just("\"a\""),
+        Just("\"b\""),
+        Just("\"c\""),
+        Just("\"d\""),
+        Just("1"),
+        Just("null"),
+        Just("\"\"")
+    ];
     let place = prop_oneof![
         (name.clone(), name).prop_map(|(id, parent)| format!(r#","id":{id},"parentId":{parent}"#)),
         Just(String::new()),
         Just(r#","id":"only""#.to_owned()),
     ];
-    let time = prop_oneof![Just(""), Just(r#","timestamp":"?""#), Just(r#","timestamp":"2026-01-15T09:30:00Z""#)];
+    let time =
+        prop_oneof![Just(""), Just(r#","timestamp":"?""#), Just(r#","timestamp":"2026-01-15T09:30:00Z""#)];
     let line = (kind, place, time).prop_map(|(kind, place, time)| format!("{{{kind}{place}{time}}}"));
-    let version = prop_oneof![Just(""), Just(r#""version":1,"#), Just(r#""version":2,"#), Just(r#""version":3,"#)];
+    let version =
+        prop_oneof![Just(""), Just(r#""version":1,"#), Just(r#""version":2,"#), Just(r#""version":3,"#)];
     (version, prop::collection::vec(line, 0..24)).prop_map(|(version, lines)| {
         format!("{{\"type\":\"session\",{version}\"id\":\"s\"}}\n{}", lines.join("\n"))
     })
@@ -124,13 +136,24 @@ fn wild_json() -> impl Strategy<Value = String> {
     ];
     leaf.prop_recursive(4, 24, 4, |inner| {
         let key = prop_oneof![
-            Just("type"), Just("id"), Just("parentId"), Just("message"), Just("role"), Just("content"),
-            Just("timestamp"), Just("text"), Just("name"), Just("version"), Just("label"), Just("usage"),
+            Just("type"),
+            Just("id"),
+            Just("parentId"),
+            Just("message"),
+            Just("role"),
+            Just("content"),
+            Just("timestamp"),
+            Just("text"),
+            Just("name"),
+            Just("version"),
+            Just("label"),
+            Just("usage"),
         ];
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(|items| format!("[{}]", items.join(","))),
             prop::collection::vec((key, inner), 0..5).prop_map(|members| {
-                let members: Vec<_> = members.into_iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
+                let members: Vec<_> =
+                    members.into_iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
                 format!("{{{}}}", members.join(","))
             }),
         ]
@@ -222,7 +245,8 @@ fn entries_that_all_share_one_id_do_not_run_away() {
     let double = r#"{"type":"message","id":"a","parentId":"b","message":{"role":"user"}}"#;
     let other = r#"{"type":"message","id":"b","parentId":"a","message":{"role":"user"}}"#;
     let root = r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user"}}"#;
-    let lines: Vec<&str> = std::iter::once(root).chain([double, other].into_iter().cycle().take(100_000)).collect();
+    let lines: Vec<&str> =
+        std::iter::once(root).chain([double, other].into_iter().cycle().take(100_000)).collect();
     let transcript = Transcript::read(&format!("{HEADER}\n{}", lines.join("\n"))).expect("a header");
     assert_eq!(transcript.branch().len(), 2);
     assert_eq!(transcript.tree().roots().count(), 1);

@@ -47,7 +47,6 @@ const DIFFERENCES: &[Difference] = &[
     difference!("line-compaction-keeps-the-header"),
 ];
 
-
 fn cases(document: &Value) -> Vec<Case> {
     let case = |case: &Value| Case {
         rule: "cases".to_owned(),
@@ -180,7 +179,9 @@ impl World {
                 let parent = self.opened(&file, Some(&text));
                 let fork = self.stamped(|stamp| fork::thread(&parent, &path(&file), stamp));
                 let (name, _) = self.forked(fork);
-                Outcome::returning(serde_json::json!({"sessionFile": path(&name), "sessionIdIsHeaderId": true}))
+                Outcome::returning(
+                    serde_json::json!({"sessionFile": path(&name), "sessionIdIsHeaderId": true}),
+                )
             }
             "sessionsCompact" => self.line_compact(&file, text.as_deref(), op),
             _ => return None,
@@ -210,7 +211,8 @@ impl World {
 
     fn mirror(&mut self, file: &str, text: Option<String>, op: &Value) -> Outcome {
         let stored = op["key"].as_str().unwrap_or(MAIN_KEY);
-        let urls: Vec<&str> = op["mediaUrls"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let urls: Vec<&str> =
+            op["mediaUrls"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let delivered = Delivered { text: op["text"].as_str(), media_urls: &urls };
         let key = op["sessionKey"].as_str().unwrap_or_default();
         let mirrored = match mirror(key, |key| key == stored, delivered) {
@@ -232,11 +234,13 @@ impl World {
 
     fn inject(&mut self, file: &str, text: Option<String>, op: &Value) -> Outcome {
         let Some(text) = text else {
-            let error = serde_json::json!({"code": "INVALID_REQUEST", "message": "transcript file not found"});
+            let error =
+                serde_json::json!({"code": "INVALID_REQUEST", "message": "transcript file not found"});
             return Outcome::returning(serde_json::json!({"ok": false, "error": error}));
         };
         let transcript = Transcript::read(&text);
-        let message = injected_message(op["message"].as_str().unwrap_or_default(), op["label"].as_str(), now());
+        let message =
+            injected_message(op["message"].as_str().unwrap_or_default(), op["label"].as_str(), now());
         let entry = self.stamped(|stamp| injected_entry(transcript.as_ref(), message, stamp));
         self.append_text(file, Some(appended_line(&text, &entry)));
         let id = entry.id().map(str::to_owned);
@@ -266,7 +270,9 @@ impl World {
             }
         };
         let payload = match text.map(|text| compact(text, max)) {
-            None => serde_json::json!({"ok": true, "key": key, "compacted": false, "reason": "no transcript"}),
+            None => {
+                serde_json::json!({"ok": true, "key": key, "compacted": false, "reason": "no transcript"})
+            }
             Some(LineCompaction::Untouched { kept }) => {
                 serde_json::json!({"ok": true, "key": key, "compacted": false, "kept": kept})
             }
@@ -292,7 +298,8 @@ impl World {
                 self.begin(&cwd, text("parentSession"));
             }
             "open" => {
-                let name = text("file").map(str::to_owned).or_else(|| Some(self.open.as_ref()?.name.clone()))?;
+                let name =
+                    text("file").map(str::to_owned).or_else(|| Some(self.open.as_ref()?.name.clone()))?;
                 let text = self.files.get(&name).cloned();
                 let file = self.opened(&name, text.as_deref());
                 self.open = Some(Open { name, file });
@@ -302,7 +309,8 @@ impl World {
                 let recent = self.files.iter().filter(|(name, _)| name.ends_with(".jsonl"));
                 let recent = recent.filter(|(_, text)| file::starts_a_session(text.as_bytes()));
                 // Files are written one after the other, so the one mentioned last is the newest.
-                let newest = recent.max_by_key(|(name, _)| self.mentioned.iter().position(|known| known == *name));
+                let newest =
+                    recent.max_by_key(|(name, _)| self.mentioned.iter().position(|known| known == *name));
                 match newest.map(|(name, text)| (name.clone(), text.clone())) {
                     None => self.begin(cwd, None),
                     Some((name, text)) => {
@@ -314,7 +322,9 @@ impl World {
             "forkFrom" => {
                 let source = text("file")?;
                 let content = self.files.get(source).cloned().unwrap_or_default();
-                match self.stamped(|stamp| fork::fork_from(&content, &path(source), text("cwd")?, stamp).into()) {
+                match self
+                    .stamped(|stamp| fork::fork_from(&content, &path(source), text("cwd")?, stamp).into())
+                {
                     Some(Ok(fork)) => {
                         let (name, file) = self.forked(fork);
                         self.open = Some(Open { name, file });
@@ -325,7 +335,9 @@ impl World {
             }
             "createBranchedSession" => {
                 let open = self.open.as_ref()?;
-                match self.stamped(|stamp| fork::branch_off(&open.file, &path(&open.name), text("id")?, stamp).into()) {
+                match self.stamped(|stamp| {
+                    fork::branch_off(&open.file, &path(&open.name), text("id")?, stamp).into()
+                }) {
                     Some(Ok(fork)) => {
                         let (name, file) = self.forked(fork);
                         let returns = path(&name).into();
@@ -361,7 +373,8 @@ impl World {
                 return Some(self.appended(open, appended));
             }
             "installToolResultGuard" => {
-                let ignores = ["allowSyntheticToolResults", "allowSynthetic"].iter().any(|flag| op[*flag] == false);
+                let ignores =
+                    ["allowSyntheticToolResults", "allowSynthetic"].iter().any(|flag| op[*flag] == false);
                 let unanswered = if ignores { Unanswered::Ignore } else { Unanswered::Synthesize };
                 self.guard = Some(ToolResultGuard::new(unanswered));
             }
@@ -488,7 +501,8 @@ impl World {
             let whole = made_id(k);
             let id = whole[..8].to_owned();
             let quoted = format!("\"{id}\"");
-            let in_memory = || self.open.as_ref().is_some_and(|open| open.file.transcript().entry(&id).is_some());
+            let in_memory =
+                || self.open.as_ref().is_some_and(|open| open.file.transcript().entry(&id).is_some());
             let is_known = self.names.contains_key(&id) || self.names.contains_key(&whole);
             if is_known || !(in_memory() || self.files.values().any(|text| text.contains(&quoted))) {
                 continue;
@@ -506,7 +520,8 @@ impl World {
 
     /// The operation with ids in the place of their names.
     fn with_ids(&self, op: &Value) -> Value {
-        let id_of = |name: &str| self.names.iter().find(|(_, known)| *known == name).map(|(id, _)| id.as_str());
+        let id_of =
+            |name: &str| self.names.iter().find(|(_, known)| *known == name).map(|(id, _)| id.as_str());
         match op {
             Value::String(text) if text.starts_with('$') => id_of(text).unwrap_or(text).into(),
             Value::Array(items) => items.iter().map(|item| self.with_ids(item)).collect(),
@@ -526,7 +541,8 @@ impl World {
                 files.insert(mention, Value::Null);
                 continue;
             };
-            let by_time = (1..=self.made.get()).any(|k| *file == format!("2030-01-01T00-00-00-000Z_{}.jsonl", made_id(k)));
+            let by_time = (1..=self.made.get())
+                .any(|k| *file == format!("2030-01-01T00-00-00-000Z_{}.jsonl", made_id(k)));
             names.insert(mention.clone(), if by_time { NAMED_BY_TIME } else { file }.into());
             let lines: Vec<String> = text.lines().map(|line| self.named_line(line)).collect();
             let ends_with_newline = text.ends_with('\n');
@@ -548,7 +564,9 @@ impl World {
             Value::String(text) => self.named_text(&text).into(),
             Value::Number(number) if number.as_i64() == Some(NOW_MS) => "$nowMs".into(),
             Value::Array(items) => items.into_iter().map(|item| self.named(item)).collect(),
-            Value::Object(object) => object.into_iter().map(|(key, value)| (key, self.named(value))).collect(),
+            Value::Object(object) => {
+                object.into_iter().map(|(key, value)| (key, self.named(value))).collect()
+            }
             other => other,
         }
     }
@@ -584,7 +602,9 @@ fn new_entry(name: &str, op: &Value) -> Option<NewEntry> {
     let text = |field: &str| op[field].as_str().map(str::to_owned);
     Some(match name {
         "appendThinkingLevelChange" => NewEntry::ThinkingLevelChange(text("thinkingLevel")?),
-        "appendModelChange" => NewEntry::ModelChange { provider: text("provider")?, model_id: text("modelId")? },
+        "appendModelChange" => {
+            NewEntry::ModelChange { provider: text("provider")?, model_id: text("modelId")? }
+        }
         "appendCompaction" => NewEntry::Compaction(NewCompaction {
             summary: text("summary")?,
             first_kept: text("firstKeptEntryId")?,

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::message::{Message, Role};
 use yabby_domain::session::title::{TitleSource, derive_title};
+use yabby_domain::text;
 use yabby_domain::transcript::context::{Context, for_model};
 use yabby_domain::transcript::entry::{Entry, EntryKind};
 use yabby_domain::transcript::file::{OnOpen, TranscriptFile};
@@ -20,7 +21,8 @@ use yabby_domain::transcript::{Stamp, time};
 
 use crate::vectors::{Case, Difference, Suite};
 
-pub const SUITE: Suite = Suite { file: "transcripts", cases: |_| Vec::new(), answer, differences: DIFFERENCES };
+pub const SUITE: Suite =
+    Suite { file: "transcripts", cases: |_| Vec::new(), answer, differences: DIFFERENCES };
 
 const DIFFERENCES: &[Difference] = &[
     Difference {
@@ -46,7 +48,10 @@ const DIFFERENCES: &[Difference] = &[
     // The recording holds the whole first message; `titles.json` has what a title is made of it.
     Difference {
         name: "recorded-titles-are-not-shortened",
-        applies: |case| case.rule == "title" && title_of(first_user_message(case)) != Value::from(first_user_message(case)),
+        applies: |case| {
+            case.rule == "title"
+                && title_of(first_user_message(case)) != Value::from(first_user_message(case))
+        },
         expected: |case| title_of(first_user_message(case)),
     },
     // The recorder called its folder by another name wherever it found it, but not where it was
@@ -145,7 +150,9 @@ fn answer(case: &Case) -> Option<Value> {
         "sessionName" => transcript.name().map_or(Value::Null, Value::from),
         "labels" => {
             let labels = transcript.labels().into_iter();
-            labels.map(|(id, label)| (id.as_text().unwrap_or_default().to_owned(), Value::from(label))).collect()
+            labels
+                .map(|(id, label)| (id.as_text().unwrap_or_default().to_owned(), Value::from(label)))
+                .collect()
         }
         "tree" => transcript.tree().roots().map(node).collect(),
         "rewrittenOnOpen" => match &action {
@@ -156,9 +163,7 @@ fn answer(case: &Case) -> Option<Value> {
             after_open(text, &action).lines().map(|line| with_now(Value::from(line))).collect()
         }
         "appendProbe" => append_probe(text),
-        "title" => {
-            title_of(preview::first_user_message(text.as_bytes()).as_deref())
-        }
+        "title" => title_of(preview::first_user_message(text.as_bytes()).as_deref()),
         "previews" => previews(text),
         "piSessionInfo" => listing(text).map_or(Value::Null, |listed| session_info(&listed)),
         "fileRepair" => file_repair(text),
@@ -217,7 +222,10 @@ fn settings(context: &Context, field: &str, value: Value) -> Value {
     told.insert("thinkingLevel".into(), context.thinking_level.as_str().into());
     let model = context.model.as_ref().map_or(Value::Null, |model| {
         let fields = [("provider", &model.provider), ("modelId", &model.model_id)];
-        fields.into_iter().filter_map(|(name, text)| Some((name.to_owned(), Value::from(text.as_deref()?)))).collect()
+        fields
+            .into_iter()
+            .filter_map(|(name, text)| Some((name.to_owned(), Value::from(text.as_deref()?))))
+            .collect()
     });
     told.insert("model".into(), model);
     Value::Object(told)
@@ -324,7 +332,7 @@ fn session_info(listed: &Listing) -> Value {
     told.insert("modified".into(), date(listed.modified));
     told.insert("messageCount".into(), listed.message_count.into());
     told.insert("firstMessage".into(), listed.first_message.as_str().into());
-    told.insert("allMessagesTextLength".into(), yabby_domain::text::units(&listed.all_text).into());
+    told.insert("allMessagesTextLength".into(), text::units(&listed.all_text).into());
     Value::Object(told)
 }
 
@@ -336,7 +344,9 @@ fn iso(ms: f64) -> Option<String> {
 fn file_repair(text: &str) -> Value {
     match repair(Some(text)) {
         Repair::Replace { dropped, .. } => serde_json::json!({"repaired": true, "droppedLines": dropped}),
-        Repair::Leave { dropped, reason: None } => serde_json::json!({"repaired": false, "droppedLines": dropped}),
+        Repair::Leave { dropped, reason: None } => {
+            serde_json::json!({"repaired": false, "droppedLines": dropped})
+        }
         Repair::Leave { dropped, reason: Some(reason) } => {
             serde_json::json!({"repaired": false, "droppedLines": dropped, "reason": reason.to_string()})
         }
@@ -351,8 +361,12 @@ fn promised_probe(case: &Case) -> Value {
         _ => raw_lines(text) as u64,
     };
     let answered = has_assistant(text) && case.arg("entriesCount").as_u64() != Some(0);
-    let mut roles: Vec<Value> =
-        case.arg("context")["messages"].as_array().into_iter().flatten().map(|message| message["role"].clone()).collect();
+    let mut roles: Vec<Value> = case.arg("context")["messages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|message| message["role"].clone())
+        .collect();
     roles.extend(["user".into(), "assistant".into()]);
     serde_json::json!({
         "rawLinesBefore": after_open,
@@ -369,18 +383,19 @@ fn promised_probe(case: &Case) -> Value {
 }
 
 fn lines(text: &str) -> impl Iterator<Item = &str> {
-    text.split('\n').filter(|line| !line.trim().is_empty())
+    text::trim(text).split('\n').filter(|line| !text::trim(line).is_empty())
 }
 
 fn has_assistant(text: &str) -> bool {
     let is_transcript = lines(text).find_map(Entry::parse).is_some_and(|first| {
         let first = first.object();
-        first.get("type").and_then(Value::as_str) == Some("session") && first.get("id").is_some_and(Value::is_string)
+        first.get("type").and_then(Value::as_str) == Some("session")
+            && first.get("id").is_some_and(Value::is_string)
     });
     is_transcript
-        && lines(text).filter_map(Entry::parse).any(|entry| {
-            entry.kind() == EntryKind::Message && entry.role() == Some(Role::Assistant)
-        })
+        && lines(text)
+            .filter_map(Entry::parse)
+            .any(|entry| entry.kind() == EntryKind::Message && entry.role() == Some(Role::Assistant))
 }
 
 fn is_unterminated(text: &str) -> bool {

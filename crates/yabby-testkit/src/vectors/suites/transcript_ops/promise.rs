@@ -54,7 +54,9 @@ struct Open {
 
 impl Open {
     fn is_answered(&self) -> bool {
-        self.entries.iter().any(|entry| entry.get("message").is_some_and(|message| message["role"] == "assistant"))
+        self.entries
+            .iter()
+            .any(|entry| entry.get("message").is_some_and(|message| message["role"] == "assistant"))
     }
 
     fn has(&self, id: &str) -> bool {
@@ -97,13 +99,16 @@ impl Model {
                 let body = text("message")?;
                 let said = text("label").map_or(body.to_owned(), |label| format!("[{label}]\n\n{body}"));
                 let mut line = placed("message", &id, entries.last().and_then(id_of));
-                line.insert("message".into(), serde_json::json!({
-                    "role": "assistant",
-                    "content": [{"type": "text", "text": said}],
-                    "timestamp": "$nowMs",
-                    "stopReason": "injected",
-                    "usage": {"input": 0, "output": 0, "totalTokens": 0},
-                }));
+                line.insert(
+                    "message".into(),
+                    serde_json::json!({
+                        "role": "assistant",
+                        "content": [{"type": "text", "text": said}],
+                        "timestamp": "$nowMs",
+                        "stopReason": "injected",
+                        "usage": {"input": 0, "output": 0, "totalTokens": 0},
+                    }),
+                );
                 self.add(file?, &json::stringify_object(&line));
                 self.because("injected-notes-hang-from-the-leaf");
                 step.insert("returns".into(), serde_json::json!({"ok": true}));
@@ -112,6 +117,17 @@ impl Model {
             "sessionsCompact" => {
                 step.insert("returns".into(), self.compact(file?, op)?);
                 return Some(Value::Object(step));
+            }
+            "mirror" => {
+                self.mirror(file?, op)?;
+                step.insert("returns".into(), serde_json::json!({"ok": true}));
+                return Some(Value::Object(step));
+            }
+            "getSessionName" => {
+                let infos =
+                    self.open.as_ref()?.entries.iter().rev().filter(|entry| entry["type"] == "session_info");
+                let name = infos.filter_map(|info| info.get("name")?.as_str()).find(|name| !name.is_empty());
+                step.insert("returns".into(), name.map_or(Value::Null, Value::from));
             }
             "create" => self.begin(text("cwd")?, None),
             "newSession" => {
@@ -140,7 +156,12 @@ impl Model {
                 Some(id) if !self.open.as_ref()?.has(id) => error = Some(id),
                 id => {
                     self.open.as_mut()?.leaf = id.map(str::to_owned);
-                    self.append(op, "branch_summary", &[("fromId", id.unwrap_or("root").into())], &["summary", "details", "fromHook"])?;
+                    self.append(
+                        op,
+                        "branch_summary",
+                        &[("fromId", id.unwrap_or("root").into())],
+                        &["summary", "details", "fromHook"],
+                    )?;
                 }
             },
             "createBranchedSession" => match self.fork(text("id")?)? {
@@ -152,7 +173,9 @@ impl Model {
             "appendLabelChange" if !self.open.as_ref()?.has(text("targetId")?) => error = text("targetId"),
             "appendLabelChange" => self.append(op, "label", &[], &["targetId", "label"])?,
             "appendMessage" => self.append(op, "message", &[], &["message"])?,
-            "appendThinkingLevelChange" => self.append(op, "thinking_level_change", &[], &["thinkingLevel"])?,
+            "appendThinkingLevelChange" => {
+                self.append(op, "thinking_level_change", &[], &["thinkingLevel"])?
+            }
             "appendModelChange" => self.append(op, "model_change", &[], &["provider", "modelId"])?,
             "appendCompaction" => {
                 let fields = ["summary", "firstKeptEntryId", "tokensBefore", "details", "fromHook"];
@@ -175,7 +198,10 @@ impl Model {
         step.insert("leaf".into(), open.leaf.as_deref().map_or(Value::Null, Value::from));
         step.insert("file".into(), format!("$file{}", open.file + 1).into());
         step.insert("fileExists".into(), on_disk.is_some().into());
-        step.insert("rawLines".into(), on_disk.map_or(0, |text| text.lines().filter(|line| !line.trim().is_empty()).count()).into());
+        step.insert(
+            "rawLines".into(),
+            on_disk.map_or(0, |text| text.lines().filter(|line| !line.trim().is_empty()).count()).into(),
+        );
         step.insert("entries".into(), open.entries.len().into());
         Some(Value::Object(step))
     }
@@ -236,7 +262,15 @@ impl Model {
         }
         let leaf = entries.last().and_then(id_of).map(str::to_owned);
         let cwd = header["cwd"].as_str()?.to_owned();
-        self.open = Some(Open { file, cwd, header: header_line, leaf, has_header: true, written: entries.len(), entries });
+        self.open = Some(Open {
+            file,
+            cwd,
+            header: header_line,
+            leaf,
+            has_header: true,
+            written: entries.len(),
+            entries,
+        });
         Some(())
     }
 
@@ -313,7 +347,8 @@ impl Model {
         for (target, label) in labels(&open.entries) {
             if entries.iter().any(|entry| id_of(entry) == Some(&target)) {
                 self.unnamed += 1;
-                let mut entry = placed("label", &format!("$auto{}", self.unnamed), entries.last().and_then(id_of));
+                let mut entry =
+                    placed("label", &format!("$auto{}", self.unnamed), entries.last().and_then(id_of));
                 entry.insert("targetId".into(), target.into());
                 entry.insert("label".into(), label.into());
                 entries.push(entry);
@@ -328,6 +363,40 @@ impl Model {
         Some(Some(file))
     }
 
+    /// Text alone; what becomes of media is no matter of a promise.
+    fn mirror(&mut self, file: usize, op: &Value) -> Option<()> {
+        let said = op["text"]
+            .as_str()
+            .map(str::trim)
+            .filter(|said| !said.is_empty() && op.get("mediaUrls").is_none())?;
+        if op["sessionKey"] != op["key"].as_str().unwrap_or(super::MAIN_KEY) {
+            return None;
+        }
+        if self.files[file].text.is_none() {
+            self.add(file, &header(op["sessionId"].as_str()?, "$cwd", None));
+        }
+        let (_, entries) = read(self.files[file].text.as_deref()?)?;
+        let mut line = placed("message", &self.name(op), entries.last().and_then(id_of));
+        line.insert(
+            "message".into(),
+            serde_json::json!({
+                "role": "assistant",
+                "content": [{"type": "text", "text": said}],
+                "api": "openai-responses",
+                "provider": "openclaw",
+                "model": "delivery-mirror",
+                "usage": {
+                    "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
+                    "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0},
+                },
+                "stopReason": "stop",
+                "timestamp": "$nowMs",
+            }),
+        );
+        self.add(file, &json::stringify_object(&line));
+        Some(())
+    }
+
     fn compact(&mut self, file: usize, op: &Value) -> Option<Value> {
         let max = match op.get("maxLines").map(Value::as_u64) {
             None => 400,
@@ -340,10 +409,12 @@ impl Model {
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         let (header, _) = read(&text)?;
         if lines.len() <= max {
-            let payload = serde_json::json!({"ok": true, "key": key, "compacted": false, "kept": lines.len()});
+            let payload =
+                serde_json::json!({"ok": true, "key": key, "compacted": false, "kept": lines.len()});
             return Some(serde_json::json!({"ok": true, "payload": payload, "storeEntryKeys": RECORD}));
         }
-        let mut kept: Vec<String> = lines[lines.len() - max..].iter().map(|line| (*line).to_owned()).collect();
+        let mut kept: Vec<String> =
+            lines[lines.len() - max..].iter().map(|line| (*line).to_owned()).collect();
         if let Ok(Value::Object(mut first)) = json::parse(&kept[0]) {
             first.insert("parentId".into(), Value::Null);
             kept[0] = json::stringify_object(&first);
@@ -369,7 +440,10 @@ impl Model {
             };
             names.insert(mention.clone(), file.name.as_str().into());
             let lines: Vec<&str> = text.lines().collect();
-            files.insert(mention, serde_json::json!({"endsWithNewline": text.ends_with('\n'), "lines": lines}));
+            files.insert(
+                mention,
+                serde_json::json!({"endsWithNewline": text.ends_with('\n'), "lines": lines}),
+            );
         }
         let mut told = serde_json::json!({"steps": steps, "fileNames": names, "files": files});
         if let Some(open) = &self.open {
@@ -417,7 +491,8 @@ fn fresh(file: usize, cwd: &str, header: String) -> Open {
 }
 
 fn header(id: &str, cwd: &str, parent: Option<&str>) -> String {
-    let mut header = serde_json::json!({"type": "session", "version": 3, "id": id, "timestamp": "$ts", "cwd": cwd});
+    let mut header =
+        serde_json::json!({"type": "session", "version": 3, "id": id, "timestamp": "$ts", "cwd": cwd});
     if let Some(parent) = parent {
         header["parentSession"] = parent.into();
     }
@@ -446,7 +521,8 @@ fn read(text: &str) -> Option<(String, Vec<Object>)> {
     });
     let (line, header) = lines.next()?;
     let is_header = header.get("type")? == "session" && header.get("id")?.is_string();
-    is_header.then(|| (line, lines.map(|(_, entry)| entry).filter(|entry| entry["type"] != "session").collect()))
+    is_header
+        .then(|| (line, lines.map(|(_, entry)| entry).filter(|entry| entry["type"] != "session").collect()))
 }
 
 /// The labels that are set, in the order in which they were.
@@ -492,6 +568,6 @@ mod tests {
                 compared += 1;
             }
         }
-        assert!(compared >= 8, "{compared}");
+        assert!(compared >= 10, "{compared}");
     }
 }
