@@ -70,9 +70,7 @@ impl Entry {
     /// The entry on `line`, if it holds a JSON object.
     pub fn parse(line: &str) -> Option<Self> {
         let readable = json::readable(line);
-        let mut source = serde_json::Deserializer::from_str(&readable);
-        let head = source.deserialize_map(HeadVisitor).ok()?;
-        source.end().ok()?;
+        let head = Head::read(&readable).or_else(|| Head::read(&json::without_infinities(&readable)?))?;
         Some(Self { line: line.trim_matches([' ', '\t', '\r', '\n']).into(), head })
     }
 
@@ -235,6 +233,13 @@ impl EntryKind {
 }
 
 impl Head {
+    fn read(line: &str) -> Option<Self> {
+        let mut source = serde_json::Deserializer::from_str(line);
+        let head = source.deserialize_map(HeadVisitor).ok()?;
+        source.end().ok()?;
+        Some(head)
+    }
+
     fn of_fields(
         kind: Option<&Peeked<'_>>,
         id: Option<&Peeked<'_>>,

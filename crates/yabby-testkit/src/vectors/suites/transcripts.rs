@@ -12,6 +12,7 @@ use yabby_domain::compaction::{Settings, tokens};
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::message::{Message, Role};
 use yabby_domain::session::title::{TitleSource, derive_title};
+use yabby_domain::text;
 use yabby_domain::transcript::context::{Context, for_model};
 use yabby_domain::transcript::entry::{Entry, EntryKind};
 use yabby_domain::transcript::file::{OnOpen, TranscriptFile};
@@ -394,7 +395,7 @@ fn session_info(listed: &Listing) -> Value {
     told.insert("modified".into(), date(listed.modified));
     told.insert("messageCount".into(), listed.message_count.into());
     told.insert("firstMessage".into(), listed.first_message.as_str().into());
-    told.insert("allMessagesTextLength".into(), yabby_domain::text::units(&listed.all_text).into());
+    told.insert("allMessagesTextLength".into(), text::units(&listed.all_text).into());
     Value::Object(told)
 }
 
@@ -445,7 +446,7 @@ fn promised_probe(case: &Case) -> Value {
 }
 
 fn lines(text: &str) -> impl Iterator<Item = &str> {
-    text.split('\n').filter(|line| !line.trim().is_empty())
+    text::trim(text).split('\n').filter(|line| !text::trim(line).is_empty())
 }
 
 fn has_assistant(text: &str) -> bool {

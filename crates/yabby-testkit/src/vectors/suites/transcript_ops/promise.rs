@@ -118,6 +118,17 @@ impl Model {
                 step.insert("returns".into(), self.compact(file?, op)?);
                 return Some(Value::Object(step));
             }
+            "mirror" => {
+                self.mirror(file?, op)?;
+                step.insert("returns".into(), serde_json::json!({"ok": true}));
+                return Some(Value::Object(step));
+            }
+            "getSessionName" => {
+                let infos =
+                    self.open.as_ref()?.entries.iter().rev().filter(|entry| entry["type"] == "session_info");
+                let name = infos.filter_map(|info| info.get("name")?.as_str()).find(|name| !name.is_empty());
+                step.insert("returns".into(), name.map_or(Value::Null, Value::from));
+            }
             "create" => self.begin(text("cwd")?, None),
             "newSession" => {
                 let cwd = self.open.as_ref()?.cwd.clone();
@@ -352,6 +363,40 @@ impl Model {
         Some(Some(file))
     }
 
+    /// Text alone; what becomes of media is no matter of a promise.
+    fn mirror(&mut self, file: usize, op: &Value) -> Option<()> {
+        let said = op["text"]
+            .as_str()
+            .map(str::trim)
+            .filter(|said| !said.is_empty() && op.get("mediaUrls").is_none())?;
+        if op["sessionKey"] != op["key"].as_str().unwrap_or(super::MAIN_KEY) {
+            return None;
+        }
+        if self.files[file].text.is_none() {
+            self.add(file, &header(op["sessionId"].as_str()?, "$cwd", None));
+        }
+        let (_, entries) = read(self.files[file].text.as_deref()?)?;
+        let mut line = placed("message", &self.name(op), entries.last().and_then(id_of));
+        line.insert(
+            "message".into(),
+            serde_json::json!({
+                "role": "assistant",
+                "content": [{"type": "text", "text": said}],
+                "api": "openai-responses",
+                "provider": "openclaw",
+                "model": "delivery-mirror",
+                "usage": {
+                    "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
+                    "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0},
+                },
+                "stopReason": "stop",
+                "timestamp": "$nowMs",
+            }),
+        );
+        self.add(file, &json::stringify_object(&line));
+        Some(())
+    }
+
     fn compact(&mut self, file: usize, op: &Value) -> Option<Value> {
         let max = match op.get("maxLines").map(Value::as_u64) {
             None => 400,
@@ -523,6 +568,6 @@ mod tests {
                 compared += 1;
             }
         }
-        assert!(compared >= 8, "{compared}");
+        assert!(compared >= 10, "{compared}");
     }
 }
