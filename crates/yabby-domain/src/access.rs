@@ -1,1 +1,7 @@
 //! Who may talk to the agent and who may command it (`sessions.md` §17).
+
+pub mod allow_list;
+pub mod channel_entry;
+pub mod command_auth;
+pub mod group_policy;
+pub mod mention_gate;

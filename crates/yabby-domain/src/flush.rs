@@ -1,1 +1,129 @@
 //! When the pre-compaction memory flush runs, and with which words (`sessions.md` §14).
+
+use crate::config::Config;
+use crate::reply::tokens::SILENT_TOKEN;
+use crate::session::entry::{Patch, SessionEntry};
+use crate::text;
+
+pub const DEFAULT_PROMPT: &str = "Pre-compaction memory flush. Store durable memories now (use memory/YYYY-MM-DD.md; create memory/ if needed). If nothing to store, reply with NO_REPLY.";
+pub const DEFAULT_SYSTEM_PROMPT: &str = "Pre-compaction memory flush turn. The session is near auto-compaction; capture durable memories to disk. You may reply, but usually NO_REPLY is correct.";
+pub const DEFAULT_SOFT_TOKENS: f64 = 4000.0;
+pub const DEFAULT_RESERVE_FLOOR: f64 = 20_000.0;
+pub const DEFAULT_CONTEXT_TOKENS: f64 = 200_000.0;
+
+/// The flush as configured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlushSettings {
+    pub soft_tokens: f64,
+    pub reserve_floor: f64,
+    pub prompt: String,
+    pub system_prompt: String,
+}
+
+/// How much of the context window may be used before a flush.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlushBudget {
+    pub context_window: f64,
+    pub reserve: f64,
+    pub soft_margin: f64,
+}
+
+impl FlushSettings {
+    /// `None` if flushing is switched off.
+    pub fn from_config(config: &Config) -> Option<Self> {
+        let at = |field: &'static str| ["agents", "defaults", "compaction", "memoryFlush", field];
+        if config.get(&at("enabled")).is_some_and(|enabled| !crate::json::truthy(enabled)) {
+            return None;
+        }
+        let words = |field, default: &str| {
+            let own = config.text(&at(field)).and_then(text::non_blank);
+            with_silent_hint(own.unwrap_or(default))
+        };
+        let tokens =
+            |path: &[&str]| config.number(path).filter(|n| n.is_finite() && n.floor() >= 0.0).map(f64::floor);
+        Some(Self {
+            soft_tokens: tokens(&at("softThresholdTokens")).unwrap_or(DEFAULT_SOFT_TOKENS),
+            reserve_floor: tokens(&["agents", "defaults", "compaction", "reserveTokensFloor"])
+                .unwrap_or(DEFAULT_RESERVE_FLOOR),
+            prompt: words("prompt", DEFAULT_PROMPT),
+            system_prompt: words("systemPrompt", DEFAULT_SYSTEM_PROMPT),
+        })
+    }
+
+    pub fn budget(&self, context_window: f64) -> FlushBudget {
+        FlushBudget { context_window, reserve: self.reserve_floor, soft_margin: self.soft_tokens }
+    }
+}
+
+/// Words that do not mention the silent token are told about it.
+pub fn with_silent_hint(words: &str) -> String {
+    if words.contains(SILENT_TOKEN) {
+        return words.to_owned();
+    }
+    format!("{words}\n\nIf no user-visible reply is needed, start with {SILENT_TOKEN}.")
+}
+
+impl FlushBudget {
+    /// The number of prompt tokens from which a flush is due; 0 means never.
+    pub fn threshold(&self) -> f64 {
+        let window = self.context_window.floor().max(1.0);
+        (window - self.reserve.floor().max(0.0) - self.soft_margin.floor().max(0.0)).max(0.0)
+    }
+}
+
+/// Whether the flush should run before this turn.
+///
+/// Once per compaction cycle: the record remembers the compaction count of its last flush, so the
+/// flush stays quiet until the next compaction moves the count.
+pub fn flush_is_due(entry: &SessionEntry, budget: &FlushBudget) -> bool {
+    let tokens = entry.total_tokens().unwrap_or(0.0);
+    let threshold = budget.threshold();
+    let near_the_limit = tokens > 0.0 && threshold > 0.0 && tokens >= threshold;
+    let count = entry.compaction_count().unwrap_or(0.0);
+    let flushed_this_cycle = entry.memory_flush_compaction_count() == Some(count);
+    near_the_limit && !flushed_this_cycle
+}
+
+/// What a finished flush leaves in the record.
+pub fn flushed(now: f64, compaction_count: f64) -> Patch {
+    let mut patch = Patch::default();
+    patch.set_memory_flush_at(Some(now));
+    patch.set_memory_flush_compaction_count(Some(compaction_count));
+    patch
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn flush_once_per_compaction_cycle() {
+        let budget = FlushBudget { context_window: 100_000.0, reserve: 5_000.0, soft_margin: 4_000.0 };
+        //  tokens  count  flushed at  due
+        let table = [
+            (90_999, 0, None, false),
+            (91_000, 0, None, true),
+            (91_000, 0, Some(0), false),
+            (91_000, 1, Some(0), true),
+        ];
+        for (tokens, count, flushed_at, due) in table {
+            let entry = json!({"totalTokens": tokens, "compactionCount": count, "memoryFlushCompactionCount": flushed_at});
+            let entry = SessionEntry::new(entry.as_object().unwrap().clone());
+            assert_eq!(flush_is_due(&entry, &budget), due, "{tokens} {count} {flushed_at:?}");
+        }
+    }
+
+    #[test]
+    fn the_model_always_knows_how_to_stay_silent() {
+        let config = Config::new(
+            json!({"agents": {"defaults": {"compaction": {"memoryFlush": {"prompt": " Save! "}}}}}),
+        );
+        let settings = FlushSettings::from_config(&config).unwrap();
+        assert_eq!(settings.prompt, "Save!\n\nIf no user-visible reply is needed, start with NO_REPLY.");
+        assert_eq!(settings.system_prompt, DEFAULT_SYSTEM_PROMPT);
+        let off =
+            Config::new(json!({"agents": {"defaults": {"compaction": {"memoryFlush": {"enabled": false}}}}}));
+        assert_eq!(FlushSettings::from_config(&off), None);
+    }
+}

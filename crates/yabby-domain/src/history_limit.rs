@@ -1,1 +1,138 @@
-//! How much history goes to the provider (`transcripts.md` §7.7, §8).
+//! How much history goes to the provider or to a client (`transcripts.md` §7.7, §8).
+
+use crate::config::Config;
+use crate::json::{self, Object, Value};
+use crate::message::{Message, Role};
+
+/// The last `limit` user messages and what follows each; everything without a positive limit.
+pub fn limit_turns(messages: &[Message], limit: Option<i64>) -> &[Message] {
+    let Some(limit) = limit.and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0) else {
+        return messages;
+    };
+    let users = || messages.iter().enumerate().rev().filter(|(_, message)| message.role() == Role::User);
+    if users().nth(limit).is_none() {
+        // Nothing is cut before the first turn as long as all turns stay.
+        return messages;
+    }
+    users().nth(limit - 1).map_or(messages, |(first_kept, _)| &messages[first_kept..])
+}
+
+/// The turn limit that the configuration sets for the direct chat behind a session key, which is
+/// `[agent:<id>:]<channel>:dm:<user>`: the user's own, else the channel's.
+pub fn dm_limit(session_key: &str, config: &Config) -> Option<i64> {
+    let parts: Vec<&str> = session_key.split(':').filter(|part| !part.is_empty()).collect();
+    let address = match parts.as_slice() {
+        ["agent", _, address @ ..] if !address.is_empty() => address,
+        whole => whole,
+    };
+    let [channel, kind, user @ ..] = address else {
+        return None;
+    };
+    if !kind.eq_ignore_ascii_case("dm") {
+        return None;
+    }
+    let channel = config.object(&["channels", &crate::text::lower(channel)])?;
+    let user = user.join(":");
+    let user = without_thread(&user);
+    match user_limit(channel, user) {
+        Some(own) => whole_number(own),
+        None => channel.get("dmHistoryLimit").and_then(whole_number),
+    }
+}
+
+/// The user without a numeric thread or topic suffix: threads of a chat share its limit.
+fn without_thread(user: &str) -> &str {
+    let suffix = || {
+        let (rest, number) = user.rsplit_once(':')?;
+        let (user, kind) = rest.rsplit_once(':')?;
+        let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+        let is_thread = kind.eq_ignore_ascii_case("thread") || kind.eq_ignore_ascii_case("topic");
+        (is_number && is_thread).then_some(user)
+    };
+    suffix().unwrap_or(user)
+}
+
+fn user_limit<'c>(channel: &'c Object, user: &str) -> Option<&'c Value> {
+    let users = channel.get("dms")?;
+    if user.is_empty() { None } else { users.get(user)?.get("historyLimit") }
+}
+
+fn whole_number(value: &Value) -> Option<i64> {
+    value.as_f64().map(|limit| limit.floor() as i64)
+}
+
+/// The items at the end of a list whose JSON array fits a size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CappedItems<'v> {
+    pub items: &'v [Value],
+    /// The size of their JSON array in UTF-8.
+    pub bytes: usize,
+}
+
+/// Drops items from the front until the JSON array fits `max_bytes`; the last item always stays.
+pub fn cap_json_bytes(items: &[Value], max_bytes: usize) -> CappedItems<'_> {
+    let sizes: Vec<usize> = items.iter().map(|item| json::stringify(item).len()).collect();
+    let commas = items.len().saturating_sub(1);
+    let mut bytes = 2 + sizes.iter().sum::<usize>() + commas;
+    let mut start = 0;
+    while bytes > max_bytes && start < commas {
+        bytes -= sizes[start] + 1;
+        start += 1;
+    }
+    CappedItems { items: &items[start..], bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_limit_keeps_the_last_turns_whole() {
+        let roles = ["assistant", "user", "assistant", "toolResult", "user", "user", "assistant"];
+        let messages: Vec<Message> =
+            roles.iter().map(|role| Message::from_value(json!({"role": role})).unwrap()).collect();
+        //  limit     first kept
+        let table =
+            [(None, 0), (Some(0), 0), (Some(-1), 0), (Some(1), 5), (Some(2), 4), (Some(3), 0), (Some(9), 0)];
+        for (limit, first_kept) in table {
+            assert_eq!(limit_turns(&messages, limit), &messages[first_kept..], "{limit:?}");
+        }
+    }
+
+    #[test]
+    fn a_direct_chat_has_its_own_limit_or_its_channels() {
+        let config = Config::new(json!({"channels": {
+            "telegram": {"dmHistoryLimit": 15, "dms": {"123": {"historyLimit": 5}, "a:b": {"historyLimit": null}}},
+            "signal": [1],
+        }}));
+        let table = [
+            ("agent:main:telegram:dm:123", Some(5)),
+            ("telegram:dm:123", Some(5)),
+            ("agent:main:TELEGRAM:DM:456", Some(15)),
+            ("agent:main:telegram:dm:123:Topic:42", Some(5)),
+            ("agent:main:telegram:dm:123:thread:x", Some(15)),
+            ("agent:main:telegram:dm:a:b", None),
+            ("agent:main:telegram:group:123", None),
+            ("agent:main:signal:dm:1", None),
+            ("agent:main:dm:123", None),
+            ("agent:main", None),
+            ("", None),
+        ];
+        for (key, limit) in table {
+            assert_eq!(dm_limit(key, &config), limit, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_capped_list_loses_its_front_but_never_its_last_item() {
+        let items = [json!("xx"), json!("é"), json!(1)];
+        //  max  kept  bytes
+        let table = [(99, 3, 13), (13, 3, 13), (12, 2, 8), (0, 1, 3)];
+        for (max, kept, bytes) in table {
+            let capped = cap_json_bytes(&items, max);
+            assert_eq!((capped.items.len(), capped.bytes), (kept, bytes), "{max}");
+        }
+        assert_eq!(cap_json_bytes(&[], 0), CappedItems { items: &[], bytes: 2 });
+    }
+}

@@ -138,11 +138,15 @@ impl InboundMessage {
         self.body_for_commands = Some(for_commands.unwrap_or_else(|| body.clone()));
         self.conversation_label = conversation_label(&self).or(self.conversation_label);
 
-        let signed = |body: &str| with_sender_line(body, chat_type, &self.sender());
-        let (body, for_agent) = (signed(&body), signed(for_agent.as_ref().unwrap_or(&body)));
+        let (body, for_agent) = (self.signed(&body), self.signed(for_agent.as_ref().unwrap_or(&body)));
         self.body = Some(body);
         self.body_for_agent = Some(for_agent);
         self
+    }
+
+    /// A body of this message with the line that says who wrote it, where one is due.
+    pub fn signed(&self, body: &str) -> String {
+        with_sender_line(body, self.chat_type.as_deref().and_then(ChatType::parse), &self.sender())
     }
 
     pub fn sender(&self) -> Sender<'_> {

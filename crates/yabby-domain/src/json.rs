@@ -13,9 +13,46 @@ use crate::text;
 /// An object whose keys keep their order.
 pub type Object = Map<String, Value>;
 
-/// Parses strict JSON.
+/// Parses strict JSON, nested at most [`MAX_DEPTH`] deep.
 pub fn parse(source: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str(&readable(source))
+    let readable = readable(source);
+    let parsed = serde_json::from_str(&readable);
+    // The parser gives up at a depth that real transcripts reach.
+    if parsed.is_err() && (SHALLOW..=MAX_DEPTH).contains(&depth(&readable)) {
+        let mut deep = serde_json::Deserializer::from_str(&readable);
+        deep.disable_recursion_limit();
+        let value = serde::Deserialize::deserialize(&mut deep)?;
+        return deep.end().map(|()| value);
+    }
+    parsed
+}
+
+/// What the parser takes without asking.
+const SHALLOW: usize = 127;
+
+/// How deep a document may be nested; deeper ones could exhaust the stack.
+pub const MAX_DEPTH: usize = 512;
+
+/// How deep lists and objects are nested; of text that is not JSON, any number.
+fn depth(source: &str) -> usize {
+    let (mut open, mut deepest) = (0_usize, 0);
+    let mut in_text = false;
+    let mut bytes = source.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => in_text = !in_text,
+            b'\\' if in_text => {
+                bytes.next();
+            }
+            b'[' | b'{' if !in_text => {
+                open += 1;
+                deepest = deepest.max(open);
+            }
+            b']' | b'}' if !in_text => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// Parses JSON5; strict JSON, which is the common case and much faster to read, is tried first.
@@ -293,6 +330,17 @@ mod tests {
             stringify_pretty(&value),
             "{\n  \"a\": [\n    1,\n    {\n      \"b\": null\n    }\n  ],\n  \"c\": [],\n  \"d\": {}\n}"
         );
+    }
+
+    #[test]
+    fn depth_has_a_limit_and_it_is_not_the_stack() {
+        let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        for (depth, is_read) in
+            [(127, true), (128, true), (MAX_DEPTH, true), (MAX_DEPTH + 1, false), (100_000, false)]
+        {
+            assert_eq!(parse(&nested(depth)).is_ok(), is_read, "{depth}");
+        }
+        assert!(parse(&format!("{}]", nested(200))).is_err());
     }
 
     #[test]

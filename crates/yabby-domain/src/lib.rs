@@ -7,6 +7,7 @@
 pub mod access;
 pub mod body;
 pub mod channel;
+pub mod collation;
 pub mod command;
 pub mod compaction;
 pub mod config;
@@ -24,6 +25,7 @@ pub mod mention;
 pub mod message;
 pub mod model;
 pub mod pattern;
+pub mod provider_rules;
 pub mod pruning;
 pub mod queue;
 pub mod repair;

@@ -3,6 +3,8 @@
 //! Holds the object it was read from: providers put fields of their own into messages (signatures,
 //! cache markers) and they must come back untouched, so role and content are views, not the storage.
 
+mod for_model;
+
 use crate::json::{Object, Value};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -102,6 +104,14 @@ impl Message {
         match self.content() {
             Content::Blocks(blocks) => blocks,
             Content::Text(_) | Content::Missing => &[],
+        }
+    }
+
+    /// The blocks of a content list, to change them in place.
+    pub fn blocks_mut(&mut self) -> &mut [Value] {
+        match self.0.get_mut("content") {
+            Some(Value::Array(blocks)) => blocks,
+            _ => &mut [],
         }
     }
 

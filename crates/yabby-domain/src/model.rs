@@ -1,1 +1,294 @@
 //! Model references, aliases and the allowed set (`sessions.md` §15).
+
+pub mod choice;
+pub mod reset_hint;
+pub mod select;
+
+use std::fmt;
+
+use crate::config::Config;
+use crate::json::{self, Value};
+use crate::text;
+
+/// A model and its provider, e.g. `anthropic/claude-opus-4-5`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ModelRef {
+    pub provider: String,
+    pub model: String,
+}
+
+/// A model the catalogue knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CatalogModel {
+    pub model: ModelRef,
+    pub reasoning: bool,
+}
+
+/// Short names for models: `agents.defaults.models[*].alias`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelAliases(Vec<Alias>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alias {
+    /// As the user wrote it.
+    pub name: String,
+    pub model: ModelRef,
+}
+
+/// The models a user may switch to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllowedModels {
+    /// No list limits the choice.
+    pub any: bool,
+    /// Known models in order, without repetition.
+    pub models: Vec<ModelRef>,
+    /// Those of them that the catalogue knows.
+    pub catalog: Vec<CatalogModel>,
+}
+
+/// The name a provider goes by.
+pub fn normalize_provider(raw: &str) -> String {
+    let name = text::lower(text::trim(raw));
+    match name.as_str() {
+        "z.ai" | "z-ai" => "zai".to_owned(),
+        "opencode-zen" => "opencode".to_owned(),
+        "qwen" => "qwen-portal".to_owned(),
+        "kimi-code" => "kimi-coding".to_owned(),
+        _ => name,
+    }
+}
+
+impl ModelRef {
+    pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
+        Self { provider: provider.into(), model: model.into() }
+    }
+
+    /// `provider/model`, or a model of the default provider.
+    pub fn parse(raw: &str, default_provider: &str) -> Option<Self> {
+        let raw = text::non_blank(raw)?;
+        let (provider, model) = match raw.split_once('/') {
+            None => (normalize_provider(default_provider), raw),
+            Some((provider, model)) => {
+                let provider = normalize_provider(provider);
+                (Some(provider).filter(|name| !name.is_empty())?, text::non_blank(model)?)
+            }
+        };
+        let model = spelt_out(&provider, model).to_owned();
+        Some(Self { provider, model })
+    }
+
+    /// A `provider/model` key taken apart; the model may hold further slashes.
+    fn from_key(key: &str) -> Option<Self> {
+        let (provider, model) = key.split_once('/').filter(|(provider, _)| !provider.is_empty())?;
+        Some(Self::new(normalize_provider(provider), model))
+    }
+}
+
+impl fmt::Display for ModelRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider, self.model)
+    }
+}
+
+/// Short names that a provider itself does not know.
+fn spelt_out<'m>(provider: &str, model: &'m str) -> &'m str {
+    match (provider, text::lower(model).as_str()) {
+        ("anthropic", "opus-4.5") => "claude-opus-4-5",
+        ("anthropic", "sonnet-4.5") => "claude-sonnet-4-5",
+        ("google", "gemini-3-pro") if model == "gemini-3-pro" => "gemini-3-pro-preview",
+        ("google", "gemini-3-flash") if model == "gemini-3-flash" => "gemini-3-flash-preview",
+        _ => model,
+    }
+}
+
+impl ModelAliases {
+    pub fn from_config(config: &Config, default_provider: &str) -> Self {
+        let models = config.object(&["agents", "defaults", "models"]);
+        let members = models.map(json::in_js_order).unwrap_or_default();
+        let alias = |(key, settings): (&String, &Value)| {
+            let model = ModelRef::parse(key, default_provider)?;
+            let name = text::non_blank(settings.get("alias")?.as_str()?)?.to_owned();
+            Some(Alias { name, model })
+        };
+        Self(members.into_iter().filter_map(alias).collect())
+    }
+
+    /// The model behind a short name, in any case. Of two equal names the later wins.
+    pub fn find(&self, name: &str) -> Option<&Alias> {
+        let key = text::lower(text::trim(name));
+        self.0.iter().rev().find(|alias| text::lower(&alias.name) == key)
+    }
+
+    /// The short names of a model, in the order of the file.
+    pub fn names_of(&self, model: &ModelRef) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |alias| alias.model == *model).map(|alias| alias.name.as_str())
+    }
+
+    /// Every short name of the file, in its order.
+    pub fn all(&self) -> &[Alias] {
+        &self.0
+    }
+
+    /// Every short name that is in force, with the one that comes first deciding its place.
+    pub fn in_force(&self) -> impl Iterator<Item = &Alias> {
+        let first = |at: usize, alias: &Alias| {
+            let same = |other: &Alias| text::lower(&other.name) == text::lower(&alias.name);
+            !self.0[..at].iter().any(same)
+        };
+        self.0
+            .iter()
+            .enumerate()
+            .filter(move |(at, alias)| first(*at, alias))
+            .filter_map(|(_, alias)| self.find(&alias.name))
+    }
+
+    /// A short name or a reference.
+    pub fn resolve(&self, raw: &str, default_provider: &str) -> Option<(ModelRef, Option<&Alias>)> {
+        let raw = text::non_blank(raw)?;
+        let alias = if raw.contains('/') { None } else { self.find(raw) };
+        match alias {
+            Some(alias) => Some((alias.model.clone(), Some(alias))),
+            None => ModelRef::parse(raw, default_provider).map(|model| (model, None)),
+        }
+    }
+}
+
+/// The model that the configuration names for all agents, else the given default.
+pub fn configured_model(config: &Config, default: &ModelRef) -> ModelRef {
+    let setting = config.get(&["agents", "defaults", "model"]);
+    let raw = setting.and_then(|setting| setting.as_str().or_else(|| setting.get("primary")?.as_str()));
+    let Some(raw) = raw.and_then(text::non_blank) else {
+        return default.clone();
+    };
+    let aliases = ModelAliases::from_config(config, &default.provider);
+    match aliases.find(raw).filter(|_| !raw.contains('/')) {
+        Some(alias) => alias.model.clone(),
+        // A bare name has always meant this provider, whatever the default is.
+        None if !raw.contains('/') => ModelRef::new("anthropic", raw),
+        None => ModelRef::parse(raw, &default.provider).unwrap_or_else(|| default.clone()),
+    }
+}
+
+/// Whether a provider is a program on this machine rather than a service.
+pub fn is_cli_provider(provider: &str, config: &Config) -> bool {
+    let name = normalize_provider(provider);
+    let backends = config.object(&["agents", "defaults", "cliBackends"]);
+    matches!(name.as_str(), "claude-cli" | "codex-cli")
+        || backends.is_some_and(|backends| backends.keys().any(|key| normalize_provider(key) == name))
+}
+
+impl AllowedModels {
+    /// The keys of `agents.defaults.models` are the list; without one, everything known is allowed.
+    pub fn from_config(
+        config: &Config,
+        catalog: &[CatalogModel],
+        default_provider: &str,
+        default_model: &str,
+    ) -> Self {
+        let default = text::non_blank(default_model).filter(|_| !default_provider.is_empty());
+        let default = default.map(|model| ModelRef::new(default_provider, model));
+        let known: Vec<ModelRef> = catalog.iter().map(|entry| entry.model.clone()).collect();
+        let everything = || {
+            let models = unique(known.iter().cloned().chain(default.clone()));
+            Self { any: true, models, catalog: catalog.to_vec() }
+        };
+        let listed =
+            config.object(&["agents", "defaults", "models"]).map(json::in_js_order).unwrap_or_default();
+        if listed.is_empty() {
+            return everything();
+        }
+        let has_provider = |model: &ModelRef| {
+            let provider = normalize_provider(&model.provider);
+            config.get(&["models", "providers", &provider]).is_some()
+        };
+        let usable = |model: &ModelRef| {
+            is_cli_provider(&model.provider, config) || known.contains(model) || has_provider(model)
+        };
+        let wanted =
+            listed.iter().filter_map(|(key, _)| ModelRef::parse(key, default_provider)).filter(usable);
+        let models = unique(wanted.chain(default.clone()));
+        if models.is_empty() {
+            return everything();
+        }
+        let catalog = catalog.iter().filter(|entry| models.contains(&entry.model)).cloned().collect();
+        Self { any: false, models, catalog }
+    }
+
+    pub fn allows(&self, model: &ModelRef) -> bool {
+        self.any || self.models.contains(model)
+    }
+}
+
+fn unique(models: impl Iterator<Item = ModelRef>) -> Vec<ModelRef> {
+    let mut seen = Vec::new();
+    for model in models {
+        if !seen.contains(&model) {
+            seen.push(model);
+        }
+    }
+    seen
+}
+
+/// Why a model cannot be chosen.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    #[error("invalid model: empty")]
+    Empty,
+    #[error("invalid model: {0}")]
+    Invalid(String),
+    #[error("model not allowed: {0}")]
+    NotAllowed(ModelRef),
+}
+
+/// The allowed model that `raw` names.
+pub fn allowed_model(
+    raw: &str,
+    aliases: &ModelAliases,
+    allowed: &AllowedModels,
+    default_provider: &str,
+) -> Result<ModelRef, ModelError> {
+    let raw = text::non_blank(raw).ok_or(ModelError::Empty)?;
+    let (model, _) =
+        aliases.resolve(raw, default_provider).ok_or_else(|| ModelError::Invalid(raw.to_owned()))?;
+    if allowed.allows(&model) { Ok(model) } else { Err(ModelError::NotAllowed(model)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_reference_has_a_provider_and_a_model() {
+        let table = [
+            ("openai/gpt-5.2", Some("openai/gpt-5.2")),
+            (" Z.ai / glm ", Some("zai/glm")),
+            ("Opus-4.5", Some("anthropic/claude-opus-4-5")),
+            ("google/gemini-3-pro", Some("google/gemini-3-pro-preview")),
+            ("a/b/c", Some("a/b/c")),
+            ("/x", None),
+            ("x/", None),
+            (" ", None),
+        ];
+        for (raw, model) in table {
+            let parsed = ModelRef::parse(raw, "anthropic").map(|model| model.to_string());
+            assert_eq!(parsed.as_deref(), model, "{raw}");
+        }
+    }
+
+    #[test]
+    fn only_listed_models_that_can_be_reached_are_allowed() {
+        let config = Config::new(json!({
+            "agents": {"defaults": {"models": {"openai/gpt-5.2": {"alias": "GPT"}, "nope/x": {}, "claude-cli/opus": {}, "own/m": {}}}},
+            "models": {"providers": {"own": {}}},
+        }));
+        let allowed = AllowedModels::from_config(&config, &[], "anthropic", "claude-opus-4-5");
+        let models: Vec<String> = allowed.models.iter().map(ModelRef::to_string).collect();
+        assert_eq!(models, ["claude-cli/opus", "own/m", "anthropic/claude-opus-4-5"]);
+        let aliases = ModelAliases::from_config(&config, "anthropic");
+        assert_eq!(
+            aliases.find(" gpt ").map(|alias| alias.model.to_string()).as_deref(),
+            Some("openai/gpt-5.2")
+        );
+    }
+}

@@ -1,1 +1,212 @@
 //! Per-provider sanitising of the history (`transcripts.md` §8).
+//!
+//! What each provider is known to reject is cleaned as the reference cleans it. What is still missing
+//! for a request that every provider accepts is the business of [`crate::provider_rules`], which runs
+//! last, on the whole request.
+
+pub mod images;
+pub mod policy;
+pub mod signatures;
+
+use crate::json::{Object, Value};
+use crate::message::{Content, Message, Role};
+use crate::repair::{ids, inputs, pairing, turns};
+use crate::text;
+use crate::transcript::entry::{Entry, EntryKind};
+
+use policy::{ModelTarget, SanitizeMode, TranscriptPolicy};
+
+/// The custom entry that remembers the model a history was last sanitised for.
+pub const MODEL_SNAPSHOT: &str = "model-snapshot";
+/// The custom entry that remembers that a bootstrap turn was needed.
+pub const BOOTSTRAP_MARKER: &str = "google-turn-ordering-bootstrap";
+/// What the user says in a bootstrap turn.
+pub const BOOTSTRAP_TEXT: &str = "(session bootstrap)";
+
+/// A custom entry to append to the transcript.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CustomEntry {
+    pub custom_type: &'static str,
+    pub data: Object,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sanitized {
+    pub messages: Vec<Message>,
+    pub to_append: Vec<CustomEntry>,
+}
+
+/// Cleans a history for `target`. `entries` is the transcript it came from, where snapshots of earlier
+/// runs are found.
+pub fn sanitize(
+    messages: Vec<Message>,
+    target: &ModelTarget<'_>,
+    entries: &[Entry],
+    now_ms: i64,
+) -> Sanitized {
+    let policy = TranscriptPolicy::of(target);
+    let mut messages = clean_messages(messages, &policy);
+    if policy.antigravity_thinking {
+        messages = signatures::drop_unsigned_thinking(messages);
+    }
+    messages = inputs::drop_calls_without_input(messages).messages;
+    if policy.pair_results {
+        messages = pairing::pair_results(messages, now_ms).messages;
+    }
+
+    let mut to_append = Vec::new();
+    let known = last_snapshot(entries).filter(|_| target.is_known());
+    let model_changed = known.as_ref().is_some_and(|known| !is_snapshot_of(known, target));
+    if model_changed && target.is_openai_responses() {
+        messages = signatures::drop_trailing_reasoning(messages);
+    }
+    if target.is_known() && (known.is_none() || model_changed) {
+        to_append.push(CustomEntry { custom_type: MODEL_SNAPSHOT, data: snapshot(target, now_ms) });
+    }
+    if policy.google_turn_order && messages.first().is_some_and(|first| first.role() == Role::Assistant) {
+        messages.insert(0, bootstrap_turn(now_ms));
+        if !entries.iter().any(|entry| custom_type(entry).as_deref() == Some(BOOTSTRAP_MARKER)) {
+            let data = Object::from_iter([("timestamp".to_owned(), now_ms.into())]);
+            to_append.push(CustomEntry { custom_type: BOOTSTRAP_MARKER, data });
+        }
+    }
+    Sanitized { messages, to_append }
+}
+
+/// Joins the turns of one side where the provider wants them to alternate.
+pub fn join_turns(mut messages: Vec<Message>, policy: &TranscriptPolicy) -> Vec<Message> {
+    if policy.join_assistant_turns {
+        messages = turns::join_assistant_turns(messages);
+    }
+    if policy.join_user_turns {
+        messages = turns::join_user_turns(messages);
+    }
+    messages
+}
+
+fn clean_messages(mut messages: Vec<Message>, policy: &TranscriptPolicy) -> Vec<Message> {
+    let is_full = policy.mode == SanitizeMode::Full;
+    if let Some(form) = policy.id_form.filter(|_| is_full && policy.rewrite_ids) {
+        messages = ids::rewrite_ids(messages, form);
+    }
+    messages.into_iter().filter_map(|message| clean_message(message, policy)).collect()
+}
+
+fn clean_message(mut message: Message, policy: &TranscriptPolicy) -> Option<Message> {
+    let mut blocks = match (message.role(), message.content()) {
+        (Role::User | Role::Assistant, Content::Blocks(blocks)) => blocks.to_vec(),
+        // A result has a list of blocks or nothing.
+        (Role::ToolResult, _) => message.blocks().to_vec(),
+        _ => return Some(message),
+    };
+    // What a failed run left is kept as evidence.
+    let is_answer = message.role() == Role::Assistant && message.stop_reason() != Some("error");
+    let clean_text = is_answer && policy.mode == SanitizeMode::Full;
+    if clean_text {
+        if !policy.keep_signatures {
+            signatures::strip_thought_signatures(&mut blocks, policy.thought_signatures);
+        }
+        blocks.retain(|block| !is_blank_text(block));
+    }
+    images::clean_images(&mut blocks);
+    if clean_text && blocks.is_empty() {
+        return None;
+    }
+    message.set("content", blocks);
+    Some(message)
+}
+
+fn is_blank_text(block: &Value) -> bool {
+    let is_text = block.get("type").and_then(Value::as_str) == Some("text");
+    is_text && block.get("text").and_then(Value::as_str).is_some_and(|text| text::non_blank(text).is_none())
+}
+
+fn bootstrap_turn(now_ms: i64) -> Message {
+    let turn = serde_json::json!({"role": "user", "content": BOOTSTRAP_TEXT, "timestamp": now_ms});
+    Message::from_value(turn).unwrap_or_default()
+}
+
+fn custom_type(entry: &Entry) -> Option<String> {
+    let is_custom = entry.kind() == EntryKind::Custom;
+    entry.object().get("customType").filter(|_| is_custom)?.as_str().map(str::to_owned)
+}
+
+fn last_snapshot(entries: &[Entry]) -> Option<Object> {
+    let snapshots =
+        entries.iter().rev().filter(|entry| custom_type(entry).as_deref() == Some(MODEL_SNAPSHOT));
+    snapshots.filter_map(|entry| entry.object().get("data")?.as_object().cloned()).next()
+}
+
+fn is_snapshot_of(data: &Object, target: &ModelTarget<'_>) -> bool {
+    let fields = [("provider", target.provider), ("modelApi", target.api), ("modelId", target.model)];
+    fields.into_iter().all(|(field, now)| match data.get(field) {
+        None | Some(Value::Null) => now.unwrap_or_default().is_empty(),
+        Some(then) => then.as_str() == Some(now.unwrap_or_default()),
+    })
+}
+
+fn snapshot(target: &ModelTarget<'_>, now_ms: i64) -> Object {
+    let fields = [("provider", target.provider), ("modelApi", target.api), ("modelId", target.model)];
+    let mut data = Object::from_iter([("timestamp".to_owned(), Value::from(now_ms))]);
+    data.extend(
+        fields.into_iter().filter_map(|(field, value)| Some((field.to_owned(), Value::from(value?)))),
+    );
+    data
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const GEMINI: ModelTarget<'_> = ModelTarget {
+        api: Some("google-generative-ai"),
+        provider: Some("google"),
+        model: Some("gemini-3-pro"),
+    };
+    const OPENAI: ModelTarget<'_> =
+        ModelTarget { api: Some("openai-responses"), provider: Some("openai"), model: Some("gpt-5.2") };
+
+    fn messages(list: Value) -> Vec<Message> {
+        list.as_array().unwrap().iter().cloned().filter_map(Message::from_value).collect()
+    }
+
+    fn custom(custom_type: &str, data: Value) -> Entry {
+        let entry = json!({"type": "custom", "customType": custom_type, "data": data});
+        Entry::from_object(entry.as_object().unwrap().clone())
+    }
+
+    #[test]
+    fn a_leading_answer_gets_a_turn_in_front_for_google_alone() {
+        let leading =
+            || messages(json!([{"role": "assistant", "content": [{"type": "text", "text": "hi"}]}]));
+        let sanitized = sanitize(leading(), &GEMINI, &[], 9);
+        assert_eq!(sanitized.messages[0].get("content"), Some(&json!("(session bootstrap)")));
+        let types: Vec<_> = sanitized.to_append.iter().map(|entry| entry.custom_type).collect();
+        assert_eq!(types, [MODEL_SNAPSHOT, BOOTSTRAP_MARKER]);
+        let marked = [custom(BOOTSTRAP_MARKER, json!({"timestamp": 1}))];
+        assert_eq!(sanitize(leading(), &GEMINI, &marked, 9).to_append.len(), 1);
+        assert_eq!(sanitize(leading(), &OPENAI, &[], 9).messages, leading());
+    }
+
+    #[test]
+    fn a_snapshot_is_written_when_the_model_changes() {
+        let data = json!({"timestamp": 1, "provider": "openai", "modelApi": "openai-responses", "modelId": "gpt-5.2"});
+        let same = [custom(MODEL_SNAPSHOT, data)];
+        assert_eq!(sanitize(Vec::new(), &OPENAI, &same, 9).to_append, []);
+        assert_eq!(sanitize(Vec::new(), &GEMINI, &same, 9).to_append.len(), 1);
+        assert_eq!(sanitize(Vec::new(), &ModelTarget::default(), &[], 9).to_append, []);
+    }
+
+    #[test]
+    fn blank_answers_go_in_full_mode_unless_they_failed() {
+        let list = json!([
+            {"role": "assistant", "content": [{"type": "text", "text": "  "}]},
+            {"role": "assistant", "content": [{"type": "text", "text": "  "}], "stopReason": "error"},
+            {"role": "assistant", "content": "  "},
+        ]);
+        let left = clean_messages(messages(list.clone()), &TranscriptPolicy::of(&GEMINI));
+        assert_eq!(left, messages(list.clone())[1..]);
+        assert_eq!(clean_messages(messages(list.clone()), &TranscriptPolicy::of(&OPENAI)), messages(list));
+    }
+}

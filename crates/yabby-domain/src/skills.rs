@@ -1,1 +1,384 @@
-//! The skills snapshot (`sessions.md` §20).
+//! The skills snapshot: which skills an agent has, and how its prompt lists them (`sessions.md` §20).
+
+mod front_matter;
+
+use crate::config::Config;
+use crate::json::{self, Value};
+use crate::text;
+
+use front_matter::FrontMatter;
+
+/// Where a skill was found. Later sources replace skills of the same name from earlier ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SkillSource {
+    Extra,
+    Bundled,
+    Managed,
+    Workspace,
+}
+
+/// A skill file as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkillFile {
+    pub source: SkillSource,
+    pub path: String,
+    pub text: String,
+}
+
+/// A skill that the agent has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skill {
+    pub name: String,
+    pub description: String,
+    pub path: String,
+    pub folder: String,
+    pub source: SkillSource,
+    /// The model is not told of it; only a user can call it.
+    pub hidden_from_model: bool,
+}
+
+/// What decides whether a skill can work here.
+pub struct Surroundings<'a> {
+    pub config: &'a Config,
+    pub platform: &'a str,
+    pub has_program: &'a dyn Fn(&str) -> bool,
+    pub has_variable: &'a dyn Fn(&str) -> bool,
+}
+
+/// The skills of a session, as its record keeps them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkillsSnapshot {
+    pub prompt: String,
+    /// Every skill that can work here, with the variable that holds its key.
+    pub skills: Vec<(String, Option<String>)>,
+    /// Those of them that the model is told of.
+    pub visible: Vec<Skill>,
+    pub version: Option<f64>,
+}
+
+/// Takes the skills out of `files`, which stand in the order in which they were found.
+///
+/// `filter` names the skills that are wanted; an empty list wants none.
+pub fn snapshot(
+    files: &[SkillFile],
+    surroundings: &Surroundings<'_>,
+    filter: Option<&[String]>,
+    remote_note: Option<&str>,
+    version: Option<f64>,
+) -> SkillsSnapshot {
+    let wanted = |skill: &ReadSkill| {
+        filter.is_none_or(|names| names.iter().any(|name| text::trim(name) == skill.skill.name))
+    };
+    let usable: Vec<ReadSkill> =
+        merged(files).into_iter().filter(|skill| skill.works_in(surroundings)).filter(wanted).collect();
+    let visible: Vec<Skill> =
+        usable.iter().filter(|read| !read.only_for_users()).map(|read| read.skill.clone()).collect();
+    let list = prompt(&visible);
+    let prompt = match (remote_note.and_then(text::non_blank), list.is_empty()) {
+        (Some(note), false) => format!("{note}\n{list}"),
+        (Some(note), true) => note.to_owned(),
+        (None, _) => list,
+    };
+    let skills =
+        usable.into_iter().map(|read| (read.skill.name, read.requirements.primary_variable)).collect();
+    SkillsSnapshot { prompt, skills, visible, version }
+}
+
+/// Whether the file at `path`, relative to a skills folder, holds a skill: `SKILL.md` in any folder
+/// below, or any Markdown file at the top.
+pub fn is_skill_file(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    let skipped = parts.iter().any(|part| part.starts_with('.') || *part == "node_modules");
+    match parts.as_slice() {
+        [file] => !skipped && file.ends_with(".md"),
+        [.., file] => !skipped && *file == "SKILL.md",
+        [] => false,
+    }
+}
+
+/// The part of the system prompt that lists skills; empty without any.
+pub fn prompt(skills: &[Skill]) -> String {
+    let visible: Vec<&Skill> = skills.iter().filter(|skill| !skill.hidden_from_model).collect();
+    if visible.is_empty() {
+        return String::new();
+    }
+    // The words are the reference's: a snapshot it took and one we took must read the same.
+    let mut lines = vec![
+        "\n\nThe following skills provide specialized instructions for specific tasks.".to_owned(),
+        "Use the read tool to load a skill's file when the task matches its description.".to_owned(),
+        "When a skill file references a relative path, resolve it against the skill directory (parent of SKILL.md / dirname of the path) and use that absolute path in tool commands.".to_owned(),
+        String::new(),
+        "<available_skills>".to_owned(),
+    ];
+    for skill in visible {
+        lines.push("  <skill>".to_owned());
+        for (tag, value) in
+            [("name", &skill.name), ("description", &skill.description), ("location", &skill.path)]
+        {
+            lines.push(format!("    <{tag}>{}</{tag}>", escaped(value)));
+        }
+        lines.push("  </skill>".to_owned());
+    }
+    lines.push("</available_skills>".to_owned());
+    lines.join("\n")
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&apos;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The name of the chat command for a skill.
+pub fn command_name(skill: &str) -> String {
+    const MAX_UNITS: usize = 32;
+    let mut name = String::new();
+    for c in text::lower(skill).chars() {
+        if c.is_ascii_lowercase() || c.is_ascii_digit() {
+            name.push(c);
+        } else if !name.ends_with('_') {
+            name.push('_');
+        }
+    }
+    let name = text::head(name.trim_matches('_'), MAX_UNITS).into_owned();
+    if name.is_empty() { "skill".to_owned() } else { name }
+}
+
+struct ReadSkill {
+    skill: Skill,
+    front: FrontMatter,
+    requirements: Requirements,
+}
+
+/// What a skill says it needs, in its `metadata`.
+#[derive(Default)]
+struct Requirements {
+    key: Option<String>,
+    primary_variable: Option<String>,
+    always: bool,
+    platforms: Vec<String>,
+    programs: Vec<String>,
+    any_program: Vec<String>,
+    variables: Vec<String>,
+    config: Vec<String>,
+}
+
+/// One skill a name; the first place a name was seen in decides its place.
+fn merged(files: &[SkillFile]) -> Vec<ReadSkill> {
+    let mut by_source: Vec<&SkillFile> = files.iter().collect();
+    by_source.sort_by_key(|file| file.source);
+    let mut skills: Vec<ReadSkill> = Vec::new();
+    for read in by_source.into_iter().filter_map(ReadSkill::from_file) {
+        match skills.iter_mut().find(|known| known.skill.name == read.skill.name) {
+            Some(known) => *known = read,
+            None => skills.push(read),
+        }
+    }
+    skills
+}
+
+impl ReadSkill {
+    /// `None` for a file without a description, which is what makes a skill.
+    fn from_file(file: &SkillFile) -> Option<Self> {
+        let (folder, _) = file.path.rsplit_once('/')?;
+        let folder_name = folder.rsplit('/').next().unwrap_or(folder);
+        let yaml = front_matter::yaml(&file.text)?;
+        let description =
+            yaml.get("description")?.as_str().filter(|text| text::non_blank(text).is_some())?.to_owned();
+        let name = yaml
+            .get("name")
+            .filter(|name| json::truthy(name))
+            .map_or(Some(folder_name), Value::as_str)?
+            .to_owned();
+        let front = FrontMatter::parse(&file.text);
+        let requirements = front.get("metadata").and_then(Requirements::parse).unwrap_or_default();
+        let skill = Skill {
+            name,
+            description,
+            path: file.path.clone(),
+            folder: folder.to_owned(),
+            source: file.source,
+            hidden_from_model: yaml.get("disable-model-invocation") == Some(&Value::Bool(true)),
+        };
+        Some(Self { skill, front, requirements })
+    }
+
+    fn only_for_users(&self) -> bool {
+        self.front.flag("disable-model-invocation").unwrap_or(false)
+    }
+
+    fn works_in(&self, here: &Surroundings<'_>) -> bool {
+        let needs = &self.requirements;
+        let key = needs.key.as_deref().unwrap_or(&self.skill.name);
+        let own = here.config.get(&["skills", "entries", key]);
+        let setting = |name: &str| own.and_then(|own| own.get(name));
+        if setting("enabled") == Some(&Value::Bool(false)) || !self.is_allowed(here.config, key) {
+            return false;
+        }
+        if !needs.platforms.is_empty() && !needs.platforms.iter().any(|platform| platform == here.platform) {
+            return false;
+        }
+        if needs.always {
+            return true;
+        }
+        let configured = |name: &str| setting("env").and_then(|env| env.get(name)).is_some_and(json::truthy);
+        let has_key = |name: &str| {
+            needs.primary_variable.as_deref() == Some(name) && setting("apiKey").is_some_and(json::truthy)
+        };
+        needs.programs.iter().all(|name| (here.has_program)(name))
+            && (needs.any_program.is_empty() || needs.any_program.iter().any(|name| (here.has_program)(name)))
+            && needs
+                .variables
+                .iter()
+                .all(|name| (here.has_variable)(name) || configured(name) || has_key(name))
+            && needs.config.iter().all(|path| is_switched_on(here.config, path))
+    }
+
+    /// `skills.allowBundled` limits the skills that come with the program.
+    fn is_allowed(&self, config: &Config, key: &str) -> bool {
+        let allowed = config.list(&["skills", "allowBundled"]).unwrap_or_default();
+        let names: Vec<&str> = allowed.iter().filter_map(Value::as_str).filter_map(text::non_blank).collect();
+        let is_bundled = self.skill.source == SkillSource::Bundled;
+        !is_bundled || names.is_empty() || names.contains(&key) || names.contains(&self.skill.name.as_str())
+    }
+}
+
+/// Settings that are on unless they are switched off.
+const ON_BY_DEFAULT: [&str; 2] = ["browser.enabled", "browser.evaluateEnabled"];
+
+fn is_switched_on(config: &Config, path: &str) -> bool {
+    let parts: Vec<&str> = path.split('.').filter(|part| !part.is_empty()).collect();
+    match json::at(config.root(), &parts) {
+        None => ON_BY_DEFAULT.contains(&path),
+        Some(Value::String(text)) => text::non_blank(text).is_some(),
+        Some(value) => json::truthy(value),
+    }
+}
+
+impl Requirements {
+    /// The part for us in a `metadata` value, which is JSON5.
+    fn parse(metadata: &str) -> Option<Self> {
+        let parsed = json::parse_json5(metadata)?;
+        let ours = parsed.get("openclaw").filter(|ours| ours.is_object() || ours.is_array())?;
+        let text_at = |name: &str| ours.get(name).and_then(Value::as_str).map(str::to_owned);
+        let required = |name: &str| names(ours.get("requires").and_then(|requires| requires.get(name)));
+        Some(Self {
+            key: text_at("skillKey"),
+            primary_variable: text_at("primaryEnv"),
+            always: ours.get("always") == Some(&Value::Bool(true)),
+            platforms: names(ours.get("os")),
+            programs: required("bins"),
+            any_program: required("anyBins"),
+            variables: required("env"),
+            config: required("config"),
+        })
+    }
+}
+
+fn names(list: Option<&Value>) -> Vec<String> {
+    let entries = list.and_then(Value::as_array).into_iter().flatten();
+    entries.filter_map(Value::as_str).filter_map(text::non_blank).map(str::to_owned).collect()
+}
+
+impl SkillSource {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Extra => "openclaw-extra",
+            Self::Bundled => "openclaw-bundled",
+            Self::Managed => "openclaw-managed",
+            Self::Workspace => "openclaw-workspace",
+        }
+    }
+}
+
+/// Whether the snapshot is taken anew: on a session's first turn, and when the files have changed.
+pub fn needs_refresh(first_turn: bool, stored_version: Option<f64>, watched_version: f64) -> bool {
+    first_turn || (watched_version > 0.0 && stored_version.unwrap_or(0.0) < watched_version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn file(source: SkillSource, name: &str, front: &str) -> SkillFile {
+        SkillFile {
+            source,
+            path: format!("/ws/{name}/SKILL.md"),
+            text: format!("---\n{front}\n---\nBody.\n"),
+        }
+    }
+
+    fn names(files: &[SkillFile], config: Value) -> Vec<String> {
+        let here = Surroundings {
+            config: &Config::new(config),
+            platform: "linux",
+            has_program: &|name| name == "sh",
+            has_variable: &|_| false,
+        };
+        snapshot(files, &here, None, None, None).skills.into_iter().map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn a_skill_needs_what_it_says_it_needs() {
+        let skill = |needs: &str| {
+            let front = format!("name: k\ndescription: K.\nmetadata: {{\"openclaw\":{needs}}}");
+            [file(SkillSource::Workspace, "k", &front)]
+        };
+        let table = [
+            (r#"{"requires":{"bins":["sh"]}}"#, json!({}), true),
+            (r#"{"requires":{"bins":["sh","zz"]}}"#, json!({}), false),
+            (r#"{"requires":{"anyBins":["sh","zz"]}}"#, json!({}), true),
+            (r#"{"requires":{"env":["K"]}}"#, json!({}), false),
+            (
+                r#"{"requires":{"env":["K"]}}"#,
+                json!({"skills": {"entries": {"k": {"env": {"K": "x"}}}}}),
+                true,
+            ),
+            (
+                r#"{"primaryEnv":"K","requires":{"env":["K"]}}"#,
+                json!({"skills": {"entries": {"k": {"apiKey": "x"}}}}),
+                true,
+            ),
+            (r#"{"requires":{"config":["browser.enabled"]}}"#, json!({}), true),
+            (r#"{"requires":{"config":["a.b"]}}"#, json!({"a": {"b": " "}}), false),
+            (r#"{"os":["plan9"]}"#, json!({}), false),
+            (r#"{"always":true,"requires":{"bins":["zz"]}}"#, json!({}), true),
+        ];
+        for (needs, config, works) in table {
+            assert_eq!(names(&skill(needs), config), if works { vec!["k"] } else { vec![] }, "{needs}");
+        }
+    }
+
+    #[test]
+    fn a_later_source_replaces_a_skill_in_its_place() {
+        let files = [
+            file(SkillSource::Workspace, "b", "name: b\ndescription: own"),
+            file(SkillSource::Managed, "m", "name: m\ndescription: managed"),
+            file(SkillSource::Bundled, "b", "name: b\ndescription: bundled"),
+        ];
+        assert_eq!(names(&files, json!({})), ["b", "m"]);
+    }
+
+    #[test]
+    fn skill_files_are_found_by_their_names() {
+        for (path, found) in [
+            ("a/SKILL.md", true),
+            ("a/b/SKILL.md", true),
+            ("loose.md", true),
+            ("a/x.md", false),
+            (".a/SKILL.md", false),
+        ] {
+            assert_eq!(is_skill_file(path), found, "{path}");
+        }
+    }
+}

@@ -45,6 +45,16 @@ pub fn from_outside(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The text as valid Unicode for the outside, e.g. for a hash: what JavaScript encodes as UTF-8. Half a
+/// pair becomes U+FFFD.
+pub fn to_outside(text: &str) -> Cow<'_, str> {
+    if !has_stand_ins(text) {
+        return Cow::Borrowed(text);
+    }
+    let decoded = char::decode_utf16(to_units(text));
+    Cow::Owned(decoded.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
+}
+
 /// How many UTF-16 units one character is.
 pub fn char_units(c: char) -> usize {
     if stood_for(c).is_some() { 1 } else { c.len_utf16() }
@@ -242,6 +252,8 @@ mod tests {
             assert_eq!(from_units(&to_units(&inside)), inside, "{text:?}");
         }
         assert_eq!(from_outside("\u{10d83d}"), format!("{}{}", stand_in(0xDBF6), stand_in(0xDC3D)));
+        assert_eq!(to_outside(&from_outside("\u{10d83d}")), "\u{10d83d}");
+        assert_eq!(to_outside(&format!("a{}", stand_in(0xD83D))), "a\u{fffd}");
     }
 
     #[test]

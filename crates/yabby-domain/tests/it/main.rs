@@ -1,4 +1,5 @@
-//! Properties that hold for any input.
+//! What holds for any input.
 
 mod inbound;
+mod provider_rules;
 mod reply;

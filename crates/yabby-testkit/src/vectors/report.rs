@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use similar::{ChangeTag, TextDiff};
-use yabby_domain::json;
+use yabby_domain::json::{self, Value};
 
 use super::{FileReport, Outcome};
 
@@ -75,13 +75,26 @@ fn failures(reports: &[FileReport]) -> String {
                 Outcome::UnknownRule => "unknown rule".to_owned(),
                 Outcome::Panicked(text) => format!("panicked: {text}"),
                 Outcome::Failed { expected, actual } => {
-                    diff(&json::stringify_pretty(expected), &json::stringify_pretty(actual))
+                    diff(&json::stringify_pretty(&sorted(expected)), &json::stringify_pretty(&sorted(actual)))
                 }
             };
             let _ = writeln!(out, "\nFAILED {}#{name}\n{what}", report.file);
         }
     }
     out
+}
+
+/// The same value with the keys of objects in order, since their order does not count.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        Value::Object(object) => {
+            let members: BTreeMap<_, _> =
+                object.iter().map(|(key, value)| (key.clone(), sorted(value))).collect();
+            Value::Object(members.into_iter().collect())
+        }
+        other => other.clone(),
+    }
 }
 
 /// Expected lines with `-`, ours with `+`, and a little of what surrounds them.

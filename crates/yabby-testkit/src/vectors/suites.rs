@@ -70,3 +70,23 @@ fn rows(document: &Value) -> Vec<Case> {
     };
     document.as_array().map(|rows| rows.iter().map(row).collect()).unwrap_or_default()
 }
+
+/// The cases of a transcript-side file: one for each row of every list, `expected` taken from the row
+/// by `expected`. Fields that name a shared conversation, set, … are replaced by what they name.
+fn list_rows(document: &Value, shared: &[(&str, &str)], expected: fn(&str, &Value) -> Value) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (rule, list) in document.as_object().into_iter().flatten() {
+        let rows = list.as_array().into_iter().flatten().filter(|row| row.is_object());
+        for (index, row) in rows.enumerate() {
+            let name = row["name"].as_str().map_or_else(|| index.to_string(), str::to_owned);
+            let mut input = row.clone();
+            for (field, store) in shared {
+                if let Some(key) = row[*field].as_str() {
+                    input[*field] = document[*store][key].clone();
+                }
+            }
+            cases.push(Case { rule: rule.clone(), name, expected: expected(rule, row), input });
+        }
+    }
+    cases
+}

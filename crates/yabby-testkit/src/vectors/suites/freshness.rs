@@ -1,12 +1,95 @@
 //! `freshness.json`.
 
-use yabby_domain::json::Value;
+use jiff::tz::TimeZone;
+use serde_json::json;
+use yabby_domain::inbound::ThreadId;
+use yabby_domain::json::{Object, Value, number};
+use yabby_domain::session::freshness::{
+    Reset, ResetMode, ResetPolicy, ResetSettings, ResetType, ThreadSigns, daily_boundary, freshness,
+    is_thread, normalize_hour, reset_type,
+};
+use yabby_domain::session::key::SessionKey;
 
 use super::rows;
 use crate::vectors::{Case, Suite};
 
 pub const SUITE: Suite = Suite { file: "freshness.json", cases: rows, answer, differences: &[] };
 
-fn answer(_case: &Case) -> Option<Value> {
-    None
+fn answer(case: &Case) -> Option<Value> {
+    let section = || case.arg("sessionCfg").as_object().map(ResetSettings::from_section).unwrap_or_default();
+    Some(match case.rule.as_str() {
+        "resolveDailyResetAtMs" => {
+            let hour = normalize_hour(case.arg("atHour").as_f64());
+            daily_boundary(case.arg("now").as_f64()?, hour, &zone(case)).map_or(Value::Null, number)
+        }
+        "normalizeResetAtHour" => json!(normalize_hour(case.arg("value").as_f64())),
+        "resolveSessionResetPolicy" => {
+            let policy = section().policy(kind(case)?, Reset::from_value(case.arg("resetOverride")));
+            let mut value = Object::new();
+            value.insert("mode".to_owned(), json!(policy.mode.as_str()));
+            value.insert("atHour".to_owned(), json!(policy.at_hour));
+            put(&mut value, "idleMinutes", policy.idle_minutes);
+            Value::Object(value)
+        }
+        // The recorded answer is the object as configured; ours is the setting it was read into.
+        "resolveChannelResetConfig" => {
+            let channels = case.arg("sessionCfg").get("resetByChannel").and_then(Value::as_object);
+            let found = section().for_channel(case.text("channel").unwrap_or(""));
+            let same = |value: &&Value| Reset::from_value(value) == found;
+            found.and_then(|_| channels?.values().find(same).cloned()).unwrap_or_default()
+        }
+        "evaluateSessionFreshness" => {
+            let verdict = freshness(
+                case.arg("updatedAt").as_f64(),
+                case.arg("now").as_f64()?,
+                &policy(case),
+                &zone(case),
+            );
+            let mut value = Object::new();
+            value.insert("fresh".to_owned(), json!(verdict.fresh));
+            put(&mut value, "dailyResetAt", verdict.daily_reset_at);
+            put(&mut value, "idleExpiresAt", verdict.idle_expires_at);
+            Value::Object(value)
+        }
+        "resolveSessionResetType" => {
+            let flag = |field: &str| case.arg(field).as_bool().unwrap_or(false);
+            let key = case.text("sessionKey").map(SessionKey::new);
+            json!(reset_type(key.as_ref(), flag("isGroup"), flag("isThread")).as_str())
+        }
+        "resolveThreadFlag" => json!(is_thread(&ThreadSigns {
+            key: case.text("sessionKey"),
+            thread_id: ThreadId::from_value(case.arg("messageThreadId")).as_ref(),
+            thread_label: case.text("threadLabel"),
+            starter_body: case.text("threadStarterBody"),
+            parent_key: case.text("parentSessionKey"),
+        })),
+        "isThreadSessionKey" => json!(SessionKey::new(case.text("sessionKey").unwrap_or("")).is_thread()),
+        _ => return None,
+    })
+}
+
+fn zone(case: &Case) -> TimeZone {
+    case.text("tz").and_then(|name| TimeZone::get(name).ok()).unwrap_or(TimeZone::UTC)
+}
+
+fn kind(case: &Case) -> Option<ResetType> {
+    [ResetType::Dm, ResetType::Group, ResetType::Thread]
+        .into_iter()
+        .find(|kind| Some(kind.as_str()) == case.text("resetType"))
+}
+
+fn policy(case: &Case) -> ResetPolicy {
+    let policy = case.arg("policy");
+    let mode = if policy["mode"] == "daily" { ResetMode::Daily } else { ResetMode::Idle };
+    ResetPolicy {
+        mode,
+        at_hour: normalize_hour(policy["atHour"].as_f64()),
+        idle_minutes: policy["idleMinutes"].as_f64(),
+    }
+}
+
+fn put(object: &mut Object, field: &str, value: Option<f64>) {
+    if let Some(value) = value {
+        object.insert(field.to_owned(), number(value));
+    }
 }

@@ -1,12 +1,119 @@
 //! `store.json`.
 
-use yabby_domain::json::Value;
+use serde_json::json;
+use yabby_domain::delivery::{DeliveryContext, RawContext, last_route};
+use yabby_domain::json::{Object, Value};
+use yabby_domain::session::entry::{Patch, SessionEntry};
+use yabby_domain::session::meta::meta_patch;
+use yabby_domain::session::store_text::{parse_store, store_text};
 
-use super::rows;
+use super::repair::mirrored;
+use super::{context, rows};
 use crate::vectors::{Case, Suite};
 
 pub const SUITE: Suite = Suite { file: "store.json", cases: rows, answer, differences: &[] };
 
-fn answer(_case: &Case) -> Option<Value> {
-    None
+fn answer(case: &Case) -> Option<Value> {
+    let store = || case.arg("store").as_object().cloned().unwrap_or_default();
+    Some(match case.rule.as_str() {
+        "saveSessionStore" => saved(&store()),
+        "loadSessionStore" => json!(parse_store(case.text("fileText").unwrap_or("")).unwrap_or_default()),
+        "updateSessionStore" => saved(&updated(case)),
+        "updateSessionStoreEntry" => entry_update(case),
+        "mergeSessionEntry" => {
+            let existing = case.arg("existing").as_object().cloned().map(SessionEntry::new);
+            json!(merged(case, existing.as_ref(), &object_patch(case.arg("patch"))).into_object())
+        }
+        "updateLastRoute" => after_last_route(case),
+        "recordSessionMetaFromInbound" => meta_recorded(case),
+        "deriveSessionMetaPatch" => {
+            let existing = case.arg("existing").as_object().cloned().map(SessionEntry::new);
+            let message = context::inbound(case.arg("ctx"));
+            let patch = meta_patch(&message, case.text("sessionKey").unwrap_or(""), existing.as_ref());
+            if patch.is_empty() { Value::Null } else { Value::Object(patch.to_object()) }
+        }
+        "resolveMirroredTranscriptText" => mirrored(case),
+        _ => return None,
+    })
+}
+
+fn saved(store: &Object) -> Value {
+    json!({"text": store_text(store), "mode": "600", "files": ["sessions.json"]})
+}
+
+/// The recorded mutator deletes keys, then merges, then assigns.
+fn updated(case: &Case) -> Object {
+    let mut store = parse_store(case.text("fileText").unwrap_or("")).unwrap_or_default();
+    let given = |field: &str| case.arg(field).as_object().cloned().unwrap_or_default();
+    for key in case.arg("delete").as_array().into_iter().flatten().filter_map(Value::as_str) {
+        store.shift_remove(key);
+    }
+    for (key, patch) in given("merge") {
+        let mut entry =
+            SessionEntry::new(store.get(&key).and_then(Value::as_object).cloned().unwrap_or_default());
+        entry.apply(&object_patch(&patch));
+        store.insert(key, Value::Object(entry.into_object()));
+    }
+    store.extend(given("set"));
+    store
+}
+
+fn entry_update(case: &Case) -> Value {
+    let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
+    let unchanged = yabby_domain::json::stringify_object(&store);
+    let key = case.text("sessionKey").unwrap_or("");
+    let Some(entry) = store.get(key).and_then(Value::as_object).cloned().map(SessionEntry::new) else {
+        return json!({"result": null, "text": unchanged});
+    };
+    if case.arg("patch").is_null() {
+        return json!({"result": entry.into_object(), "text": unchanged});
+    }
+    let next = merged(case, Some(&entry), &object_patch(case.arg("patch"))).into_object();
+    store.insert(key.to_owned(), Value::Object(next.clone()));
+    json!({"result": next, "text": store_text(&store)})
+}
+
+fn after_last_route(case: &Case) -> Value {
+    let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
+    let key = case.text("sessionKey").unwrap_or("");
+    let existing = store.get(key).and_then(Value::as_object).cloned().map(SessionEntry::new);
+    let params = case.arg("params").as_object().cloned().unwrap_or_default();
+    let explicit = params.get("deliveryContext").and_then(Value::as_object).map(RawContext::of_object);
+    let given = DeliveryContext::normalize(&RawContext::of_object(&params));
+    let mut patch =
+        last_route(existing.as_ref(), explicit.as_ref().and_then(DeliveryContext::normalize), given);
+    if let Some(ctx) = params.get("ctx").filter(|ctx| ctx.is_object()) {
+        patch.overlay(&meta_patch(&context::inbound(ctx), key, existing.as_ref()));
+    }
+    let next = merged(case, existing.as_ref(), &patch).into_object();
+    store.insert(key.to_owned(), Value::Object(next));
+    written(&store)
+}
+
+fn meta_recorded(case: &Case) -> Value {
+    let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
+    let key = case.text("sessionKey").unwrap_or("");
+    let existing = store.get(key).and_then(Value::as_object).cloned().map(SessionEntry::new);
+    let patch = meta_patch(&context::inbound(case.arg("ctx")), key, existing.as_ref());
+    let may_create = case.arg("createIfMissing").as_bool().unwrap_or(true);
+    if !patch.is_empty() && (existing.is_some() || may_create) {
+        let next = merged(case, existing.as_ref(), &patch).into_object();
+        store.insert(key.to_owned(), Value::Object(next));
+    }
+    written(&store)
+}
+
+/// The store as it reads after it was written.
+fn written(store: &Object) -> Value {
+    json!(parse_store(&store_text(store)).unwrap_or_default())
+}
+
+fn merged(case: &Case, existing: Option<&SessionEntry>, patch: &Patch) -> SessionEntry {
+    SessionEntry::merged(existing, patch, case.arg("now").as_f64().unwrap_or(0.0), &mut || {
+        "$UUID1".to_owned()
+    })
+}
+
+fn object_patch(patch: &Value) -> Patch {
+    patch.as_object().map(Patch::from_object).unwrap_or_default()
 }

@@ -1,12 +1,90 @@
 //! `usage.json`.
 
-use yabby_domain::json::Value;
+use serde_json::json;
+use yabby_domain::json::{Object, Value, number};
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::usage::{RunUsage, Usage, compacted, usage_patch};
 
 use super::rows;
 use crate::vectors::{Case, Suite};
 
 pub const SUITE: Suite = Suite { file: "usage.json", cases: rows, answer, differences: &[] };
 
-fn answer(_case: &Case) -> Option<Value> {
-    None
+fn answer(case: &Case) -> Option<Value> {
+    let usage = || case.arg("usage").as_object().and_then(normalized);
+    Some(match case.rule.as_str() {
+        "normalizeUsage" => {
+            case.arg("raw").as_object().and_then(Usage::normalize).map_or(Value::Null, usage_value)
+        }
+        "derivePromptTokens" => usage().and_then(|usage| usage.prompt_tokens()).map_or(Value::Null, number),
+        "hasNonzeroUsage" => json!(usage().is_some_and(|usage| usage.is_nonzero())),
+        "persistSessionUsageUpdate" => Value::Object(after_run(case)),
+        "incrementCompactionCount" => after_compaction(case),
+        _ => return None,
+    })
+}
+
+/// A usage that is already in our fields; the recorded rule takes it as it is.
+fn normalized(usage: &Object) -> Option<Usage> {
+    let part = |field: &str| usage.get(field).and_then(Value::as_f64);
+    Some(Usage {
+        input: part("input"),
+        output: part("output"),
+        cache_read: part("cacheRead"),
+        cache_write: part("cacheWrite"),
+        total: part("total"),
+    })
+}
+
+fn usage_value(usage: Usage) -> Value {
+    let parts = [
+        ("input", usage.input),
+        ("output", usage.output),
+        ("cacheRead", usage.cache_read),
+        ("cacheWrite", usage.cache_write),
+        ("total", usage.total),
+    ];
+    Value::Object(
+        parts.into_iter().filter_map(|(name, part)| Some((name.to_owned(), number(part?)))).collect(),
+    )
+}
+
+fn after_run(case: &Case) -> Object {
+    let params = case.arg("params");
+    let text = |field: &str| params.get(field).and_then(Value::as_str);
+    let run = RunUsage {
+        usage: params.get("usage").and_then(Value::as_object).and_then(normalized),
+        model: text("modelUsed"),
+        provider: text("providerUsed"),
+        context_tokens: params.get("contextTokensUsed").and_then(Value::as_f64),
+        system_prompt_report: params.get("systemPromptReport").and_then(Value::as_object),
+        cli_session_id: text("cliSessionId"),
+    };
+    let now = case.arg("now").as_f64().unwrap_or(0.0);
+    let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
+    if let Some((key, entry)) = stored(case) {
+        if let Some(patch) = usage_patch(&entry, &run, now) {
+            let merged = SessionEntry::merged(Some(&entry), &patch, now, &mut || "$UUID1".to_owned());
+            store.insert(key, Value::Object(merged.into_object()));
+        }
+    }
+    store
+}
+
+fn after_compaction(case: &Case) -> Value {
+    let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
+    let Some((key, mut entry)) = stored(case) else {
+        return json!({"result": null, "store": store});
+    };
+    let patch = compacted(&entry, case.arg("now").as_f64().unwrap_or(0.0), case.arg("tokensAfter").as_f64());
+    entry.apply(&patch);
+    let count = entry.compaction_count().map_or(Value::Null, number);
+    store.insert(key, Value::Object(entry.into_object()));
+    json!({"result": count, "store": store})
+}
+
+fn stored(case: &Case) -> Option<(String, SessionEntry)> {
+    let key = case.text("sessionKey")?;
+    let entry = case.arg("store").get(key)?.as_object()?;
+    Some((key.to_owned(), SessionEntry::new(entry.clone())))
 }

@@ -1,0 +1,110 @@
+//! The formats that providers ask of ids, names, images and signatures.
+
+use super::{ProviderFamily, UNSIGNED_CALL};
+use crate::json::Value;
+use crate::sanitize::{images, signatures};
+use crate::text;
+
+/// The longest side of an image, and of one among many.
+const MAX_SIDE: u32 = 8000;
+const MAX_SIDE_AMONG_MANY: u32 = 2000;
+const MANY_IMAGES: usize = 20;
+
+pub fn is_call_id(id: &str, family: ProviderFamily) -> bool {
+    match family {
+        ProviderFamily::Anthropic | ProviderFamily::Gemini => is_word(id, 64),
+        ProviderFamily::OpenAiChat => is_word(id, 40),
+        // The call, and the item of the answer that it stood in.
+        ProviderFamily::OpenAiResponses => match id.split_once('|') {
+            None => is_word(id, 64),
+            Some((call, item)) => is_word(call, 64) && is_word(item, 64) && item.starts_with("fc"),
+        },
+        ProviderFamily::Mistral => id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+    }
+}
+
+pub fn is_tool_name(name: &str, family: ProviderFamily) -> bool {
+    let begins_well = family != ProviderFamily::Gemini
+        || name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    begins_well && is_word(name, 64)
+}
+
+fn is_word(text: &str, max: usize) -> bool {
+    let is_word_byte = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    (1..=max).contains(&text.len()) && text.bytes().all(is_word_byte)
+}
+
+/// The longest side that each of `images` images may have.
+pub fn max_side(images: usize) -> u32 {
+    if images > MANY_IMAGES { MAX_SIDE_AMONG_MANY } else { MAX_SIDE }
+}
+
+/// Whether a block is an image that providers take: its type is what the payload says, and it is
+/// neither too heavy nor too long.
+pub fn is_image(block: &Value, max_side: u32) -> bool {
+    let field = |name: &str| block.get(name).and_then(Value::as_str);
+    let picture = field("data").filter(|_| field("type") == Some("image")).and_then(images::picture);
+    picture.is_some_and(|picture| {
+        field("mimeType") == Some(picture.mime_type)
+            && picture.bytes <= images::MAX_BYTES
+            && picture.longest_side() <= max_side
+    })
+}
+
+/// Whether a provider takes a block of thinking back from the model that thought it.
+pub fn is_own_thinking(block: &Value, family: ProviderFamily) -> bool {
+    let field = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
+    let says_something = text::non_blank(field("thinking")).is_some();
+    let signature = field("thinkingSignature");
+    match (family, field("type")) {
+        (ProviderFamily::Anthropic, "redacted_thinking") => !field("data").is_empty(),
+        (_, "redacted_thinking") => false,
+        (ProviderFamily::Anthropic, _) => {
+            let is_redacted = block.get("redacted") == Some(&Value::Bool(true));
+            text::non_blank(signature).is_some() && (says_something || is_redacted)
+        }
+        (ProviderFamily::OpenAiResponses, _) => {
+            block.get("thinkingSignature").is_some_and(signatures::is_reasoning_item)
+        }
+        (ProviderFamily::Gemini, _) => {
+            says_something && (signature.is_empty() || signatures::is_base64(signature))
+        }
+        (ProviderFamily::OpenAiChat | ProviderFamily::Mistral, _) => says_something,
+    }
+}
+
+/// Whether a provider takes back a signature on text or a call; `own` if its model wrote the message.
+pub fn is_own_signature(signature: &Value, own: bool, family: ProviderFamily) -> bool {
+    let is_readable =
+        family != ProviderFamily::Gemini || signature.as_str().is_some_and(signatures::is_base64);
+    signature == UNSIGNED_CALL || (own && is_readable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_provider_has_its_form_of_ids() {
+        use ProviderFamily::{Anthropic, Gemini, Mistral, OpenAiChat, OpenAiResponses};
+        let long = "a".repeat(41);
+        let longer = "a".repeat(65);
+        //  id                    anthropic  chat   responses  gemini  mistral
+        let table = [
+            ("toolu_01-A", [true, true, true, true, false]),
+            ("abcdefgh9", [true, true, true, true, true]),
+            ("call_1|fc_1", [false, false, true, false, false]),
+            ("call_1|rs_1", [false; 5]),
+            ("call_1|fc_1|x", [false; 5]),
+            (&long, [true, false, true, true, false]),
+            (&longer, [false; 5]),
+            ("é", [false; 5]),
+            ("", [false; 5]),
+        ];
+        for (id, valid) in table {
+            let families = [Anthropic, OpenAiChat, OpenAiResponses, Gemini, Mistral];
+            assert_eq!(families.map(|family| is_call_id(id, family)), valid, "{id}");
+        }
+        assert!(is_tool_name("9to5", Anthropic) && !is_tool_name("9to5", Gemini));
+    }
+}

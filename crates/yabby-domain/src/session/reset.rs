@@ -1,0 +1,71 @@
+//! Words that begin a session anew: `/new`, `/reset` (`sessions.md` §9).
+
+use crate::config::Config;
+use crate::json::Value;
+use crate::text;
+
+/// What the model is told when a reset brings no words of its own (`sessions.md` §21).
+pub const BARE_RESET: &str = "A new session was started via /new or /reset. Greet the user in your configured persona, if one is provided. Be yourself - use your defined voice, mannerisms, and mood. Keep it to 1-3 sentences and ask what they want to do. If the runtime model differs from default_model in the system prompt, mention the default model. Do not mention internal steps, files, tools, or reasoning.";
+
+/// The words that reset a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResetTriggers(Vec<String>);
+
+impl Default for ResetTriggers {
+    fn default() -> Self {
+        Self(vec!["/new".to_owned(), "/reset".to_owned()])
+    }
+}
+
+impl ResetTriggers {
+    /// `session.resetTriggers`, unless the list is empty.
+    pub fn from_config(config: &Config) -> Self {
+        match config.list(&["session", "resetTriggers"]) {
+            Some(list) if !list.is_empty() => {
+                Self(list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+            }
+            _ => Self::default(),
+        }
+    }
+
+    /// What follows the trigger, if the message is one. `raw` is the message as it came, `stripped`
+    /// the same without headers and mentions; either may show the trigger.
+    pub fn find(&self, raw: &str, stripped: &str) -> Option<String> {
+        let (raw_lower, stripped_lower) = (text::lower(text::trim(raw)), text::lower(stripped));
+        for trigger in self.0.iter().filter(|trigger| !trigger.is_empty()) {
+            let lowered = text::lower(trigger);
+            if raw_lower == lowered || stripped_lower == lowered {
+                return Some(String::new());
+            }
+            let prefix = format!("{lowered} ");
+            if raw_lower.starts_with(&prefix) || stripped_lower.starts_with(&prefix) {
+                let rest = text::skip(stripped, text::units(trigger)).into_owned();
+                return Some(text::trim_start(&rest).to_owned());
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trigger_stands_alone_or_before_a_space() {
+        let triggers = ResetTriggers::default();
+        let table = [
+            ("/new", Some("")),
+            ("/NEW  summarize", Some("summarize")),
+            ("/reset x y", Some("x y")),
+            ("/newish", None),
+            ("/new: x", None),
+            ("say /new", None),
+        ];
+        for (body, rest) in table {
+            assert_eq!(triggers.find(body, body).as_deref(), rest, "{body}");
+        }
+        // A header hides the trigger from the raw text, not from the stripped one.
+        assert_eq!(triggers.find("[Dec 4] Al: /new hi", "/new hi").as_deref(), Some("hi"));
+    }
+}

@@ -1,0 +1,309 @@
+//! What the model is told: the branch as messages (`transcripts.md` §5).
+
+use super::Transcript;
+use super::entry::{Entry, EntryId, EntryKind};
+use super::seed::{self, text_block};
+use crate::json::{self, Object, Value, number};
+use crate::message::{Content, Message, Role};
+
+const COMPACTION_INTRO: &str =
+    "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
+const COMPACTION_END: &str = "\n</summary>";
+const BRANCH_INTRO: &str =
+    "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
+const BRANCH_END: &str = "</summary>";
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Context {
+    pub messages: Vec<Message>,
+    pub thinking_level: String,
+    /// The model that was last chosen or that last answered.
+    pub model: Option<ModelUsed>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelUsed {
+    pub provider: Option<String>,
+    pub model_id: Option<String>,
+}
+
+impl Transcript {
+    /// The context at the leaf.
+    pub fn context(&self) -> Context {
+        build_context(&self.branch())
+    }
+
+    /// The context as it was when `id` was the leaf; at the last entry of the file if it is unknown.
+    pub fn context_at(&self, id: &str) -> Context {
+        build_context(&self.branch_near(id))
+    }
+}
+
+/// The messages of a branch, settings in force at its end. Everything that the last compaction
+/// summarised is replaced by its summary. Only what is told is parsed.
+pub fn build_context(branch: &[&Entry]) -> Context {
+    let latest = |wanted: fn(&Entry) -> bool| branch.iter().rposition(|entry| wanted(entry));
+    let thinking_level = latest(|entry| entry.kind() == EntryKind::ThinkingLevelChange)
+        .and_then(|at| branch[at].object().get("thinkingLevel")?.as_str().map(str::to_owned));
+    let model = latest(|entry| entry.kind() == EntryKind::ModelChange || entry.is_assistant_message())
+        .map(|at| model_used(branch[at]));
+    let messages = match latest(|entry| entry.kind() == EntryKind::Compaction) {
+        None => told(branch).collect(),
+        Some(at) => {
+            let compaction = branch[at].object();
+            let kept = kept_before(&branch[..at], &compaction);
+            let summary = compaction_summary(&compaction, branch[at].time());
+            std::iter::once(summary).chain(told(kept)).chain(told(&branch[at + 1..])).collect()
+        }
+    };
+    Context { messages, thinking_level: thinking_level.unwrap_or_else(|| "off".to_owned()), model }
+}
+
+fn model_used(entry: &Entry) -> ModelUsed {
+    let object = entry.object();
+    let (provider, model_id) = match entry.kind() {
+        EntryKind::ModelChange => seed::model_of(&object),
+        _ => {
+            let of_message = |field| json::at(object.get("message")?, &[field])?.as_str().map(str::to_owned);
+            (of_message("provider"), of_message("model"))
+        }
+    };
+    ModelUsed { provider, model_id }
+}
+
+/// What a compaction left of the entries before it.
+fn kept_before<'b, 'e>(before: &'b [&'e Entry], compaction: &Object) -> &'b [&'e Entry] {
+    let first_kept = match seed::removed_count(compaction) {
+        Some(0) => Some(0),
+        Some(count) => {
+            let messages = before.iter().enumerate().filter(|(_, entry)| entry.kind() == EntryKind::Message);
+            messages.map(|(at, _)| at + 1).nth(count - 1)
+        }
+        None => {
+            let id = compaction.get("firstKeptEntryId").and_then(EntryId::of_value);
+            id.and_then(|id| before.iter().position(|entry| entry.key() == Some(&id)))
+        }
+    };
+    first_kept.and_then(|at| before.get(at..)).unwrap_or_default()
+}
+
+/// The messages that entries tell.
+fn told(entries: &[&Entry]) -> impl Iterator<Item = Message> {
+    entries.iter().filter_map(|entry| message_of(entry))
+}
+
+/// The message that an entry tells, if it tells one.
+pub fn message_of(entry: &Entry) -> Option<Message> {
+    match entry.kind() {
+        EntryKind::Message => entry.message(),
+        EntryKind::CustomMessage => {
+            let fields = ["customType", "content", "display", "details"];
+            Some(assembled("custom", entry.object(), &fields, entry.time()))
+        }
+        EntryKind::BranchSummary => {
+            let object = entry.object();
+            let has_summary = object.get("summary").is_some_and(json::truthy);
+            has_summary.then(|| assembled("branchSummary", object, &["summary", "fromId"], entry.time()))
+        }
+        EntryKind::Session
+        | EntryKind::ThinkingLevelChange
+        | EntryKind::ModelChange
+        | EntryKind::Compaction
+        | EntryKind::Custom
+        | EntryKind::Label
+        | EntryKind::SessionInfo
+        | EntryKind::Unknown => None,
+    }
+}
+
+/// The summary that stands for what was compacted.
+pub fn compaction_summary(compaction: &Object, time: Option<f64>) -> Message {
+    assembled("compactionSummary", compaction.clone(), &["summary", "tokensBefore"], time)
+}
+
+/// A message of some fields of an entry and the entry's time; a time that cannot be read is null.
+fn assembled(role: &str, mut entry: Object, fields: &[&str], time: Option<f64>) -> Message {
+    let mut message = Message::default();
+    message.set("role", role);
+    for field in fields {
+        if let Some(value) = entry.swap_remove(*field) {
+            message.set(field, value);
+        }
+    }
+    message.set("timestamp", time.map_or(Value::Null, number));
+    message
+}
+
+/// The messages as a model understands them: users, assistants and tool results (§5.1).
+pub fn for_model(messages: Vec<Message>) -> Vec<Message> {
+    messages.into_iter().filter_map(one_for_model).collect()
+}
+
+fn one_for_model(message: Message) -> Option<Message> {
+    let summary = || js_text(message.get("summary"));
+    let text = match message.role() {
+        Role::User | Role::ToolResult => return Some(message),
+        Role::Assistant => return Some(seed::in_our_spelling(message)),
+        Role::Custom => match message.content() {
+            Content::Text(text) => text.to_owned(),
+            Content::Blocks(_) | Content::Missing => {
+                return Some(from_user(message.get("content").cloned(), &message));
+            }
+        },
+        Role::CompactionSummary => format!("{COMPACTION_INTRO}{}{COMPACTION_END}", summary()),
+        Role::BranchSummary => format!("{BRANCH_INTRO}{}{BRANCH_END}", summary()),
+        Role::BashExecution if message.get("excludeFromContext").is_some_and(json::truthy) => return None,
+        Role::BashExecution => bash_text(&message),
+        Role::Other => {
+            return Some(seed::in_our_spelling(message)).filter(|message| message.role() == Role::ToolResult);
+        }
+    };
+    Some(from_user(Some(Value::Array(vec![text_block(&text)])), &message))
+}
+
+fn from_user(content: Option<Value>, original: &Message) -> Message {
+    let mut message = Message::default();
+    message.set("role", "user");
+    if let Some(content) = content {
+        message.set("content", content);
+    }
+    if let Some(timestamp) = original.get("timestamp") {
+        message.set("timestamp", timestamp.clone());
+    }
+    message
+}
+
+fn bash_text(message: &Message) -> String {
+    let given = |field: &str| message.get(field).filter(|value| json::truthy(value));
+    let mut text = format!("Ran `{}`\n", js_text(message.get("command")));
+    match given("output") {
+        Some(output) => text.push_str(&format!("```\n{}\n```", js_text(Some(output)))),
+        None => text.push_str("(no output)"),
+    }
+    let exit_code = message.get("exitCode").filter(|code| !code.is_null() && code.as_f64() != Some(0.0));
+    if given("cancelled").is_some() {
+        text.push_str("\n\n(command cancelled)");
+    } else if let Some(code) = exit_code {
+        text.push_str(&format!("\n\nCommand exited with code {}", js_text(Some(code))));
+    }
+    if let (Some(_), Some(path)) = (given("truncated"), given("fullOutputPath")) {
+        text.push_str(&format!("\n\n[Output truncated. Full output: {}]", js_text(Some(path))));
+    }
+    text
+}
+
+/// A field as JavaScript puts it into a text.
+fn js_text(value: Option<&Value>) -> String {
+    match value {
+        None => "undefined".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Object(_)) => "[object Object]".to_owned(),
+        Some(Value::Array(items)) => {
+            let part = |item: &Value| if item.is_null() { String::new() } else { js_text(Some(item)) };
+            items.iter().map(part).collect::<Vec<_>>().join(",")
+        }
+        Some(other) => json::stringify(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = r#"{"type":"session","version":3,"id":"s"}"#;
+
+    fn roles(context: &Context) -> String {
+        let role = |message: &Message| message.text_field("role").unwrap_or("?").to_owned();
+        context.messages.iter().map(role).collect::<Vec<_>>().join(" ")
+    }
+
+    fn message(id: &str, parent: &str, role: &str) -> String {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"{role}","provider":"p","model":"m"}}}}"#
+        )
+    }
+
+    fn compaction(id: &str, parent: &str, first_kept: &str) -> String {
+        format!(
+            r#"{{"type":"compaction","id":"{id}","parentId":"{parent}","summary":"S","firstKeptEntryId":"{first_kept}","tokensBefore":1}}"#
+        )
+    }
+
+    #[test]
+    fn a_compaction_replaces_what_it_did_not_keep() {
+        let lines = [message("a", "", "user"), message("b", "a", "assistant"), message("c", "b", "user")];
+        let after = message("e", "d", "user");
+        //  first kept, roles
+        let table = [
+            ("a", "compactionSummary user assistant user user"),
+            ("c", "compactionSummary user user"),
+            ("gone", "compactionSummary user"),
+        ];
+        for (first_kept, expected) in table {
+            let file =
+                format!("{HEADER}\n{}\n{}\n{after}", lines.join("\n"), compaction("d", "c", first_kept));
+            let context = Transcript::read(&file).expect("a header").context();
+            assert_eq!(roles(&context), expected, "{first_kept}");
+            let model = ModelUsed { provider: Some("p".into()), model_id: Some("m".into()) };
+            assert_eq!(context.model, Some(model));
+        }
+    }
+
+    #[test]
+    fn without_a_leaf_there_is_no_context_and_an_unknown_one_is_the_last() {
+        let file = format!("{HEADER}\n{}\n{}", message("a", "", "user"), message("b", "a", "assistant"));
+        let mut transcript = Transcript::read(&file).expect("a header");
+        assert_eq!(roles(&transcript.context_at("a")), "user");
+        assert_eq!(roles(&transcript.context_at("unknown")), "user assistant");
+        transcript.reset_leaf();
+        assert_eq!(roles(&transcript.context()), "");
+    }
+
+    #[test]
+    fn commands_are_told_with_their_outcome() {
+        let table = [
+            (r#"{"command":"ls","output":"a","exitCode":0}"#, "Ran `ls`\n```\na\n```"),
+            (
+                r#"{"command":"ls","output":"","exitCode":2}"#,
+                "Ran `ls`\n(no output)\n\nCommand exited with code 2",
+            ),
+            (
+                r#"{"command":"ls","cancelled":true,"exitCode":2}"#,
+                "Ran `ls`\n(no output)\n\n(command cancelled)",
+            ),
+            (
+                r#"{"command":"ls","exitCode":null,"truncated":true,"fullOutputPath":"/o"}"#,
+                "Ran `ls`\n(no output)\n\n[Output truncated. Full output: /o]",
+            ),
+        ];
+        for (json, expected) in table {
+            let message = Message::from_value(json::parse(json).expect(json)).expect("an object");
+            assert_eq!(bash_text(&message), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn only_users_assistants_and_tool_results_reach_the_model() {
+        let table = [
+            (r#"{"role":"notification","content":"x"}"#, None),
+            (r#"{"role":"bashExecution","command":"x","excludeFromContext":true}"#, None),
+            (
+                r#"{"role":"custom","content":"x","timestamp":1}"#,
+                Some(r#"{"role":"user","content":[{"type":"text","text":"x"}],"timestamp":1}"#),
+            ),
+            (
+                r#"{"role":"branchSummary","summary":"S","timestamp":1}"#,
+                Some(concat!(
+                    r#"{"role":"user","content":[{"type":"text","text":"The following is a summary of a branch "#,
+                    r#"that this conversation came back from:\n\n<summary>\nS</summary>"}],"timestamp":1}"#
+                )),
+            ),
+        ];
+        for (json, expected) in table {
+            let message = Message::from_value(json::parse(json).expect(json)).expect("an object");
+            let told = for_model(vec![message]);
+            let told = told.first().map(|message| json::stringify_object(message.as_object()));
+            assert_eq!(told.as_deref(), expected, "{json}");
+        }
+    }
+}

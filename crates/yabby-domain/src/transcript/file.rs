@@ -1,0 +1,308 @@
+//! A transcript and what of it is on disk (`transcripts.md` §2.1, §4, §7.1, §7.2).
+//!
+//! This says which bytes to write and when; the store writes them. The reference keeps a session in
+//! memory until its first answer, so that a run that never answers leaves no file; so do we, but
+//! nothing that was appended is ever left out (§9): what is unwritten goes to disk with the first
+//! answer, a cut last line is ended before anything follows it, and a file that is no transcript is
+//! put aside, not overwritten.
+
+use super::entry::Entry;
+use super::header::{Header, NewSession};
+use super::tree::{BranchSummary, NewEntry, Transcript, UnknownEntry};
+use super::{Stamp, version};
+use crate::text;
+
+#[derive(Clone, Debug)]
+pub struct TranscriptFile {
+    transcript: Transcript,
+    /// Where a session that is forked from this one works.
+    cwd: String,
+    disk: Disk,
+}
+
+/// What the file holds.
+#[derive(Clone, Copy, Debug)]
+struct Disk {
+    has_header: bool,
+    /// How many entries of the transcript, from the first on, are in the file.
+    entries: usize,
+    /// The last line has no line feed.
+    unterminated: bool,
+}
+
+/// What is to be done to the file because it was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OnOpen {
+    Nothing,
+    /// Write this instead of the file; `keep_copy` if the old text holds lines that are not in it.
+    Replace {
+        text: String,
+        keep_copy: bool,
+    },
+    /// The file is no transcript: rename it to an archive name, then write this.
+    SetAside {
+        text: String,
+    },
+}
+
+/// What an append did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Appended {
+    pub id: String,
+    /// The text to append to the file now, if any.
+    pub write: Option<String>,
+}
+
+impl TranscriptFile {
+    /// A new session that no file holds yet.
+    pub fn create(cwd: &str, parent: Option<&str>, stamp: &mut Stamp<'_>) -> Self {
+        let id = (stamp.fresh_id)();
+        let header = Header::new(NewSession { id: &id, cwd, parent }, stamp.now);
+        let disk = Disk { has_header: false, entries: 0, unterminated: false };
+        Self { transcript: Transcript::new(header), cwd: cwd.to_owned(), disk }
+    }
+
+    /// Opens a file with this text; `None` is a file that does not exist. `cwd` is for a session that
+    /// does not name its own.
+    pub fn open(file: Option<&str>, cwd: &str, stamp: &mut Stamp<'_>) -> (Self, OnOpen) {
+        let Some(file) = file else {
+            return (Self::create(cwd, None, stamp), OnOpen::Nothing);
+        };
+        if let Some(migrated) = version::migrate(file, stamp)
+            && let Some(transcript) = Transcript::read(&migrated.text)
+        {
+            let keep_copy = migrated.unreadable > 0;
+            let opened = Self::on_disk(transcript, &migrated.text, cwd);
+            return (opened, OnOpen::Replace { text: migrated.text, keep_copy });
+        }
+        if let Some(transcript) = Transcript::read(file) {
+            return (Self::on_disk(transcript, file, cwd), OnOpen::Nothing);
+        }
+        let mut fresh = Self::create(cwd, None, stamp);
+        fresh.disk.has_header = true;
+        let text = fresh.transcript.header().line() + "\n";
+        let nothing_to_keep = text::trim(file).is_empty();
+        let action = if nothing_to_keep {
+            OnOpen::Replace { text, keep_copy: false }
+        } else {
+            OnOpen::SetAside { text }
+        };
+        (fresh, action)
+    }
+
+    /// A transcript that was read from this text.
+    pub(super) fn on_disk(transcript: Transcript, file: &str, cwd: &str) -> Self {
+        let cwd = transcript.header().cwd().unwrap_or(cwd).to_owned();
+        let unterminated = !file.is_empty() && !file.ends_with('\n');
+        let disk = Disk { has_header: true, entries: transcript.entries().len(), unterminated };
+        Self { transcript, cwd, disk }
+    }
+
+    /// The same, for a session that goes on in another folder.
+    #[must_use]
+    pub fn working_in(mut self, cwd: &str) -> Self {
+        cwd.clone_into(&mut self.cwd);
+        self
+    }
+
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    pub fn cwd(&self) -> &str {
+        &self.cwd
+    }
+
+    /// See [`Transcript::move_leaf`]; the file does not change.
+    pub fn move_leaf(&mut self, id: &str) -> Result<(), UnknownEntry> {
+        self.transcript.move_leaf(id)
+    }
+
+    /// See [`Transcript::reset_leaf`]; the file does not change.
+    pub fn reset_leaf(&mut self) {
+        self.transcript.reset_leaf();
+    }
+
+    pub fn append(&mut self, new: NewEntry, stamp: &mut Stamp<'_>) -> Result<Appended, UnknownEntry> {
+        let id = self.transcript.append(new, stamp)?.id().unwrap_or_default().to_owned();
+        Ok(Appended { id, write: self.unwritten() })
+    }
+
+    pub fn branch_with_summary(
+        &mut self,
+        target: Option<&str>,
+        left: BranchSummary,
+        stamp: &mut Stamp<'_>,
+    ) -> Result<Appended, UnknownEntry> {
+        let entry = self.transcript.branch_with_summary(target, left, stamp)?;
+        let id = entry.id().unwrap_or_default().to_owned();
+        Ok(Appended { id, write: self.unwritten() })
+    }
+
+    /// The text that is missing in the file, once there is an answer to keep.
+    fn unwritten(&mut self) -> Option<String> {
+        if !self.transcript.has_assistant() {
+            return None;
+        }
+        let mut text = String::new();
+        if self.disk.unterminated {
+            text.push('\n');
+        }
+        if !self.disk.has_header {
+            text.push_str(&self.transcript.header().line());
+            text.push('\n');
+        }
+        let entries = self.transcript.entries();
+        for entry in entries.get(self.disk.entries..).unwrap_or_default() {
+            text.push_str(entry.line());
+            text.push('\n');
+        }
+        self.disk = Disk { has_header: true, entries: entries.len(), unterminated: false };
+        Some(text).filter(|text| !text.is_empty())
+    }
+
+    /// Makes a session ready for a run: a new file takes the name and folder of the run.
+    ///
+    /// In a file that holds no answer the run starts at the root; the reference empties it, we leave
+    /// its lines off the branch.
+    pub fn prepare_for_run(&mut self, existed: bool, session_id: &str, workspace: &str) {
+        if !existed {
+            self.transcript.header_mut().adopt(session_id, workspace);
+        } else if !self.transcript.has_assistant() {
+            self.transcript.reset_leaf();
+        }
+    }
+}
+
+/// The text of a file that is made before the first run, if there is none.
+pub fn header_before_run(exists: bool, session_id: &str, cwd: &str, stamp: &Stamp<'_>) -> Option<String> {
+    let session = NewSession { id: session_id, cwd, parent: None };
+    (!exists).then(|| Header::for_run(session, stamp.now).line() + "\n")
+}
+
+/// The text of a file that is made for something to be mirrored into it, if there is none.
+pub fn header_before_mirror(exists: bool, session_id: &str, cwd: &str, stamp: &Stamp<'_>) -> Option<String> {
+    let session = NewSession { id: session_id, cwd, parent: None };
+    (!exists).then(|| Header::new(session, stamp.now).line() + "\n")
+}
+
+/// A line that is appended to a file without opening it for a run; a cut last line is ended first.
+pub fn appended_line(file: &str, entry: &Entry) -> String {
+    let unterminated = !file.is_empty() && !file.ends_with('\n');
+    format!("{}{}\n", if unterminated { "\n" } else { "" }, entry.line())
+}
+
+/// How much of a file [`starts_a_session`] looks at.
+pub const START_BYTES: usize = 512;
+
+/// Whether the first line of a file, within its first bytes, is a header. A longer one hides the file
+/// from the search for the most recent session (§2.2).
+pub fn starts_a_session(file: &[u8]) -> bool {
+    let start = String::from_utf8_lossy(file.get(..START_BYTES).unwrap_or(file));
+    let first_line = start.split('\n').next().unwrap_or_default();
+    Header::parse(first_line).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Message;
+    use jiff::Timestamp;
+
+    const HEADER: &str =
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-15T09:30:00.000Z","cwd":"/w"}"#;
+    const ANSWER: &str = r#"{"type":"message","id":"a","parentId":null,"message":{"role":"assistant"}}"#;
+
+    fn message(role: &str) -> NewEntry {
+        let mut message = Message::default();
+        message.set("role", role);
+        NewEntry::Message(message)
+    }
+
+    /// Opens `file`, appends messages of these roles, and tells what opening did and the file that is
+    /// left.
+    fn story(file: Option<&str>, roles: &[&str]) -> (OnOpen, String) {
+        let mut count = 0;
+        let mut fresh = || {
+            count += 1;
+            format!("{count:08}-")
+        };
+        let mut stamp = Stamp { now: Timestamp::UNIX_EPOCH, fresh_id: &mut fresh };
+        let (mut opened, action) = TranscriptFile::open(file, "/cwd", &mut stamp);
+        let mut text = match &action {
+            OnOpen::Nothing => file.unwrap_or_default().to_owned(),
+            OnOpen::Replace { text, .. } | OnOpen::SetAside { text } => text.clone(),
+        };
+        for role in roles {
+            text.push_str(
+                &opened.append(message(role), &mut stamp).expect("appended").write.unwrap_or_default(),
+            );
+        }
+        (action, text)
+    }
+
+    fn line(id: u8, parent: &str, role: &str) -> String {
+        format!(
+            r#"{{"type":"message","id":"{id:08}","parentId":{parent},"timestamp":"1970-01-01T00:00:00.000Z","message":{{"role":"{role}"}}}}"#
+        )
+    }
+
+    #[test]
+    fn nothing_is_written_before_the_first_answer_and_nothing_is_left_out_then() {
+        assert_eq!(story(None, &["user", "user"]).1, "");
+        let (_, text) = story(None, &["user", "assistant", "user"]);
+        assert_eq!(text.lines().count(), 4);
+        let existing = format!("{HEADER}\n");
+        assert_eq!(story(Some(&existing), &["user"]), (OnOpen::Nothing, existing.clone()));
+        assert_eq!(
+            story(Some(&existing), &["user", "assistant"]).1,
+            format!("{HEADER}\n{}\n{}\n", line(1, "null", "user"), line(2, "\"00000001\"", "assistant"))
+        );
+    }
+
+    #[test]
+    fn a_line_without_its_end_is_ended_first() {
+        let whole = format!("{HEADER}\n{ANSWER}");
+        assert_eq!(story(Some(&whole), &["user"]).1, format!("{whole}\n{}\n", line(1, "\"a\"", "user")));
+        let torn = format!("{HEADER}\n{ANSWER}\n{{\"type\":\"mess");
+        assert_eq!(story(Some(&torn), &["user"]).1, format!("{torn}\n{}\n", line(1, "\"a\"", "user")));
+    }
+
+    #[test]
+    fn a_file_that_is_no_transcript_is_put_aside() {
+        let header = r#"{"type":"session","version":3,"id":"00000001-","timestamp":"1970-01-01T00:00:00.000Z","cwd":"/cwd"}"#;
+        let fresh = format!("{header}\n");
+        for foreign in [ANSWER, "notes of mine", r#"{"type":"session","id":4}"#] {
+            assert_eq!(story(Some(foreign), &[]).0, OnOpen::SetAside { text: fresh.clone() }, "{foreign}");
+        }
+        for empty in ["", "\n \n"] {
+            let replaced = OnOpen::Replace { text: fresh.clone(), keep_copy: false };
+            assert_eq!(story(Some(empty), &[]).0, replaced, "{empty:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_without_earlier_answer_starts_at_the_root_and_keeps_the_lines() {
+        let file = format!("{HEADER}\n{}\n", line(9, "null", "user"));
+        let mut fresh = || "11111111-".to_owned();
+        let mut stamp = Stamp { now: Timestamp::UNIX_EPOCH, fresh_id: &mut fresh };
+        let (mut opened, _) = TranscriptFile::open(Some(&file), "/cwd", &mut stamp);
+        opened.prepare_for_run(true, "other", "/ws");
+        assert_eq!(opened.transcript().leaf_id(), None);
+        assert_eq!(opened.transcript().entries().len(), 1);
+        assert_eq!(opened.transcript().session_id(), "s");
+        let (mut new, _) = TranscriptFile::open(None, "/cwd", &mut stamp);
+        new.prepare_for_run(false, "mine", "/ws");
+        assert_eq!((new.transcript().session_id(), new.transcript().header().cwd()), ("mine", Some("/ws")));
+    }
+
+    #[test]
+    fn the_most_recent_session_is_found_by_its_first_bytes() {
+        let long = format!(r#"{{"type":"session","id":"s","cwd":"{}"}}"#, "x".repeat(600));
+        assert!(starts_a_session(HEADER.as_bytes()));
+        assert!(starts_a_session(format!("{HEADER}\nrest").as_bytes()));
+        assert!(!starts_a_session(long.as_bytes()));
+        assert!(!starts_a_session(b""));
+        assert!(!starts_a_session(b"\xff\xfe"));
+    }
+}

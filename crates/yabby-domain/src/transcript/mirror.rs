@@ -1,0 +1,299 @@
+//! Messages that were delivered without a run, put into the transcript (`transcripts.md` §7.6).
+
+use jiff::Timestamp;
+
+use super::Stamp;
+use super::entry::Entry;
+use super::seed::text_block;
+use super::time;
+use super::tree::Transcript;
+use crate::json::{Object, Value};
+use crate::message::Message;
+use crate::text;
+
+/// Why nothing is mirrored.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotMirrored {
+    #[error("missing sessionKey")]
+    NoKey,
+    #[error("empty text")]
+    NoText,
+    #[error("unknown sessionKey: {0}")]
+    UnknownKey(String),
+}
+
+/// What was delivered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delivered<'a> {
+    pub text: Option<&'a str>,
+    pub media_urls: &'a [&'a str],
+}
+
+/// The text to mirror into the session called `key`; `known` tells whether there is one.
+pub fn mirror(
+    key: &str,
+    known: impl FnOnce(&str) -> bool,
+    delivered: Delivered<'_>,
+) -> Result<String, NotMirrored> {
+    let key = text::non_blank(key).ok_or(NotMirrored::NoKey)?;
+    let text = mirrored_text(delivered).ok_or(NotMirrored::NoText)?;
+    if known(key) { Ok(text) } else { Err(NotMirrored::UnknownKey(key.to_owned())) }
+}
+
+/// The names of the media if there are any, else the text.
+pub fn mirrored_text(delivered: Delivered<'_>) -> Option<String> {
+    let media: Vec<&str> = delivered.media_urls.iter().filter_map(|url| text::non_blank(url)).collect();
+    if media.is_empty() {
+        return delivered.text.and_then(text::non_blank).map(str::to_owned);
+    }
+    let names: Vec<String> =
+        media.into_iter().filter_map(media_name).filter(|name| !text::trim(name).is_empty()).collect();
+    Some(if names.is_empty() { "media".to_owned() } else { names.join(", ") })
+}
+
+/// The file name at the end of a URL or a path, without query and fragment.
+fn media_name(media: &str) -> Option<String> {
+    let media = media.split(['#', '?']).next().unwrap_or_default();
+    match url_path(media) {
+        Some(path) => base_name(&path).map(|base| percent_decoded(base).unwrap_or_else(|| base.to_owned())),
+        None => base_name(media).filter(|base| *base != ".").map(str::to_owned),
+    }
+}
+
+fn base_name(path: &str) -> Option<&str> {
+    let path = path.trim_end_matches('/');
+    path.rsplit('/').next().filter(|base| !base.is_empty())
+}
+
+/// The path of a URL as a browser spells it; `None` if it is none.
+fn url_path(url: &str) -> Option<String> {
+    let url: String =
+        url.trim_matches(|c: char| c <= ' ').chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
+    let (scheme, rest) = url.split_once(':')?;
+    let mut letters = scheme.chars();
+    let is_scheme = letters.next().is_some_and(|c| c.is_ascii_alphabetic())
+        && letters.all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
+    if !is_scheme {
+        return None;
+    }
+    let has_host = matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https" | "ws" | "wss" | "ftp");
+    if has_host {
+        let rest = rest.replace('\\', "/");
+        let rest = rest.trim_start_matches('/');
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        return is_authority(authority).then(|| absolute_path(path));
+    }
+    if scheme.eq_ignore_ascii_case("file") {
+        let rest = rest.replace('\\', "/");
+        return Some(absolute_path(after_host(&rest)));
+    }
+    if rest.starts_with('/') {
+        return Some(absolute_path(after_host(rest)));
+    }
+    // An opaque path: only what no URL may hold is spelt out.
+    Some(percent_encoded(rest, |c| c.is_control() || !c.is_ascii()))
+}
+
+/// What follows `//host`.
+fn after_host(rest: &str) -> &str {
+    match rest.strip_prefix("//") {
+        Some(after) => &after[after.find('/').unwrap_or(after.len())..],
+        None => rest,
+    }
+}
+
+/// Whether a browser would take this for a host, with or without user and port.
+fn is_authority(authority: &str) -> bool {
+    let host_and_port = authority.rsplit('@').next().unwrap_or_default();
+    let (host, port) = match host_and_port.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some((address, port)) => (address, port.strip_prefix(':').unwrap_or(port)),
+            None => return false,
+        },
+        None => host_and_port.split_once(':').unwrap_or((host_and_port, "")),
+    };
+    let is_port = port.is_empty() || port.parse::<u16>().is_ok();
+    let forbidden = |c: char| c <= ' ' || c == '\u{7f}' || "<>^|%[]\\`{}\"".contains(c);
+    !host.is_empty() && is_port && !host.contains(forbidden)
+}
+
+/// A path without `.` and `..`, its special characters spelt out.
+fn absolute_path(path: &str) -> String {
+    let mut segments: Vec<&str> = Vec::new();
+    let mut parts = path.strip_prefix('/').unwrap_or(path).split('/').peekable();
+    while let Some(part) = parts.next() {
+        let last = parts.peek().is_none();
+        match dots(part) {
+            0 => segments.push(part),
+            dots => {
+                if dots == 2 {
+                    segments.pop();
+                }
+                if last {
+                    segments.push("");
+                }
+            }
+        }
+    }
+    let path = format!("/{}", segments.join("/"));
+    percent_encoded(&path, |c| c <= ' ' || c == '\u{7f}' || !c.is_ascii() || "\"#<>?`{}".contains(c))
+}
+
+/// One for `.`, two for `..`, also where they are percent-encoded.
+fn dots(segment: &str) -> usize {
+    match segment.to_ascii_lowercase().replace("%2e", ".").as_str() {
+        "." => 1,
+        ".." => 2,
+        _ => 0,
+    }
+}
+
+fn percent_encoded(raw: &str, special: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(raw.len());
+    for c in raw.chars() {
+        if !special(c) {
+            out.push(c);
+            continue;
+        }
+        let c = if text::stood_for(c).is_some() { char::REPLACEMENT_CHARACTER } else { c };
+        for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// The text that escapes spell; `None` if one is not an escape, or they do not spell text.
+fn percent_decoded(encoded: &str) -> Option<String> {
+    let bytes = encoded.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at] != b'%' {
+            out.push(bytes[at]);
+            at += 1;
+            continue;
+        }
+        let digits = bytes.get(at + 1..at + 3).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))?;
+        out.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+        at += 3;
+    }
+    String::from_utf8(out).ok().map(|text| text::from_outside(&text).into_owned())
+}
+
+/// The message that stands for a delivery.
+pub fn mirror_message(mirrored: &str, now: Timestamp) -> Message {
+    const COUNTS: [&str; 4] = ["input", "output", "cacheRead", "cacheWrite"];
+    let mut cost = zeros(&COUNTS);
+    cost.insert("total".into(), 0.into());
+    let mut usage = zeros(&COUNTS);
+    usage.insert("totalTokens".into(), 0.into());
+    usage.insert("cost".into(), Value::Object(cost));
+    let mut message = Message::default();
+    message.set("role", "assistant");
+    message.set("content", vec![text_block(mirrored)]);
+    message.set("api", "openai-responses");
+    message.set("provider", "openclaw");
+    message.set("model", "delivery-mirror");
+    message.set("usage", Value::Object(usage));
+    message.set("stopReason", "stop");
+    message.set("timestamp", now.as_millisecond());
+    message
+}
+
+/// A note for `chat.inject`, below `[label]` if it has one.
+pub fn injected_message(body: &str, label: Option<&str>, now: Timestamp) -> Message {
+    let label =
+        label.filter(|label| !label.is_empty()).map(|label| format!("[{label}]\n\n")).unwrap_or_default();
+    let mut message = Message::default();
+    message.set("role", "assistant");
+    message.set("content", vec![text_block(&format!("{label}{body}"))]);
+    message.set("timestamp", now.as_millisecond());
+    message.set("stopReason", "injected");
+    message.set("usage", Value::Object(zeros(&["input", "output", "totalTokens"])));
+    message
+}
+
+fn zeros(fields: &[&str]) -> Object {
+    fields.iter().map(|field| ((*field).to_owned(), Value::from(0))).collect()
+}
+
+/// The line that `chat.inject` adds to a transcript. The reference names no parent, and so makes the
+/// model forget everything before; we hang it from the leaf.
+pub fn injected_entry(into: Option<&Transcript>, message: Message, stamp: &mut Stamp<'_>) -> Entry {
+    let parent = into.and_then(Transcript::leaf).and_then(Entry::key);
+    let mut object = Object::new();
+    object.insert("type".into(), "message".into());
+    object.insert("id".into(), text::head(&(stamp.fresh_id)(), 8).into());
+    object.insert("parentId".into(), parent.map_or(Value::Null, super::entry::EntryId::to_value));
+    object.insert("timestamp".into(), time::iso(stamp.now).into());
+    object.insert("message".into(), message.into_value());
+    Entry::from_object(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn media_are_told_by_name() {
+        let table: [(Option<&str>, &[&str], Option<&str>); 18] = [
+            (Some(" hi "), &[], Some("hi")),
+            (Some("  "), &[" "], None),
+            (
+                Some("t"),
+                &["https://x.y/a/photo%20one.png?sig=1#f", "/out/report.pdf"],
+                Some("photo one.png, report.pdf"),
+            ),
+            (None, &["https://x.y/"], Some("media")),
+            (None, &["/", "."], Some("media")),
+            (None, &["https://x.y/%E0%A4%A.png"], Some("%E0%A4%A.png")),
+            (None, &["https://x.y/é b%zz.png"], Some("%C3%A9%20b%zz.png")),
+            (None, &["https://x.y/é b.png"], Some("é b.png")),
+            (None, &["C:\\dir\\f.txt"], Some("\\dir\\f.txt")),
+            (None, &["file:///z/q%41.mp3"], Some("qA.mp3")),
+            (None, &["q%41.mp3"], Some("q%41.mp3")),
+            (None, &["https://x.y/a\\b%41"], Some("bA")),
+            (None, &["https://x.y/dir/.."], Some("media")),
+            (None, &["https://x.y/a/%2e/b/"], Some("b")),
+            (None, &["http://no host/x%41"], Some("x%41")),
+            (None, &["http://h:99999/x%41"], Some("x%41")),
+            (None, &["data:image/png;base64,AA/B"], Some("B")),
+            (None, &["http://"], Some("http:")),
+        ];
+        for (text, media_urls, expected) in table {
+            assert_eq!(
+                mirrored_text(Delivered { text, media_urls }).as_deref(),
+                expected,
+                "{text:?} {media_urls:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_mirror_needs_a_known_key_and_a_text() {
+        let delivered = Delivered { text: Some("x"), media_urls: &[] };
+        let reason =
+            |key: &str, delivered| mirror(key, |key| key == "k", delivered).map_err(|e| e.to_string());
+        assert_eq!(reason(" ", delivered), Err("missing sessionKey".into()));
+        assert_eq!(reason("k", Delivered::default()), Err("empty text".into()));
+        assert_eq!(reason(" j ", delivered), Err("unknown sessionKey: j".into()));
+        assert_eq!(reason(" k ", delivered), Ok("x".into()));
+    }
+
+    #[test]
+    fn a_note_hangs_from_the_leaf() {
+        let file = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"x\",\"id\":\"a\",\"parentId\":null}";
+        let transcript = Transcript::read(file);
+        let mut fresh = || "0bad1dea-0000".to_owned();
+        let mut stamp = Stamp { now: Timestamp::UNIX_EPOCH, fresh_id: &mut fresh };
+        let note = injected_message("body", Some("ops"), stamp.now);
+        assert_eq!(
+            injected_entry(transcript.as_ref(), note, &mut stamp).line(),
+            concat!(
+                r#"{"type":"message","id":"0bad1dea","parentId":"a","timestamp":"1970-01-01T00:00:00.000Z","message":{"role":"assistant","#,
+                r#""content":[{"type":"text","text":"[ops]\n\nbody"}],"timestamp":0,"stopReason":"injected","usage":{"input":0,"output":0,"totalTokens":0}}}"#
+            )
+        );
+    }
+}
