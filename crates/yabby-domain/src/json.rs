@@ -201,6 +201,25 @@ pub fn number(value: f64) -> Value {
     serde_json::Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 
+/// The finite number that a text spells, as `Number(text)` has it; blank text spells zero.
+pub fn number_in(text: &str) -> Option<f64> {
+    let text = text::trim(text);
+    let radix = |digits: &str, radix| u64::from_str_radix(digits, radix).ok();
+    #[expect(clippy::cast_precision_loss, reason = "JavaScript loses it as well")]
+    match text.get(..2).map(str::to_ascii_lowercase).as_deref() {
+        Some("0x") => return radix(&text[2..], 16).map(|n| n as f64),
+        Some("0o") => return radix(&text[2..], 8).map(|n| n as f64),
+        Some("0b") => return radix(&text[2..], 2).map(|n| n as f64),
+        _ => {}
+    }
+    let is_decimal = text.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
+    match text {
+        "" => Some(0.0),
+        _ if is_decimal => text.parse().ok().filter(|n: &f64| n.is_finite()),
+        _ => None,
+    }
+}
+
 /// What an `if` makes of a value.
 pub fn truthy(value: &Value) -> bool {
     match value {
@@ -383,6 +402,22 @@ mod tests {
             assert_eq!(parse(&nested(depth)).is_ok(), is_read, "{depth}");
         }
         assert!(parse(&format!("{}]", nested(200))).is_err());
+    }
+
+    #[test]
+    fn texts_spell_numbers_as_in_javascript() {
+        let table = [
+            (" 1e2 ", Some(100.0)),
+            ("0x10", Some(16.0)),
+            ("-.5", Some(-0.5)),
+            ("", Some(0.0)),
+            ("Infinity", None),
+            ("1_000", None),
+            ("é", None),
+        ];
+        for (text, number) in table {
+            assert_eq!(number_in(text), number, "{text}");
+        }
     }
 
     #[test]

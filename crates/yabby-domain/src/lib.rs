@@ -14,6 +14,7 @@ pub mod config;
 pub mod conversation_label;
 pub mod delivery;
 pub mod directive;
+pub mod duration;
 pub mod envelope;
 pub mod flush;
 pub mod history;

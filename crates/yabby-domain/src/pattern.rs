@@ -4,6 +4,8 @@
 //! not let a stranger stop the gateway. Most patterns are carried over to an engine whose time is
 //! linear in the text. Those that look around or refer back need an engine that backtracks; they see
 //! only as much of the text as they could search in bounded time.
+//!
+//! One difference is known: to the linear engine the long `ſ` and the Kelvin sign are an `s` and a `k`.
 
 use crate::text;
 

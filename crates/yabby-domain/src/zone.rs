@@ -5,6 +5,7 @@
 //! apart almost everywhere; the rest is a table of exceptions below, learned by comparing all zones
 //! over all their transitions.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use jiff::Timestamp;
@@ -171,11 +172,11 @@ const AMERICAN: [&str; 13] =
 fn short_name(zone: &str, abbreviation: &str, offset: i64, seconds: i64) -> String {
     let exception = EXCEPTIONS
         .iter()
-        .filter(|exception| (exception.from..exception.until).contains(&seconds))
-        .find(|exception| exception.abbreviation == abbreviation && exception.zones.contains(&zone));
-    match exception.map(|exception| exception.name) {
-        Some(Some(name)) => name.to_owned(),
-        Some(None) => distance_name(offset),
+        .filter(|exception| exception.time.contains(&seconds) && exception.zones.contains(&zone))
+        .find_map(|exception| exception.names.iter().find(|(parting, _)| *parting == abbreviation));
+    match exception {
+        Some((_, Some(name))) => (*name).to_owned(),
+        Some((_, None)) => distance_name(offset),
         None if abbreviation == "UTC" || UTC_NAMES.contains(&zone) => "UTC".to_owned(),
         // Names begin with 1970. East of Greenwich the abbreviations mean China and the Philippines.
         None if seconds >= 0 && offset < 0 && AMERICAN.contains(&abbreviation) => abbreviation.to_owned(),
@@ -198,80 +199,58 @@ fn distance_name(offset: i64) -> String {
 /// Zones that are UTC under another name.
 const UTC_NAMES: [&str; 5] = ["GMT", "GMT0", "GMT+0", "GMT-0", "Etc/GMT"];
 
-/// Where a zone's abbreviation and its en-US name part.
+/// Where the abbreviations of zones and their en-US names part, for a time.
 struct Exception {
     zones: &'static [&'static str],
-    abbreviation: &'static str,
-    from: i64,
-    until: i64,
-    /// `None`: it goes by its distance from Greenwich.
-    name: Option<&'static str>,
+    time: Range<i64>,
+    /// Abbreviation and name; no name: the distance from Greenwich.
+    names: &'static [(&'static str, Option<&'static str>)],
 }
 
-const NORTHERN_MEXICO: &[&str] = &["America/Chihuahua", "America/Ciudad_Juarez"];
-const PACIFIC_MEXICO: &[&str] = &["America/Hermosillo", "America/Mazatlan", "Mexico/BajaSur"];
-const CUBA: &[&str] = &["America/Havana", "Cuba"];
-const YUKON: &[&str] = &["America/Dawson", "America/Whitehorse", "Canada/Yukon"];
-const ALEUTIANS: &[&str] = &["America/Adak", "America/Atka", "US/Aleutian"];
-const PACIFIC_CANADA: &[&str] = &["America/Vancouver", "Canada/Pacific"];
-const MOUNTAIN_CANADA: &[&str] = &["America/Edmonton", "America/Yellowknife", "Canada/Mountain"];
-
-const ALWAYS: i64 = i64::MAX;
-const APRIL_1998: i64 = 891_766_800;
-const END_OF_2022: i64 = 1_669_788_000;
-const NOVEMBER_2020: i64 = 1_604_214_000;
+const ALWAYS: Range<i64> = 0..i64::MAX;
 const OCTOBER_1974: i64 = 152_082_000;
+const APRIL_1998: i64 = 891_766_800;
+const NOVEMBER_2020: i64 = 1_604_214_000;
+const NOVEMBER_2022: i64 = 1_669_788_000;
 const NOVEMBER_2026: i64 = 1_793_520_000;
 
-const EXCEPTIONS: [Exception; 13] = [
-    Exception { zones: CUBA, abbreviation: "CST", from: 0, until: ALWAYS, name: None },
-    Exception { zones: CUBA, abbreviation: "CDT", from: 0, until: ALWAYS, name: None },
-    Exception { zones: PACIFIC_MEXICO, abbreviation: "MST", from: 0, until: ALWAYS, name: None },
-    Exception { zones: PACIFIC_MEXICO, abbreviation: "MDT", from: 0, until: ALWAYS, name: None },
+const EXCEPTIONS: [Exception; 9] = [
+    Exception { zones: &["America/Havana", "Cuba"], time: ALWAYS, names: &[("CST", None), ("CDT", None)] },
     Exception {
-        zones: NORTHERN_MEXICO,
-        abbreviation: "MST",
-        from: APRIL_1998,
-        until: END_OF_2022,
-        name: None,
+        zones: &["America/Hermosillo", "America/Mazatlan", "Mexico/BajaSur"],
+        time: ALWAYS,
+        names: &[("MST", None), ("MDT", None)],
     },
     Exception {
-        zones: NORTHERN_MEXICO,
-        abbreviation: "MDT",
-        from: APRIL_1998,
-        until: END_OF_2022,
-        name: None,
-    },
-    Exception { zones: YUKON, abbreviation: "MST", from: NOVEMBER_2020, until: ALWAYS, name: None },
-    Exception {
-        zones: &["America/Santo_Domingo"],
-        abbreviation: "EST",
-        from: 0,
-        until: OCTOBER_1974,
-        name: None,
-    },
-    Exception { zones: ALEUTIANS, abbreviation: "HST", from: 0, until: ALWAYS, name: Some("HAST") },
-    Exception { zones: ALEUTIANS, abbreviation: "HDT", from: 0, until: ALWAYS, name: Some("HADT") },
-    Exception {
-        zones: PACIFIC_CANADA,
-        abbreviation: "MST",
-        from: NOVEMBER_2026,
-        until: ALWAYS,
-        name: Some("PDT"),
+        zones: &["America/Chihuahua", "America/Ciudad_Juarez"],
+        time: APRIL_1998..NOVEMBER_2022,
+        names: &[("MST", None), ("MDT", None)],
     },
     Exception {
-        zones: MOUNTAIN_CANADA,
-        abbreviation: "CST",
-        from: NOVEMBER_2026,
-        until: ALWAYS,
-        name: Some("MDT"),
+        zones: &["America/Dawson", "America/Whitehorse", "Canada/Yukon"],
+        time: NOVEMBER_2020..i64::MAX,
+        names: &[("MST", None)],
+    },
+    Exception { zones: &["America/Santo_Domingo"], time: 0..OCTOBER_1974, names: &[("EST", None)] },
+    Exception {
+        zones: &["America/Adak", "America/Atka", "US/Aleutian"],
+        time: ALWAYS,
+        names: &[("HST", Some("HAST")), ("HDT", Some("HADT"))],
+    },
+    Exception {
+        zones: &["America/Vancouver", "Canada/Pacific"],
+        time: NOVEMBER_2026..i64::MAX,
+        names: &[("MST", Some("PDT"))],
+    },
+    Exception {
+        zones: &["America/Edmonton", "America/Yellowknife", "Canada/Mountain"],
+        time: NOVEMBER_2026..i64::MAX,
+        names: &[("CST", Some("MDT"))],
     },
     Exception {
         zones: &["Antarctica/Troll"],
-        abbreviation: "+00",
-        from: 0,
-        until: ALWAYS,
-        name: Some("GMT"),
+        time: ALWAYS,
+        names: &[("-00", Some("GMT")), ("+00", Some("GMT"))],
     },
 ];
 

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::json::Value;
+use crate::json::{self, Value};
 use crate::text;
 
 pub const SILENT_TOKEN: &str = "NO_REPLY";
@@ -46,29 +46,10 @@ impl TokenContext {
     pub fn heartbeat(limit: Option<&Value>) -> Self {
         let given = match limit {
             Some(Value::Number(n)) => n.as_f64(),
-            Some(Value::String(s)) => number(s),
+            Some(Value::String(s)) => json::number_in(s),
             _ => None,
         };
         Self::Heartbeat { ack_length: given.unwrap_or(DEFAULT_ACK_LENGTH).max(0.0) }
-    }
-}
-
-/// The number that a text spells in JavaScript; nothing spells zero.
-fn number(text: &str) -> Option<f64> {
-    let text = text::trim(text);
-    let radix = |digits: &str, radix| u64::from_str_radix(digits, radix).ok();
-    #[expect(clippy::cast_precision_loss, reason = "JavaScript loses it as well")]
-    match text.get(..2).map(str::to_ascii_lowercase).as_deref() {
-        Some("0x") => return radix(&text[2..], 16).map(|n| n as f64),
-        Some("0o") => return radix(&text[2..], 8).map(|n| n as f64),
-        Some("0b") => return radix(&text[2..], 2).map(|n| n as f64),
-        _ => {}
-    }
-    let is_decimal = text.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
-    match text {
-        "" => Some(0.0),
-        _ if is_decimal => text.parse().ok().filter(|n: &f64| n.is_finite()),
-        _ => None,
     }
 }
 

@@ -1,8 +1,10 @@
 //! Properties: no input makes a rule panic or run away, and what must always hold does.
 
 mod directives;
+mod inbound;
 mod keys;
 mod provider_rules;
+mod reply;
 mod store;
 mod texts;
 mod transcripts;
