@@ -147,12 +147,14 @@ pub fn readable(source: &str) -> Cow<'_, str> {
 }
 
 fn has_surrogate_escape(source: &str) -> bool {
-    source.as_bytes().windows(4).any(|w| {
-        w[0] == b'\\'
-            && w[1] == b'u'
-            && w[2].eq_ignore_ascii_case(&b'd')
-            && matches!(w[3], b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F')
-    })
+    // Few texts hold any such escape, and this is by far the faster look.
+    source.contains("\\u")
+        && source.as_bytes().windows(4).any(|w| {
+            w[0] == b'\\'
+                && w[1] == b'u'
+                && w[2].eq_ignore_ascii_case(&b'd')
+                && matches!(w[3], b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F')
+        })
 }
 
 /// The surrogate that the escape at `at` spells, if there is one.

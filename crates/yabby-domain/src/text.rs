@@ -24,7 +24,8 @@ pub fn stood_for(c: char) -> Option<u16> {
 
 /// Whether `text` may hold a stand-in; a cheap test for the common case.
 pub fn has_stand_ins(text: &str) -> bool {
-    text.as_bytes().windows(2).any(|pair| pair == [0xF4, 0x8D])
+    !text.is_ascii()
+        && text.as_bytes().windows(2).any(|pair| pair == [0xF4, 0x8D])
         && text.chars().any(|c| stood_for(c).is_some())
 }
 

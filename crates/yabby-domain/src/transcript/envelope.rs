@@ -49,14 +49,13 @@ pub fn strip_message_ids(message: &str) -> Cow<'_, str> {
     if !message.contains("[message_id:") {
         return Cow::Borrowed(message);
     }
-    let lines: Vec<&str> = message.split('\n').collect();
-    let last = lines.len() - 1;
-    let without_carriage_return = |(at, line): (usize, &&'_ str)| -> String {
-        let ended = at < last;
-        line.strip_suffix('\r').filter(|_| ended).unwrap_or(line).to_owned()
-    };
-    let lines: Vec<String> = lines.iter().enumerate().map(without_carriage_return).collect();
-    let kept: Vec<&str> = lines.iter().map(String::as_str).filter(|line| !is_message_id(line)).collect();
+    let last = message.matches('\n').count();
+    let lines: Vec<&str> = message
+        .split('\n')
+        .enumerate()
+        .map(|(at, line)| line.strip_suffix('\r').filter(|_| at < last).unwrap_or(line))
+        .collect();
+    let kept: Vec<&str> = lines.iter().copied().filter(|line| !is_message_id(line)).collect();
     if kept.len() == lines.len() { Cow::Borrowed(message) } else { Cow::Owned(kept.join("\n")) }
 }
 
