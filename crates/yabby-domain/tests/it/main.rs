@@ -2,4 +2,5 @@
 
 mod inbound;
 mod provider_rules;
+mod queue;
 mod reply;
