@@ -16,7 +16,12 @@ pub type Object = Map<String, Value>;
 /// Parses strict JSON, nested at most [`MAX_DEPTH`] deep.
 pub fn parse(source: &str) -> Result<Value, serde_json::Error> {
     let readable = readable(source);
-    let parsed = serde_json::from_str(&readable);
+    let mut parsed = serde_json::from_str(&readable);
+    if parsed.is_err()
+        && let Some(finite) = without_infinities(&readable)
+    {
+        parsed = serde_json::from_str(&finite);
+    }
     // The parser gives up at a depth that real transcripts reach.
     if parsed.is_err() && (SHALLOW..=MAX_DEPTH).contains(&depth(&readable)) {
         let mut deep = serde_json::Deserializer::from_str(&readable);
@@ -25,6 +30,36 @@ pub fn parse(source: &str) -> Result<Value, serde_json::Error> {
         return deep.end().map(|()| value);
     }
     parsed
+}
+
+/// The same JSON with null for every number that is too large to be one: JavaScript reads infinity
+/// and writes null. `None` if there is none.
+pub fn without_infinities(source: &str) -> Option<String> {
+    let is_digit = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
+    let bytes = source.as_bytes();
+    let mut out = String::new();
+    let (mut copied, mut at) = (0, 0);
+    let mut in_text = false;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => in_text = !in_text,
+            b'\\' if in_text => at += 1,
+            b'-' | b'0'..=b'9' if !in_text => {
+                let end = at + bytes[at..].iter().take_while(|byte| is_digit(byte)).count();
+                if source[at..end].parse::<f64>().is_ok_and(f64::is_infinite) {
+                    out.push_str(&source[copied..at]);
+                    out.push_str("null");
+                    copied = end;
+                }
+                at = end;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    out.push_str(&source[copied..]);
+    (copied > 0).then_some(out)
 }
 
 /// What the parser takes without asking.
@@ -349,6 +384,13 @@ mod tests {
             stringify_pretty(&value),
             "{\n  \"a\": [\n    1,\n    {\n      \"b\": null\n    }\n  ],\n  \"c\": [],\n  \"d\": {}\n}"
         );
+    }
+
+    #[test]
+    fn numbers_beyond_all_numbers_are_null() {
+        let value = parse(r#"{"a":[1e999,-1e999,1],"b":"1e999 \" 1e999"}"#).expect("JSON");
+        assert_eq!(stringify(&value), r#"{"a":[null,null,1],"b":"1e999 \" 1e999"}"#);
+        assert!(parse("1e999x").is_err());
     }
 
     #[test]

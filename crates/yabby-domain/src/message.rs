@@ -3,8 +3,6 @@
 //! Holds the object it was read from: providers put fields of their own into messages (signatures,
 //! cache markers) and they must come back untouched, so role and content are views, not the storage.
 
-mod for_model;
-
 use crate::json::{Object, Value};
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,11 +2,13 @@
 //!
 //! A rule about what is sent, not about what is stored: the transcript keeps every result.
 
+use crate::config::Config;
 use crate::duration;
 use crate::json::{self, Object, Value};
 use crate::message::{Block, Content, Message, Role};
 use crate::text;
 use crate::transcript::entry::{Entry, EntryKind};
+use crate::transcript::seed;
 
 /// The custom entry that remembers when the provider's cache was last touched.
 pub const CACHE_TOUCH: &str = "openclaw.cache-ttl";
@@ -69,6 +71,10 @@ impl Default for Settings {
 }
 
 impl Settings {
+    pub fn from_config(config: &Config) -> Option<Self> {
+        Self::from_section(config.get(&["agents", "defaults", "contextPruning"])?)
+    }
+
     /// The settings in a `contextPruning` section; `None` if pruning is off.
     pub fn from_section(section: &Value) -> Option<Self> {
         let section = section.as_object()?;
@@ -171,10 +177,9 @@ pub fn is_eligible(provider: &str, model: &str) -> bool {
 /// When the cache was last touched, in epoch milliseconds, as the transcript remembers it.
 pub fn last_cache_touch(entries: &[Entry]) -> Option<f64> {
     entries.iter().rev().filter(|entry| entry.kind() == EntryKind::Custom).find_map(|entry| {
-        let entry = entry.object();
-        let is_touch = entry.get("customType").and_then(Value::as_str) == Some(CACHE_TOUCH);
-        let at = entry.get("data")?.get("timestamp")?.as_f64()?;
-        (is_touch && at != 0.0).then_some(at)
+        let (custom_type, data) = seed::custom_of(&entry.object())?;
+        let at = data?.get("timestamp")?.as_f64()?;
+        (custom_type == CACHE_TOUCH && at != 0.0).then_some(at)
     })
 }
 

@@ -8,11 +8,14 @@ pub mod images;
 pub mod policy;
 pub mod signatures;
 
+use jiff::Timestamp;
+
 use crate::json::{Object, Value};
 use crate::message::{Content, Message, Role};
 use crate::repair::{ids, inputs, pairing, turns};
 use crate::text;
 use crate::transcript::entry::{Entry, EntryKind};
+use crate::transcript::seed;
 
 use policy::{ModelTarget, SanitizeMode, TranscriptPolicy};
 
@@ -42,7 +45,7 @@ pub fn sanitize(
     messages: Vec<Message>,
     target: &ModelTarget<'_>,
     entries: &[Entry],
-    now_ms: i64,
+    now: Timestamp,
 ) -> Sanitized {
     let policy = TranscriptPolicy::of(target);
     let mut messages = clean_messages(messages, &policy);
@@ -51,7 +54,7 @@ pub fn sanitize(
     }
     messages = inputs::drop_calls_without_input(messages).messages;
     if policy.pair_results {
-        messages = pairing::pair_results(messages, now_ms).messages;
+        messages = pairing::pair_results(messages, now).messages;
     }
 
     let mut to_append = Vec::new();
@@ -61,12 +64,12 @@ pub fn sanitize(
         messages = signatures::drop_trailing_reasoning(messages);
     }
     if target.is_known() && (known.is_none() || model_changed) {
-        to_append.push(CustomEntry { custom_type: MODEL_SNAPSHOT, data: snapshot(target, now_ms) });
+        to_append.push(CustomEntry { custom_type: MODEL_SNAPSHOT, data: snapshot(target, now) });
     }
     if policy.google_turn_order && messages.first().is_some_and(|first| first.role() == Role::Assistant) {
-        messages.insert(0, bootstrap_turn(now_ms));
-        if !entries.iter().any(|entry| custom_type(entry).as_deref() == Some(BOOTSTRAP_MARKER)) {
-            let data = Object::from_iter([("timestamp".to_owned(), now_ms.into())]);
+        messages.insert(0, bootstrap_turn(now));
+        if !entries.iter().any(|entry| custom_data(entry, BOOTSTRAP_MARKER).is_some()) {
+            let data = Object::from_iter([("timestamp".to_owned(), now.as_millisecond().into())]);
             to_append.push(CustomEntry { custom_type: BOOTSTRAP_MARKER, data });
         }
     }
@@ -121,20 +124,24 @@ fn is_blank_text(block: &Value) -> bool {
     is_text && block.get("text").and_then(Value::as_str).is_some_and(|text| text::non_blank(text).is_none())
 }
 
-fn bootstrap_turn(now_ms: i64) -> Message {
-    let turn = serde_json::json!({"role": "user", "content": BOOTSTRAP_TEXT, "timestamp": now_ms});
+fn bootstrap_turn(now: Timestamp) -> Message {
+    let turn =
+        serde_json::json!({"role": "user", "content": BOOTSTRAP_TEXT, "timestamp": now.as_millisecond()});
     Message::from_value(turn).unwrap_or_default()
 }
 
-fn custom_type(entry: &Entry) -> Option<String> {
+/// The data of a custom entry of the given type.
+fn custom_data(entry: &Entry, custom_type: &str) -> Option<Value> {
     let is_custom = entry.kind() == EntryKind::Custom;
-    entry.object().get("customType").filter(|_| is_custom)?.as_str().map(str::to_owned)
+    let (found, data) = is_custom.then(|| seed::custom_of(&entry.object())).flatten()?;
+    (found == custom_type).then(|| data.unwrap_or_default())
 }
 
 fn last_snapshot(entries: &[Entry]) -> Option<Object> {
-    let snapshots =
-        entries.iter().rev().filter(|entry| custom_type(entry).as_deref() == Some(MODEL_SNAPSHOT));
-    snapshots.filter_map(|entry| entry.object().get("data")?.as_object().cloned()).next()
+    entries.iter().rev().find_map(|entry| match custom_data(entry, MODEL_SNAPSHOT)? {
+        Value::Object(data) => Some(data),
+        _ => None,
+    })
 }
 
 fn is_snapshot_of(data: &Object, target: &ModelTarget<'_>) -> bool {
@@ -145,9 +152,9 @@ fn is_snapshot_of(data: &Object, target: &ModelTarget<'_>) -> bool {
     })
 }
 
-fn snapshot(target: &ModelTarget<'_>, now_ms: i64) -> Object {
+fn snapshot(target: &ModelTarget<'_>, now: Timestamp) -> Object {
     let fields = [("provider", target.provider), ("modelApi", target.api), ("modelId", target.model)];
-    let mut data = Object::from_iter([("timestamp".to_owned(), Value::from(now_ms))]);
+    let mut data = Object::from_iter([("timestamp".to_owned(), Value::from(now.as_millisecond()))]);
     data.extend(
         fields.into_iter().filter_map(|(field, value)| Some((field.to_owned(), Value::from(value?)))),
     );
@@ -180,22 +187,22 @@ mod tests {
     fn a_leading_answer_gets_a_turn_in_front_for_google_alone() {
         let leading =
             || messages(json!([{"role": "assistant", "content": [{"type": "text", "text": "hi"}]}]));
-        let sanitized = sanitize(leading(), &GEMINI, &[], 9);
+        let sanitized = sanitize(leading(), &GEMINI, &[], Timestamp::UNIX_EPOCH);
         assert_eq!(sanitized.messages[0].get("content"), Some(&json!("(session bootstrap)")));
         let types: Vec<_> = sanitized.to_append.iter().map(|entry| entry.custom_type).collect();
         assert_eq!(types, [MODEL_SNAPSHOT, BOOTSTRAP_MARKER]);
         let marked = [custom(BOOTSTRAP_MARKER, json!({"timestamp": 1}))];
-        assert_eq!(sanitize(leading(), &GEMINI, &marked, 9).to_append.len(), 1);
-        assert_eq!(sanitize(leading(), &OPENAI, &[], 9).messages, leading());
+        assert_eq!(sanitize(leading(), &GEMINI, &marked, Timestamp::UNIX_EPOCH).to_append.len(), 1);
+        assert_eq!(sanitize(leading(), &OPENAI, &[], Timestamp::UNIX_EPOCH).messages, leading());
     }
 
     #[test]
     fn a_snapshot_is_written_when_the_model_changes() {
         let data = json!({"timestamp": 1, "provider": "openai", "modelApi": "openai-responses", "modelId": "gpt-5.2"});
         let same = [custom(MODEL_SNAPSHOT, data)];
-        assert_eq!(sanitize(Vec::new(), &OPENAI, &same, 9).to_append, []);
-        assert_eq!(sanitize(Vec::new(), &GEMINI, &same, 9).to_append.len(), 1);
-        assert_eq!(sanitize(Vec::new(), &ModelTarget::default(), &[], 9).to_append, []);
+        assert_eq!(sanitize(Vec::new(), &OPENAI, &same, Timestamp::UNIX_EPOCH).to_append, []);
+        assert_eq!(sanitize(Vec::new(), &GEMINI, &same, Timestamp::UNIX_EPOCH).to_append.len(), 1);
+        assert_eq!(sanitize(Vec::new(), &ModelTarget::default(), &[], Timestamp::UNIX_EPOCH).to_append, []);
     }
 
     #[test]

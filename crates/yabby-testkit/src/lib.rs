@@ -1,3 +1,4 @@
 //! What the tests of every crate stand on. Used from `tests/it` and from its own binaries only.
 
+pub mod fuzz;
 pub mod vectors;

@@ -8,6 +8,7 @@ mod compare;
 mod report;
 mod suites;
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -81,6 +82,12 @@ pub struct FileReport {
     pub not_yet: bool,
     /// The file could not be read.
     pub error: Option<String>,
+}
+
+/// The name of every deliberate difference, whether or not a case met it.
+pub fn differences() -> BTreeSet<&'static str> {
+    let suites = suites::ALL.iter().chain([&suites::transcripts::SUITE]);
+    suites.flat_map(|suite| suite.differences).map(|difference| difference.name).collect()
 }
 
 /// Folders whose files belong to later issues.

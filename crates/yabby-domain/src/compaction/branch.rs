@@ -7,7 +7,7 @@ use super::prepare::message_of;
 use super::summary::{Focus, Reasoning, SummaryCall, SummaryKind, conversation};
 use super::tokens;
 use crate::message::{Message, Role};
-use crate::transcript::entry::{Entry, EntryKind};
+use crate::transcript::entry::{Entry, EntryId, EntryKind};
 
 const DEFAULT_CONTEXT_WINDOW: u64 = 128_000;
 const MAX_ANSWER_TOKENS: u64 = 2048;
@@ -17,9 +17,9 @@ const NOTHING: &str = "No content to summarize";
 
 /// The entries that are only on the old path, i.e. below the deepest entry that both paths share.
 /// Both run from the root.
-pub fn abandoned<'e>(old_path: &'e [Entry], target_path: &[Entry]) -> &'e [Entry] {
-    let on_target: HashSet<&str> = target_path.iter().filter_map(Entry::id).collect();
-    let shared = old_path.iter().rposition(|entry| entry.id().is_some_and(|id| on_target.contains(id)));
+pub fn abandoned<'b, 'e>(old_path: &'b [&'e Entry], target_path: &[&Entry]) -> &'b [&'e Entry] {
+    let on_target: HashSet<&EntryId> = target_path.iter().filter_map(|entry| entry.key()).collect();
+    let shared = old_path.iter().rposition(|entry| entry.key().is_some_and(|id| on_target.contains(id)));
     &old_path[shared.map_or(0, |at| at + 1)..]
 }
 
@@ -35,7 +35,7 @@ pub struct BranchPreparation {
 ///
 /// Tool results are left out, their call says enough. A summary that no longer fits is taken all the
 /// same while a tenth of the budget is free: it stands for much more than itself.
-pub fn prepare(entries: &[Entry], budget: Option<u64>) -> BranchPreparation {
+pub fn prepare(entries: &[&Entry], budget: Option<u64>) -> BranchPreparation {
     let mut prepared = BranchPreparation::default();
     for entry in entries.iter().filter(|entry| entry.kind() == EntryKind::BranchSummary) {
         prepared.files.add_summary_entry(&entry.object());
@@ -116,7 +116,8 @@ mod tests {
     fn a_branch_ends_where_both_paths_meet() {
         let old = entries(&[said("a", "user"), said("b", "assistant"), said("c", "user")]);
         let target = entries(&[said("a", "user"), said("x", "assistant")]);
-        let ids = |entries: &[Entry]| entries.iter().filter_map(Entry::id).collect::<String>();
+        let (old, target): (Vec<&Entry>, Vec<&Entry>) = (old.iter().collect(), target.iter().collect());
+        let ids = |entries: &[&Entry]| entries.iter().filter_map(|entry| entry.id()).collect::<String>();
         assert_eq!(ids(abandoned(&old, &target)), "bc");
         assert_eq!(ids(abandoned(&old, &[])), "abc");
         assert_eq!(ids(abandoned(&old, &old)), "");
@@ -133,7 +134,7 @@ mod tests {
         //  budget  messages  tokens
         let table = [(None, 3, 104), (Some(2), 1, 2), (Some(4), 2, 4), (Some(5), 3, 104)];
         for (budget, count, tokens) in table {
-            let prepared = prepare(&list, budget);
+            let prepared = prepare(&list.iter().collect::<Vec<_>>(), budget);
             assert_eq!((prepared.messages.len(), prepared.tokens), (count, tokens), "{budget:?}");
         }
         assert_eq!(token_budget(None, 16_384), Some(111_616));

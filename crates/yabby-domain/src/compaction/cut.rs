@@ -18,10 +18,10 @@ pub struct CutPoint {
 ///
 /// Counts estimates backwards from the end until the budget is full, then cuts at the first place
 /// from there on where a cut is allowed: never in front of a tool result, which needs its call.
-pub fn find_cut_point(entries: &[Entry], range: Range<usize>, keep_recent_tokens: u64) -> CutPoint {
+pub fn find_cut_point(entries: &[&Entry], range: Range<usize>, keep_recent_tokens: u64) -> CutPoint {
     let start = range.start;
     let end = range.end.min(entries.len());
-    let allowed: Vec<usize> = (start..end).filter(|at| may_cut_before(&entries[*at])).collect();
+    let allowed: Vec<usize> = (start..end).filter(|at| may_cut_before(entries[*at])).collect();
     let Some(first_allowed) = allowed.first().copied() else {
         return CutPoint { first_kept: start, split_turn_start: None };
     };
@@ -29,16 +29,16 @@ pub fn find_cut_point(entries: &[Entry], range: Range<usize>, keep_recent_tokens
         .and_then(|full| allowed.iter().copied().find(|at| *at >= full))
         .unwrap_or(first_allowed);
     let first_kept = before_settings(entries, start, cut);
-    let begins_a_turn = is_message_of(&entries[first_kept], &[Role::User]);
+    let begins_a_turn = is_message_of(entries[first_kept], &[Role::User]);
     let split_turn_start = if begins_a_turn { None } else { find_turn_start(entries, first_kept, start) };
     CutPoint { first_kept, split_turn_start }
 }
 
 /// The entry that starts the turn `at` belongs to, looking back no further than `start`.
-pub fn find_turn_start(entries: &[Entry], at: usize, start: usize) -> Option<usize> {
+pub fn find_turn_start(entries: &[&Entry], at: usize, start: usize) -> Option<usize> {
     let last = at.min(entries.len().checked_sub(1)?);
     (start..=last).rev().find(|at| {
-        let entry = &entries[*at];
+        let entry = entries[*at];
         is_user_side_entry(entry) || is_message_of(entry, &[Role::User, Role::BashExecution])
     })
 }
@@ -58,7 +58,7 @@ fn is_message_of(entry: &Entry, roles: &[Role]) -> bool {
 }
 
 /// The entry, counted from the end, at which the messages fill the budget.
-fn budget_reached_at(entries: &[Entry], range: Range<usize>, budget: u64) -> Option<usize> {
+fn budget_reached_at(entries: &[&Entry], range: Range<usize>, budget: u64) -> Option<usize> {
     let mut sum = 0;
     range.rev().filter(|at| entries[*at].kind() == EntryKind::Message).find(|at| {
         sum += entries[*at].message().map_or(0, |message| tokens::estimate(&message));
@@ -67,8 +67,8 @@ fn budget_reached_at(entries: &[Entry], range: Range<usize>, budget: u64) -> Opt
 }
 
 /// The cut, moved back over settings and other entries that are no messages.
-fn before_settings(entries: &[Entry], start: usize, cut: usize) -> usize {
-    let is_boundary = |entry: &Entry| matches!(entry.kind(), EntryKind::Message | EntryKind::Compaction);
+fn before_settings(entries: &[&Entry], start: usize, cut: usize) -> usize {
+    let is_boundary = |entry: &&Entry| matches!(entry.kind(), EntryKind::Message | EntryKind::Compaction);
     let boundary = entries[start..cut].iter().rposition(is_boundary);
     boundary.map_or(start, |at| start + at + 1)
 }
@@ -108,7 +108,7 @@ mod tests {
             (9999, 0, None),
         ];
         for (keep, first_kept, split_turn_start) in table {
-            let cut = find_cut_point(&list, 0..list.len(), keep);
+            let cut = find_cut_point(&list.iter().collect::<Vec<_>>(), 0..list.len(), keep);
             assert_eq!(cut, CutPoint { first_kept, split_turn_start }, "{keep}");
         }
     }
@@ -117,7 +117,7 @@ mod tests {
     fn nothing_to_cut_keeps_the_start() {
         let list = entries(&[message("toolResult", 40)]);
         for range in [0..0, 0..1, 0..9, 5..9] {
-            let cut = find_cut_point(&list, range.clone(), 1);
+            let cut = find_cut_point(&list.iter().collect::<Vec<_>>(), range.clone(), 1);
             assert_eq!(cut, CutPoint { first_kept: range.start, split_turn_start: None }, "{range:?}");
         }
         assert_eq!(find_turn_start(&[], 3, 0), None);

@@ -2,8 +2,8 @@
 
 use super::files::FileOperations;
 use super::{Settings, cut, tokens};
-use crate::json::{Object, Value};
 use crate::message::Message;
+use crate::transcript::context;
 use crate::transcript::entry::{Entry, EntryKind};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -30,24 +30,25 @@ impl Preparation {
     }
 }
 
-/// Prepares the compaction of a path from root to leaf; `None` if it was compacted just now or has no
+/// Prepares the compaction of a branch, from root to leaf; `None` if it was compacted just now or has no
 /// entry to keep.
-pub fn prepare(path: &[Entry], settings: &Settings) -> Option<Preparation> {
-    if path.last().is_some_and(|entry| entry.kind() == EntryKind::Compaction) {
+pub fn prepare(branch: &[&Entry], settings: &Settings) -> Option<Preparation> {
+    if branch.last().is_some_and(|entry| entry.kind() == EntryKind::Compaction) {
         return None;
     }
-    let previous = path.iter().rposition(|entry| entry.kind() == EntryKind::Compaction);
+    let previous = branch.iter().rposition(|entry| entry.kind() == EntryKind::Compaction);
     // Entries that the previous compaction had kept stand before it and are not summarised again.
     let start = previous.map_or(0, |at| at + 1);
-    let cut = cut::find_cut_point(path, start..path.len(), settings.keep_recent_tokens);
-    let first_kept_entry_id = path.get(cut.first_kept)?.id().filter(|id| !id.is_empty())?.to_owned();
+    let cut = cut::find_cut_point(branch, start..branch.len(), settings.keep_recent_tokens);
+    let first_kept_entry_id = branch.get(cut.first_kept)?.id().filter(|id| !id.is_empty())?.to_owned();
 
-    let messages = |entries: &[Entry]| entries.iter().filter_map(message_of).collect::<Vec<_>>();
+    let messages =
+        |entries: &[&Entry]| entries.iter().filter_map(|entry| message_of(entry)).collect::<Vec<_>>();
     let history_end = cut.split_turn_start.unwrap_or(cut.first_kept);
-    let history = messages(&path[start..history_end]);
-    let turn_prefix = messages(&path[history_end..cut.first_kept]);
+    let history = messages(&branch[start..history_end]);
+    let turn_prefix = messages(&branch[history_end..cut.first_kept]);
 
-    let previous_entry = previous.map(|at| path[at].object());
+    let previous_entry = previous.map(|at| branch[at].object());
     let mut files = FileOperations::default();
     if let Some(entry) = &previous_entry {
         files.add_summary_entry(entry);
@@ -56,7 +57,7 @@ pub fn prepare(path: &[Entry], settings: &Settings) -> Option<Preparation> {
 
     Some(Preparation {
         first_kept_entry_id,
-        tokens_before: tokens::estimate_context(&messages(&path[previous.unwrap_or(0)..])).tokens(),
+        tokens_before: tokens::estimate_context(&messages(&branch[previous.unwrap_or(0)..])).tokens(),
         history,
         turn_prefix,
         splits_turn: cut.split_turn_start.is_some(),
@@ -66,32 +67,25 @@ pub fn prepare(path: &[Entry], settings: &Settings) -> Option<Preparation> {
     })
 }
 
-/// The message an entry stands for. Made for reading and counting only, so it carries no time.
+/// The message an entry stands for: what it tells the model, and summaries of any kind.
 pub(super) fn message_of(entry: &Entry) -> Option<Message> {
-    let stand_in = |role: &str, fields: &[&str]| {
-        let mut entry = entry.object();
-        let mut message = Object::from_iter([("role".to_owned(), Value::from(role))]);
-        message.extend(fields.iter().filter_map(|field| entry.remove_entry(*field)));
-        Some(Message::new(message))
-    };
     match entry.kind() {
-        EntryKind::Message => entry.message(),
-        EntryKind::CustomMessage => stand_in("custom", &["customType", "content", "display", "details"]),
-        EntryKind::BranchSummary => stand_in("branchSummary", &["summary", "fromId"]),
-        EntryKind::Compaction => stand_in("compactionSummary", &["summary", "tokensBefore"]),
-        EntryKind::Session
-        | EntryKind::ThinkingLevelChange
-        | EntryKind::ModelChange
-        | EntryKind::Custom
-        | EntryKind::Label
-        | EntryKind::SessionInfo
-        | EntryKind::Unknown => None,
+        EntryKind::Compaction => Some(context::compaction_summary(&entry.object(), entry.time())),
+        // An empty summary tells the model nothing but has its place here.
+        EntryKind::BranchSummary => context::message_of(entry).or_else(|| {
+            let mut summary = Message::default();
+            summary.set("role", "branchSummary");
+            summary.set("summary", "");
+            Some(summary)
+        }),
+        _ => context::message_of(entry),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Value;
     use crate::message::Role;
     use serde_json::json;
 
@@ -114,7 +108,7 @@ mod tests {
             said("f", "assistant"),
         ]);
         let settings = Settings { keep_recent_tokens: 1, ..Settings::default() };
-        let prepared = prepare(&path, &settings).unwrap();
+        let prepared = prepare(&path.iter().collect::<Vec<_>>(), &settings).unwrap();
         let roles = |messages: &[Message]| messages.iter().map(Message::role).collect::<Vec<_>>();
         assert_eq!(prepared.first_kept_entry_id, "f");
         assert_eq!(roles(&prepared.history), [Role::User, Role::Assistant]);
@@ -129,7 +123,8 @@ mod tests {
         let settings = Settings::default();
         let compaction = json!({"type": "compaction", "id": "b", "summary": "S"});
         for list in [vec![], vec![said("a", "user"), compaction], vec![json!({"type": "message"})]] {
-            assert_eq!(prepare(&path(&list), &settings), None, "{list:?}");
+            let path = path(&list);
+            assert_eq!(prepare(&path.iter().collect::<Vec<_>>(), &settings), None, "{list:?}");
         }
     }
 
@@ -137,8 +132,8 @@ mod tests {
     fn a_huge_last_result_leaves_nothing_to_summarise() {
         let mut result = said("c", "toolResult");
         result["message"]["content"][0]["text"] = Value::from("x".repeat(100_000));
-        let prepared =
-            prepare(&path(&[said("a", "user"), said("b", "assistant"), result]), &Settings::default());
+        let path = path(&[said("a", "user"), said("b", "assistant"), result]);
+        let prepared = prepare(&path.iter().collect::<Vec<_>>(), &Settings::default());
         assert!(prepared.unwrap().summarizes_nothing());
     }
 }

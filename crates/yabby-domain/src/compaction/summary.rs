@@ -4,6 +4,8 @@ use super::files::FileLists;
 use super::prepare::Preparation;
 use crate::json::{self, Value};
 use crate::message::{Block, Content, Message, Role};
+use crate::text;
+use crate::transcript::context::for_model;
 
 /// One request to the model: one user message and a system prompt.
 #[derive(Clone, Debug, PartialEq)]
@@ -280,7 +282,7 @@ impl SummaryPlan {
 
 /// Stored messages as tagged text for a prompt.
 pub(super) fn conversation(messages: &[Message]) -> String {
-    let seen: Vec<Message> = messages.iter().filter_map(Message::for_model).collect();
+    let seen = for_model(messages.to_vec());
     format!("<conversation>\n{}\n</conversation>\n\n", conversation_text(&seen))
 }
 
@@ -326,13 +328,9 @@ fn assistant_parts(message: &Message) -> Vec<String> {
             Block::Text(text) => said.push(text),
             Block::Thinking { text, .. } => thinking.push(text),
             Block::ToolCall(call) => {
-                let arguments = call.arguments.and_then(Value::as_object);
-                let arguments: Vec<String> = arguments
-                    .map(json::in_js_order)
-                    .unwrap_or_default()
-                    .into_iter()
-                    .map(|(key, value)| format!("{key}={}", json::stringify(value)))
-                    .collect();
+                let members = call.arguments.map(members).unwrap_or_default();
+                let arguments: Vec<String> =
+                    members.iter().map(|(key, value)| format!("{key}={}", json::stringify(value))).collect();
                 calls.push(format!("{}({})", call.name.unwrap_or_default(), arguments.join(", ")));
             }
             Block::Image | Block::Other => {}
@@ -349,6 +347,23 @@ fn assistant_parts(message: &Message) -> Vec<String> {
         parts.push(format!("[Assistant tool calls]: {}", calls.join("; ")));
     }
     parts
+}
+
+/// Keys and values as JavaScript lists them; lists and texts have their positions for keys.
+fn members(arguments: &Value) -> Vec<(String, Value)> {
+    let numbered = |values: Vec<Value>| {
+        values.into_iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect()
+    };
+    match arguments {
+        Value::Object(object) => {
+            json::in_js_order(object).into_iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+        }
+        Value::Array(items) => numbered(items.clone()),
+        Value::String(written) => numbered(
+            text::to_units(written).into_iter().map(|unit| text::from_units(&[unit]).into()).collect(),
+        ),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -384,6 +399,7 @@ mod tests {
                 {"type": "thinking", "thinking": "t"},
                 {"type": "toolCall", "name": "read", "arguments": {"path": "a", "n": 3}},
                 {"type": "toolCall", "name": "ls"},
+                {"type": "toolCall", "name": "cd", "arguments": "up"},
             ]}))
             .unwrap(),
             Message::from_value(json!({"role": "toolResult", "content": [{"type": "text", "text": ""}]}))
@@ -392,7 +408,7 @@ mod tests {
         assert_eq!(
             conversation_text(&messages),
             "[User]: q\n\n[Assistant thinking]: t\n\n[Assistant]: x\n\n\
-             [Assistant tool calls]: read(path=\"a\", n=3); ls()"
+             [Assistant tool calls]: read(path=\"a\", n=3); ls(); cd(0=\"u\", 1=\"p\")"
         );
     }
 

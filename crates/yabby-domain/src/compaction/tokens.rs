@@ -95,8 +95,8 @@ pub fn estimate_context(messages: &[Message]) -> ContextEstimate {
 }
 
 /// The usage of the last assistant message that has a trustworthy one.
-pub fn last_usage(entries: &[Entry]) -> Option<Value> {
-    entries
+pub fn last_usage(branch: &[&Entry]) -> Option<Value> {
+    branch
         .iter()
         .rev()
         .filter(|entry| entry.kind() == EntryKind::Message && entry.role() == Some(Role::Assistant))

@@ -2,13 +2,18 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use jiff::Timestamp;
+
 use super::{BLOCK_SIGNATURES, ProviderFamily, Recipient, UNSIGNED_CALL, formats};
 use crate::json::{self, Object, Value};
 use crate::message::{Content, Message, Role};
 use crate::repair::ids::{self, IdForm};
-use crate::repair::{self, pairing, turns};
+use crate::repair::{self, turns};
 use crate::sanitize::BOOTSTRAP_TEXT;
 use crate::text;
+use crate::transcript::context::for_model;
+use crate::transcript::guard::missing_result;
+use crate::transcript::seed::text_block;
 
 const IMAGE_NOTE: &str = "[image left out: not a picture that the model can be shown]";
 const NO_OUTPUT: &str = "(no output)";
@@ -21,7 +26,7 @@ const RESULTS_SEEN: &str = "(tool results received)";
 /// left out, as they may stop in the middle of anything; what else cannot be sent is changed as little
 /// as possible.
 pub fn make_acceptable(messages: Vec<Message>, recipient: &Recipient<'_>) -> Vec<Message> {
-    let seen: Vec<Message> = messages.iter().filter_map(Message::for_model).collect();
+    let seen = for_model(messages);
     let cleaner = Cleaner { recipient, max_side: formats::max_side(count_images(&seen)) };
     let clean = seen.into_iter().filter_map(|message| cleaner.message(message)).collect();
     in_order(paired(clean, recipient), recipient)
@@ -60,7 +65,7 @@ impl Cleaner<'_> {
                 let content = turns::user_blocks(&message);
                 message.set("content", content);
                 if set_blocks(&mut message, |blocks| self.shown_blocks(blocks)).is_none() {
-                    message.set("content", text_block(NO_OUTPUT));
+                    message.set("content", vec![text_block(NO_OUTPUT)]);
                 }
             }
             Role::Assistant => {
@@ -86,7 +91,7 @@ impl Cleaner<'_> {
         let shown = |block: &Value| match kind(block) {
             "text" => sendable_block(block),
             "image" if formats::is_image(block, self.max_side) => Some(block.clone()),
-            "image" => Some(text_block_value(IMAGE_NOTE)),
+            "image" => Some(text_block(IMAGE_NOTE)),
             _ => None,
         };
         blocks.iter().filter_map(shown).collect()
@@ -97,7 +102,7 @@ impl Cleaner<'_> {
         let cleaned = |block: &Value| match kind(block) {
             "text" => sendable_block(block).map(|block| self.with_signatures(block, wrote)),
             "thinking" | "redacted_thinking" => Some(block.clone()),
-            "image" => Some(text_block_value(IMAGE_NOTE)),
+            "image" => Some(text_block(IMAGE_NOTE)),
             _ if repair::is_call(block) => self.call(block).map(|call| self.with_signatures(call, wrote)),
             _ => None,
         };
@@ -203,7 +208,7 @@ fn thought(block: &Value) -> Option<String> {
 /// Thinking that cannot stay thinking becomes text: it led to what follows.
 fn said_aloud(blocks: Vec<Value>) -> Vec<Value> {
     let said = |block: Value| match is_thinking(&block) {
-        true => thought(&block).map(|text| text_block_value(&text)),
+        true => thought(&block).map(|text| text_block(&text)),
         false => Some(block),
     };
     blocks.into_iter().filter_map(said).collect()
@@ -213,14 +218,6 @@ fn said_aloud(blocks: Vec<Value>) -> Vec<Value> {
 fn set_blocks(message: &mut Message, rewrite: impl FnOnce(&[Value]) -> Vec<Value>) -> Option<()> {
     let blocks = rewrite(message.blocks());
     (!blocks.is_empty()).then(|| message.set("content", blocks))
-}
-
-fn text_block(text: &str) -> Value {
-    Value::Array(vec![text_block_value(text)])
-}
-
-fn text_block_value(text: &str) -> Value {
-    serde_json::json!({"type": "text", "text": text})
 }
 
 /// A text block with sendable text.
@@ -316,7 +313,7 @@ fn paired(messages: Vec<Clean>, recipient: &Recipient<'_>) -> Vec<Message> {
 /// The result of a call under its new id, made up if there is none.
 fn answer_to(id: &str, tool: &str, result: Option<Message>, time: Option<&Value>) -> Message {
     let mut result = result.unwrap_or_else(|| {
-        let mut missing = pairing::missing_result(id, Some(tool), 0);
+        let mut missing = missing_result(id, Some(tool), Timestamp::UNIX_EPOCH);
         missing.as_object_mut().shift_remove("timestamp");
         if let Some(time) = time {
             missing.set("timestamp", time.clone());
@@ -406,7 +403,7 @@ fn with_answers_to_results(messages: Vec<Message>) -> Vec<Message> {
     for message in messages {
         let last = out.last().filter(|last| last.role() == Role::ToolResult && message.role() == Role::User);
         if let Some(last) = last {
-            let answer = said("assistant", text_block(RESULTS_SEEN), Some(last));
+            let answer = said("assistant", vec![text_block(RESULTS_SEEN)].into(), Some(last));
             out.push(answer);
         }
         out.push(message);
@@ -443,8 +440,8 @@ mod tests {
             {"role": "assistant", "timestamp": 7, "content": [{"type": "toolCall", "id": "a|b", "name": "my tool", "arguments": {}}]},
         ]);
         let result = |id: &str| {
-            json!({"role": "toolResult", "toolCallId": id, "toolName": "my_tool", "isError": true, "timestamp": 7,
-                "content": [{"type": "text", "text": pairing::MISSING_RESULT}]})
+            let time = Timestamp::from_millisecond(7).unwrap();
+            missing_result(id, Some("my_tool"), time).into_value()
         };
         assert_eq!(accepted(crashed.clone(), CLAUDE)[2], result("ab"));
         assert_eq!(accepted(crashed.clone(), GPT)[2], result("a"));

@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use jiff::Timestamp;
+
 use super::{answered_id, call_id};
 use crate::json::Value;
 use crate::message::{Message, Role};
-
-/// What stands in for a result that is not in the history.
-pub const MISSING_RESULT: &str = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
+use crate::transcript::guard::missing_result;
 
 /// The messages after the repair, and what it took.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub struct RepairedPairs {
 /// Results count up to the next assistant message. An id that a later message uses again is a new
 /// call with a result of its own (`transcripts.md` §9). A history that needs nothing comes back as it
 /// is, even with results out of order or given twice.
-pub fn pair_results(messages: Vec<Message>, now_ms: i64) -> RepairedPairs {
+pub fn pair_results(messages: Vec<Message>, now: Timestamp) -> RepairedPairs {
     let mut repair = Repair::default();
     let mut rest = messages.iter().peekable();
     while let Some(message) = rest.next() {
@@ -44,7 +44,7 @@ pub fn pair_results(messages: Vec<Message>, now_ms: i64) -> RepairedPairs {
             while let Some(next) = rest.next_if(|next| next.role() != Role::Assistant) {
                 span.push(next);
             }
-            repair.answer(&calls, &span, now_ms);
+            repair.answer(&calls, &span, now);
         }
     }
     let changed = repair.added + repair.dropped_duplicates + repair.dropped_orphans > 0 || repair.moved;
@@ -68,7 +68,7 @@ struct Repair {
 
 impl Repair {
     /// Writes the results of `calls` and then what else the span holds.
-    fn answer(&mut self, calls: &[&Value], span: &[&Message], now_ms: i64) {
+    fn answer(&mut self, calls: &[&Value], span: &[&Message], now: Timestamp) {
         let asked: HashSet<&str> = calls.iter().filter_map(|call| call_id(call)).collect();
         let mut results = HashMap::new();
         let mut others = Vec::new();
@@ -91,7 +91,7 @@ impl Repair {
             };
             let result = results.get(id).map(|result| (*result).clone()).unwrap_or_else(|| {
                 self.added += 1;
-                missing_result(id, call.get("name").and_then(Value::as_str), now_ms)
+                missing_result(id, call.get("name").and_then(Value::as_str), now)
             });
             if answered.insert(id) {
                 self.out.push(result);
@@ -101,19 +101,6 @@ impl Repair {
         }
         self.out.extend(others);
     }
-}
-
-/// The result that stands in for one that is missing.
-pub fn missing_result(call_id: &str, tool: Option<&str>, now_ms: i64) -> Message {
-    let result = serde_json::json!({
-        "role": "toolResult",
-        "toolCallId": call_id,
-        "toolName": tool.unwrap_or("unknown"),
-        "content": [{"type": "text", "text": MISSING_RESULT}],
-        "isError": true,
-        "timestamp": now_ms,
-    });
-    Message::from_value(result).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -168,7 +155,7 @@ mod tests {
             ("A(aa)a", "A(aa)a", 0, 1, 0, true),
         ];
         for (before, after, added, duplicates, orphans, changed) in table {
-            let repaired = pair_results(messages(before), 7);
+            let repaired = pair_results(messages(before), Timestamp::UNIX_EPOCH);
             assert_eq!(sketch(&repaired.messages), after, "{before}");
             let counts =
                 (repaired.added, repaired.dropped_duplicates, repaired.dropped_orphans, repaired.changed);

@@ -86,7 +86,7 @@ pub fn picture(data: &str) -> Option<Picture> {
 /// Base64 with its padding and nothing else.
 fn decode_strictly(data: &str) -> Option<Vec<u8>> {
     let digits = data.strip_suffix("==").or_else(|| data.strip_suffix('=')).unwrap_or(data);
-    let is_padded = data.len() % 4 == 0 && digits.len() % 4 != 1;
+    let is_padded = data.len().is_multiple_of(4) && digits.len() % 4 != 1;
     let is_plain = digits.bytes().all(|digit| base64_value(digit, false).is_some());
     (is_padded && is_plain).then(|| decode_leniently(digits))
 }

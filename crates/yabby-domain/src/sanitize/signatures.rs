@@ -88,7 +88,7 @@ fn is_antigravity_signature(signature: &str) -> bool {
     let trimmed = text::trim(signature);
     let digits = trimmed.strip_suffix("==").or_else(|| trimmed.strip_suffix('=')).unwrap_or(trimmed);
     let is_digits = digits.bytes().all(|digit| base64_value(digit, false).is_some());
-    !digits.is_empty() && is_digits && trimmed.len() % 4 == 0
+    !digits.is_empty() && is_digits && trimmed.len().is_multiple_of(4)
 }
 
 /// Drops OpenAI reasoning items with nothing but thinking after them: the Responses API wants each

@@ -70,9 +70,7 @@ impl Entry {
     /// The entry on `line`, if it holds a JSON object.
     pub fn parse(line: &str) -> Option<Self> {
         let readable = json::readable(line);
-        let mut source = serde_json::Deserializer::from_str(&readable);
-        let head = source.deserialize_map(HeadVisitor).ok()?;
-        source.end().ok()?;
+        let head = Head::read(&readable).or_else(|| Head::read(&json::without_infinities(&readable)?))?;
         Some(Self { line: line.trim_matches([' ', '\t', '\r', '\n']).into(), head })
     }
 
@@ -235,6 +233,13 @@ impl EntryKind {
 }
 
 impl Head {
+    fn read(line: &str) -> Option<Self> {
+        let mut source = serde_json::Deserializer::from_str(line);
+        let head = source.deserialize_map(HeadVisitor).ok()?;
+        source.end().ok()?;
+        Some(head)
+    }
+
     fn of_fields(
         kind: Option<&Peeked<'_>>,
         id: Option<&Peeked<'_>>,
@@ -250,7 +255,7 @@ impl Head {
             id: id.and_then(Peeked::id),
             parent: match parent {
                 None => Parent::Unsaid,
-                Some(parent) => parent.parent().map_or(Parent::Root, Parent::Of),
+                Some(parent) => parent.id().map_or(Parent::Root, Parent::Of),
             },
             made_up: false,
             time: timestamp.and_then(Peeked::time),
@@ -286,25 +291,15 @@ impl<'j> Peeked<'j> {
         }
     }
 
-    /// Two lists or objects are never the same, so they address nothing.
+    /// Empty text, zero and `false` name no entry, as null does not; and two lists or objects are never
+    /// the same.
     fn id(&self) -> Option<EntryId> {
         match self {
-            Self::Text(text) => Some(EntryId::Text(text.as_ref().into())),
-            Self::Number(number) => Some(EntryId::Other(json::number_text(*number + 0.0).into())),
-            Self::Flag(flag) => Some(EntryId::Other(if *flag { "true" } else { "false" }.into())),
-            Self::Null | Self::List | Self::Object { .. } => None,
+            Self::Text(text) if !text.is_empty() => Some(EntryId::Text(text.as_ref().into())),
+            Self::Number(number) if *number != 0.0 => Some(EntryId::Other(json::number_text(*number).into())),
+            Self::Flag(true) => Some(EntryId::Other("true".into())),
+            _ => None,
         }
-    }
-
-    /// Empty text, zero and `false` name no parent, as null does not.
-    fn parent(&self) -> Option<EntryId> {
-        let names_something = match self {
-            Self::Text(text) => !text.is_empty(),
-            Self::Number(number) => *number != 0.0,
-            Self::Flag(flag) => *flag,
-            Self::Null | Self::List | Self::Object { .. } => false,
-        };
-        if names_something { self.id() } else { None }
     }
 
     fn time(&self) -> Option<f64> {
@@ -507,7 +502,9 @@ mod tests {
         let id = |line: &str| Entry::parse(line).and_then(|entry| entry.key().cloned());
         assert_eq!(id(r#"{"id":5}"#), id(r#"{"id":5.0}"#));
         assert_ne!(id(r#"{"id":5}"#), id(r#"{"id":"5"}"#));
-        assert_eq!(id(r#"{"id":-0.0}"#), id(r#"{"id":0}"#));
+        for nobody in [r#"{"id":0}"#, r#"{"id":""}"#, r#"{"id":{}}"#, r#"{"id":false}"#, "{}"] {
+            assert_eq!(id(nobody), None, "{nobody}");
+        }
     }
 
     #[test]

@@ -76,45 +76,73 @@ fn url_path(url: &str) -> Option<String> {
     if !is_scheme {
         return None;
     }
-    let has_host = matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https" | "ws" | "wss" | "ftp");
-    if has_host {
-        let rest = rest.replace('\\', "/");
-        let rest = rest.trim_start_matches('/');
-        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        return is_authority(authority).then(|| absolute_path(path));
-    }
-    if scheme.eq_ignore_ascii_case("file") {
-        let rest = rest.replace('\\', "/");
-        return Some(absolute_path(after_host(&rest)));
-    }
-    if rest.starts_with('/') {
-        return Some(absolute_path(after_host(rest)));
-    }
-    // An opaque path: only what no URL may hold is spelt out.
-    Some(percent_encoded(rest, |c| c.is_control() || !c.is_ascii()))
+    let path = match scheme.to_ascii_lowercase().as_str() {
+        "http" | "https" | "ws" | "wss" | "ftp" => {
+            let rest = rest.replace('\\', "/");
+            let (authority, path) = host_and_path(rest.trim_start_matches('/'));
+            is_authority(authority, Host::Domain).then(|| absolute_path(path))?
+        }
+        "file" => {
+            let rest = rest.replace('\\', "/");
+            let (host, path) = rest.strip_prefix("//").map_or(("", rest.as_str()), host_and_path);
+            (host.is_empty() || is_host(host, Host::Domain)).then(|| absolute_path(path))?
+        }
+        _ if rest.starts_with('/') => {
+            let (authority, path) = rest.strip_prefix("//").map_or(("", rest), host_and_path);
+            let is_valid = authority.is_empty() || is_authority(authority, Host::Opaque);
+            is_valid.then(|| if path.is_empty() { String::new() } else { absolute_path(path) })?
+        }
+        // Only what no URL may hold is spelt out.
+        _ => percent_encoded(rest, |c| c.is_control() || !c.is_ascii()),
+    };
+    Some(path)
 }
 
-/// What follows `//host`.
-fn after_host(rest: &str) -> &str {
-    match rest.strip_prefix("//") {
-        Some(after) => &after[after.find('/').unwrap_or(after.len())..],
-        None => rest,
-    }
+fn host_and_path(rest: &str) -> (&str, &str) {
+    rest.split_at(rest.find('/').unwrap_or(rest.len()))
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Host {
+    /// A name or an address.
+    Domain,
+    /// Whatever the scheme makes of it.
+    Opaque,
 }
 
 /// Whether a browser would take this for a host, with or without user and port.
-fn is_authority(authority: &str) -> bool {
+fn is_authority(authority: &str, kind: Host) -> bool {
     let host_and_port = authority.rsplit('@').next().unwrap_or_default();
-    let (host, port) = match host_and_port.strip_prefix('[') {
-        Some(rest) => match rest.split_once(']') {
-            Some((address, port)) => (address, port.strip_prefix(':').unwrap_or(port)),
-            None => return false,
-        },
-        None => host_and_port.split_once(':').unwrap_or((host_and_port, "")),
-    };
-    let is_port = port.is_empty() || port.parse::<u16>().is_ok();
-    let forbidden = |c: char| c <= ' ' || c == '\u{7f}' || "<>^|%[]\\`{}\"".contains(c);
-    !host.is_empty() && is_port && !host.contains(forbidden)
+    let port_at = host_and_port.rfind(':').filter(|at| !host_and_port[*at..].contains(']'));
+    let (host, port) = host_and_port.split_at(port_at.unwrap_or(host_and_port.len()));
+    let port = port.strip_prefix(':').unwrap_or(port);
+    let is_port =
+        port.is_empty() || (port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok());
+    is_port && is_host(host, kind)
+}
+
+fn is_host(host: &str, kind: Host) -> bool {
+    if let Some(address) = host.strip_prefix('[') {
+        return address
+            .strip_suffix(']')
+            .is_some_and(|address| address.parse::<std::net::Ipv6Addr>().is_ok());
+    }
+    match kind {
+        Host::Opaque => !host.is_empty() && !host.contains(|c| "\0 #/:<>?@[\\]^|".contains(c)),
+        Host::Domain => {
+            let host = lenient_percent_decoded(host);
+            let forbidden = |c: char| c <= ' ' || "\u{7f}#%/:<>?@[\\]^|".contains(c);
+            !host.is_empty() && !host.contains(forbidden) && is_name_or_address(&host)
+        }
+    }
+}
+
+/// A host that ends in a number is an address, and an address has at most four numbers.
+fn is_name_or_address(host: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host);
+    let is_number = |label: &str| !label.is_empty() && label.bytes().all(|b| b.is_ascii_digit());
+    let ends_in_number = host.rsplit('.').next().is_some_and(is_number);
+    !ends_in_number || (host.split('.').count() <= 4 && host.split('.').all(is_number))
 }
 
 /// A path without `.` and `..`, its special characters spelt out.
@@ -163,6 +191,33 @@ fn percent_encoded(raw: &str, special: impl Fn(char) -> bool) -> String {
     out
 }
 
+/// The text that escapes spell; what is no escape stays.
+fn lenient_percent_decoded(encoded: &str) -> String {
+    let bytes = encoded.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        match escaped_byte(bytes, at) {
+            Some(byte) => {
+                out.push(byte);
+                at += 3;
+            }
+            None => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The byte that `%41` at this place spells.
+fn escaped_byte(bytes: &[u8], at: usize) -> Option<u8> {
+    let digits = bytes.get(at..at + 3)?.strip_prefix(b"%")?;
+    let digits = digits.iter().all(u8::is_ascii_hexdigit).then_some(digits)?;
+    u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
 /// The text that escapes spell; `None` if one is not an escape, or they do not spell text.
 fn percent_decoded(encoded: &str) -> Option<String> {
     let bytes = encoded.as_bytes();
@@ -174,8 +229,7 @@ fn percent_decoded(encoded: &str) -> Option<String> {
             at += 1;
             continue;
         }
-        let digits = bytes.get(at + 1..at + 3).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))?;
-        out.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+        out.push(escaped_byte(bytes, at)?);
         at += 3;
     }
     String::from_utf8(out).ok().map(|text| text::from_outside(&text).into_owned())

@@ -164,8 +164,10 @@ pub fn removed_count(compaction: &Object) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::Transcript;
     use crate::transcript::context::for_model;
+    use crate::transcript::file::{OnOpen, TranscriptFile};
+    use crate::transcript::tree::NewEntry;
+    use crate::transcript::{Stamp, Transcript};
 
     fn object(json: &str) -> Object {
         match json::parse(json) {
@@ -237,6 +239,44 @@ mod tests {
                 .contains(r#"{"type":"toolCall","id":"call_1","name":"read","arguments":{"path":"a.md"}}"#)
         );
         assert!(messages[2].contains(r#""role":"toolResult","toolCallId":"call_1""#), "{messages:?}");
+    }
+
+    #[test]
+    fn every_shape_can_be_opened_and_continued() {
+        let seeds = [
+            (include_str!("../../tests/fixtures/seed-000.jsonl"), OnOpen::Nothing),
+            (include_str!("../../tests/fixtures/seed-001.jsonl"), rewritten()),
+            (include_str!("../../tests/fixtures/seed-002.jsonl"), rewritten()),
+            (include_str!("../../tests/fixtures/seed-003.jsonl"), rewritten()),
+            (include_str!("../../tests/fixtures/seed-004.jsonl"), rewritten()),
+        ];
+        for (seed, on_open) in seeds {
+            let mut count = 0;
+            let mut fresh_id = || {
+                count += 1;
+                format!("{count:08}-")
+            };
+            let mut stamp = Stamp { now: jiff::Timestamp::UNIX_EPOCH, fresh_id: &mut fresh_id };
+            let told = Transcript::read(seed).expect("a header").context().messages.len();
+            let (mut file, action) = TranscriptFile::open(Some(seed), "/cwd", &mut stamp);
+            let mut text = match &action {
+                OnOpen::Replace { text, keep_copy: false } => text.clone(),
+                _ => seed.to_owned(),
+            };
+            assert_eq!(std::mem::discriminant(&action), std::mem::discriminant(&on_open), "{seed}");
+            assert_eq!(file.transcript().context().messages.len(), told, "{seed}");
+            let mut answer = Message::default();
+            answer.set("role", "assistant");
+            let appended = file.append(NewEntry::Message(answer), &mut stamp).expect("appended");
+            text.push_str(&appended.write.unwrap_or_default());
+            let (again, action) = TranscriptFile::open(Some(&text), "/cwd", &mut stamp);
+            assert_eq!(action, OnOpen::Nothing, "{seed}");
+            assert_eq!(again.transcript().context().messages.len(), told + 1, "{seed}");
+        }
+    }
+
+    fn rewritten() -> OnOpen {
+        OnOpen::Replace { text: String::new(), keep_copy: false }
     }
 
     #[test]

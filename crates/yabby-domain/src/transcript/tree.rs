@@ -456,6 +456,9 @@ impl<'t> Tree<'t> {
         let mut visits = vec![Visit::Never; self.children.len()];
         let mut cuts = false;
         for root in self.roots.clone() {
+            if visits[root] == Visit::Done {
+                continue;
+            }
             let mut walk = vec![(root, 0)];
             while let Some((node, next)) = walk.last_mut() {
                 let node = *node;

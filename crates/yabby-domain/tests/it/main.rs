@@ -1,6 +1,11 @@
-//! What holds for any input.
+//! Properties: no input makes a rule panic or run away, and what must always hold does.
 
+mod directives;
 mod inbound;
+mod keys;
 mod provider_rules;
 mod queue;
 mod reply;
+mod store;
+mod texts;
+mod transcripts;

@@ -3,6 +3,7 @@
 mod allowlist;
 mod compaction;
 mod context;
+mod dashed_keys;
 mod delivery_context;
 mod freshness;
 mod history;

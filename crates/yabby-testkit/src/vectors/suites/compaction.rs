@@ -1,7 +1,7 @@
 //! `compaction.json`.
 
 use serde_json::json;
-use yabby_domain::compaction::branch::{self, BranchPreparation};
+use yabby_domain::compaction::branch::{self as left_branch, BranchPreparation};
 use yabby_domain::compaction::cut::{find_cut_point, find_turn_start};
 use yabby_domain::compaction::files::{FileLists, FileOperations, FileSet};
 use yabby_domain::compaction::prepare::{Preparation, prepare};
@@ -10,6 +10,7 @@ use yabby_domain::compaction::{Settings, is_due, reserve, safeguard, summary, to
 use yabby_domain::config::Config;
 use yabby_domain::json::{self, Value};
 use yabby_domain::message::Message;
+use yabby_domain::transcript::context::for_model;
 use yabby_domain::transcript::entry::Entry;
 
 use super::list_rows;
@@ -56,38 +57,29 @@ fn answer(case: &Case) -> Option<Value> {
         "shouldCompact" => {
             is_due(number("contextTokens"), whole("contextWindow"), &settings(case.arg("settings"))).into()
         }
-        "estimateContextTokens" => {
-            let estimate = tokens::estimate_context(&messages(case.arg("messages")));
-            json!({
-                "tokens": json::number(estimate.tokens()),
-                "usageTokens": json::number(estimate.reported),
-                "trailingTokens": estimate.trailing,
-                "lastUsageIndex": estimate.reported_at,
-            })
-        }
+        "estimateContextTokens" => context_estimate(&messages(case.arg("messages"))),
         "findCutPoint" => {
             let range = index("startIndex")..index("endIndex");
-            let cut = find_cut_point(&conversation(case), range, whole("keepRecentTokens"));
+            let cut = find_cut_point(&branch(&conversation(case)), range, whole("keepRecentTokens"));
             json!({
                 "firstKeptEntryIndex": cut.first_kept,
                 "turnStartIndex": or_minus_one(cut.split_turn_start),
                 "isSplitTurn": cut.split_turn_start.is_some(),
             })
         }
-        "findTurnStartIndex" => {
-            or_minus_one(find_turn_start(&conversation(case), index("entryIndex"), index("startIndex")))
-        }
-        "prepareCompaction" => {
-            prepare(&conversation(case), &settings(case.arg("settings"))).map_or(Value::Null, preparation)
-        }
-        "getLastAssistantUsage" => tokens::last_usage(&conversation(case)).unwrap_or_default(),
+        "findTurnStartIndex" => or_minus_one(find_turn_start(
+            &branch(&conversation(case)),
+            index("entryIndex"),
+            index("startIndex"),
+        )),
+        "prepareCompaction" => prepare(&branch(&conversation(case)), &settings(case.arg("settings")))
+            .map_or(Value::Null, preparation),
+        "getLastAssistantUsage" => tokens::last_usage(&branch(&conversation(case))).unwrap_or_default(),
         "serializeConversation" => {
-            let seen: Vec<_> = messages(case.arg("messages")).iter().filter_map(Message::for_model).collect();
-            summary::conversation_text(&seen).into()
+            summary::conversation_text(&for_model(messages(case.arg("messages")))).into()
         }
         "convertToLlm" => {
-            let stored = messages(case.arg("messages"));
-            stored.iter().filter_map(Message::for_model).map(Message::into_value).collect()
+            for_model(messages(case.arg("messages"))).into_iter().map(Message::into_value).collect()
         }
         "formatFileOperations" => {
             let lists =
@@ -102,7 +94,7 @@ fn answer(case: &Case) -> Option<Value> {
         "compact" => compact(case),
         "prepareBranchEntries" => {
             let budget = Some(whole("tokenBudget")).filter(|budget| *budget > 0);
-            branch_preparation(&branch::prepare(&conversation(case), budget))
+            branch_preparation(&left_branch::prepare(&branch(&conversation(case)), budget))
         }
         "generateBranchSummary" => branch_summary(case),
         "splitMessagesByTokenShare" => {
@@ -139,6 +131,16 @@ fn answer(case: &Case) -> Option<Value> {
     })
 }
 
+pub fn context_estimate(messages: &[Message]) -> Value {
+    let estimate = tokens::estimate_context(messages);
+    json!({
+        "tokens": json::number(estimate.tokens()),
+        "usageTokens": json::number(estimate.reported),
+        "trailingTokens": estimate.trailing,
+        "lastUsageIndex": estimate.reported_at,
+    })
+}
+
 fn message(value: &Value) -> Message {
     Message::from_value(value.clone()).unwrap_or_default()
 }
@@ -150,6 +152,10 @@ fn messages(list: &Value) -> Vec<Message> {
 fn conversation(case: &Case) -> Vec<Entry> {
     let entries = case.arg("conversation").as_array().into_iter().flatten();
     entries.filter_map(Value::as_object).cloned().map(Entry::from_object).collect()
+}
+
+fn branch(entries: &[Entry]) -> Vec<&Entry> {
+    entries.iter().collect()
 }
 
 fn settings(value: &Value) -> Settings {
@@ -183,7 +189,7 @@ fn file_set(list: &Value) -> FileSet {
     set
 }
 
-fn file_operations(files: &FileOperations) -> Value {
+pub fn file_operations(files: &FileOperations) -> Value {
     let list = |set: &FileSet| set.iter().map(Value::from).collect::<Value>();
     json!({"read": list(&files.read), "written": list(&files.written), "edited": list(&files.edited)})
 }
@@ -207,7 +213,7 @@ fn preparation(prepared: Preparation) -> Value {
 
 /// A compaction whose model answers `SUMMARY-1`, `SUMMARY-2`, … in call order.
 fn compact(case: &Case) -> Value {
-    let Some(prepared) = prepare(&conversation(case), &settings(case.arg("settings"))) else {
+    let Some(prepared) = prepare(&branch(&conversation(case)), &settings(case.arg("settings"))) else {
         return nothing_compacted();
     };
     let Ok(plan) = plan(&prepared, case.text("customInstructions")) else {
@@ -259,8 +265,8 @@ fn branch_preparation(prepared: &BranchPreparation) -> Value {
 }
 
 fn branch_summary(case: &Case) -> Value {
-    let budget = branch::token_budget(None, Settings::default().reserve_tokens);
-    let prepared = branch::prepare(&conversation(case), budget);
+    let budget = left_branch::token_budget(None, Settings::default().reserve_tokens);
+    let prepared = left_branch::prepare(&branch(&conversation(case)), budget);
     match prepared.call(Focus::None) {
         None => {
             let made = prepared.assemble(None);
@@ -312,7 +318,7 @@ fn complete_usages(input: &mut Value) {
 }
 
 /// The usage with every part, where the reference would have to add them up.
-fn complete(usage: &Value) -> Value {
+pub fn complete(usage: &Value) -> Value {
     let mut usage = usage.clone();
     let has_total = usage.get("totalTokens").is_some_and(json::truthy);
     if let Some(usage) = usage.as_object_mut().filter(|_| !has_total) {
@@ -327,7 +333,7 @@ fn complete(usage: &Value) -> Value {
 const EMPTY_COMPACTION: Difference = Difference {
     name: "empty-compaction-is-reported",
     applies: |case| {
-        let prepared = || prepare(&conversation(case), &settings(case.arg("settings")));
+        let prepared = || prepare(&branch(&conversation(case)), &settings(case.arg("settings")));
         case.rule == "compact" && prepared().is_some_and(|prepared| prepared.summarizes_nothing())
     },
     expected: |_| nothing_compacted(),

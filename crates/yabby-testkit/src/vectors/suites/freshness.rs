@@ -10,10 +10,20 @@ use yabby_domain::session::freshness::{
 };
 use yabby_domain::session::key::SessionKey;
 
-use super::rows;
-use crate::vectors::{Case, Suite};
+use super::{dashed_keys, rows};
+use crate::vectors::{Case, Difference, Suite};
 
-pub const SUITE: Suite = Suite { file: "freshness.json", cases: rows, answer, differences: &[] };
+pub const SUITE: Suite = Suite { file: "freshness.json", cases: rows, answer, differences: &[DASHED_GROUPS] };
+
+const DASHED_GROUPS: Difference = Difference {
+    name: dashed_keys::NAME,
+    applies: |case| {
+        let key = case.text("sessionKey").unwrap_or("").to_lowercase();
+        let is_thread = case.arg("isThread") == true || key.contains(":thread:") || key.contains(":topic:");
+        case.rule == "resolveSessionResetType" && !is_thread && dashed_keys::group_of(&key).is_some()
+    },
+    expected: |_| json!("group"),
+};
 
 fn answer(case: &Case) -> Option<Value> {
     let section = || case.arg("sessionCfg").as_object().map(ResetSettings::from_section).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! `repair.json`.
 
+use jiff::Timestamp;
 use serde_json::json;
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::ThreadId;
@@ -24,6 +25,10 @@ pub const SUITE: Suite =
 /// What the rules are given as the time; recorded as `$nowMs`.
 const NOW_MS: i64 = 1_800_000_000_000;
 
+fn now() -> Timestamp {
+    Timestamp::from_millisecond(NOW_MS).unwrap_or_default()
+}
+
 fn cases(document: &Value) -> Vec<Case> {
     list_rows(document, &[], |_, row| row["expected"].clone())
 }
@@ -32,7 +37,7 @@ fn answer(case: &Case) -> Option<Value> {
     let messages = || messages(case.arg("messages"));
     Some(match case.rule.as_str() {
         "toolUseResultPairing" => {
-            let repaired = pairing::pair_results(messages(), NOW_MS);
+            let repaired = pairing::pair_results(messages(), now());
             json!({
                 "messages": values(repaired.messages),
                 "added": repaired.added,
@@ -59,7 +64,7 @@ fn answer(case: &Case) -> Option<Value> {
             let prior = case.arg("priorEntries").as_array()?.iter();
             let entries: Vec<Entry> =
                 prior.filter_map(Value::as_object).cloned().map(Entry::from_object).collect();
-            let sanitized = sanitize(messages(), &target(case), &entries, NOW_MS);
+            let sanitized = sanitize(messages(), &target(case), &entries, now());
             let appended: Vec<Value> = sanitized
                 .to_append
                 .into_iter()

@@ -14,6 +14,7 @@ use yabby_domain::session::path::{self, Folders};
 
 use serde_json::json;
 
+use super::dashed_keys::{self, DashedGroup};
 use super::{context, rows};
 use crate::vectors::{Case, Difference, Suite};
 
@@ -24,32 +25,25 @@ pub const SUITE: Suite = Suite {
     differences: &[DASHED_GROUP_KIND, DASHED_GROUP_PARTS],
 };
 
-/// `agent:main:discord-chan-1` and `…:whatsapp-group-1` count as groups.
 const DASHED_GROUP_KIND: Difference = Difference {
-    name: "dashed-group-keys",
+    name: dashed_keys::NAME,
     applies: |case| case.rule == "classifySessionKey" && dashed(case).is_some(),
     expected: |_| json!("group"),
 };
 
 const DASHED_GROUP_PARTS: Difference = Difference {
-    name: "dashed-group-keys",
+    name: dashed_keys::NAME,
     applies: |case| case.rule == "parseGroupKey" && dashed(case).is_some(),
-    expected: |case| dashed(case).unwrap_or_default(),
+    expected: |case| {
+        dashed(case).map_or(
+            Value::Null,
+            |group| json!({"channel": group.channel, "kind": group.kind, "id": group.id}),
+        )
+    },
 };
 
-/// The parts of a key in the seeds' spelling of groups, found here by cutting at fixed words.
-fn dashed(case: &Case) -> Option<Value> {
-    let key = case.text("key")?;
-    let rest = key.strip_prefix("agent:").and_then(|rest| rest.split_once(':')).map_or(key, |(_, rest)| rest);
-    for channel in channel::CORE_CHANNELS {
-        for (word, kind) in [("group", "group"), ("chan", "channel")] {
-            let id = rest.strip_prefix(&format!("{channel}-{word}-")).and_then(|tail| tail.split(':').next());
-            if let Some(id) = id.filter(|id| !id.is_empty()) {
-                return Some(json!({"channel": channel, "kind": kind, "id": id}));
-            }
-        }
-    }
-    None
+fn dashed(case: &Case) -> Option<DashedGroup> {
+    dashed_keys::group_of(case.text("key")?)
 }
 
 fn answer(case: &Case) -> Option<Value> {

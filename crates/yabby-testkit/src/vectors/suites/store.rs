@@ -2,16 +2,60 @@
 
 use serde_json::json;
 use yabby_domain::delivery::{DeliveryContext, RawContext, last_route};
-use yabby_domain::json::{Object, Value};
+use yabby_domain::json::{self, Object, Value};
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::meta::meta_patch;
 use yabby_domain::session::store_text::{parse_store, store_text};
 
 use super::repair::mirrored;
 use super::{context, rows};
-use crate::vectors::{Case, Suite};
+use crate::vectors::{Case, Difference, Suite};
 
-pub const SUITE: Suite = Suite { file: "store.json", cases: rows, answer, differences: &[] };
+pub const SUITE: Suite = Suite { file: "store.json", cases: rows, answer, differences: &[KEPT_FIELDS] };
+
+/// Writing a store brings delivery fields into one form. The reference drops whatever else stood in a
+/// `deliveryContext`; ours keeps it where it was.
+const KEPT_FIELDS: Difference = Difference {
+    name: "delivery-unknown-fields-kept",
+    applies: |case| case.rule == "saveSessionStore" && has_unknown_delivery_fields(case.arg("store")),
+    expected: |case| {
+        let recorded =
+            case.expected["text"].as_str().and_then(|text| json::parse(text).ok()).unwrap_or_default();
+        let mut store = recorded.as_object().cloned().unwrap_or_default();
+        for (key, entry) in &mut store {
+            let stored = &case.arg("store")[key.as_str()]["deliveryContext"];
+            put_back(entry, stored);
+        }
+        json!({"text": json::stringify_pretty(&Value::Object(store)), "mode": "600", "files": ["sessions.json"]})
+    },
+};
+
+const DELIVERY_FIELDS: [&str; 4] = ["channel", "to", "accountId", "threadId"];
+
+fn has_unknown_delivery_fields(store: &Value) -> bool {
+    let unknown = |context: &Object| context.keys().any(|field| !DELIVERY_FIELDS.contains(&field.as_str()));
+    let entries = store.as_object().into_iter().flat_map(Object::values);
+    entries.filter_map(|entry| entry.get("deliveryContext")?.as_object()).any(unknown)
+}
+
+/// The recorded context with the fields it lost, in the order of the stored one.
+fn put_back(entry: &mut Value, stored: &Value) {
+    let (Some(stored), Some(recorded)) =
+        (stored.as_object(), entry.get("deliveryContext").and_then(Value::as_object))
+    else {
+        return;
+    };
+    let own = |field: &str| DELIVERY_FIELDS.contains(&field);
+    let mut context: Object = stored
+        .iter()
+        .filter(|(field, _)| !own(field) || recorded.contains_key(field.as_str()))
+        .map(|(field, value)| (field.clone(), recorded.get(field).unwrap_or(value).clone()))
+        .collect();
+    for (field, value) in recorded {
+        context.insert(field.clone(), value.clone());
+    }
+    entry["deliveryContext"] = Value::Object(context);
+}
 
 fn answer(case: &Case) -> Option<Value> {
     let store = || case.arg("store").as_object().cloned().unwrap_or_default();
@@ -60,7 +104,7 @@ fn updated(case: &Case) -> Object {
 
 fn entry_update(case: &Case) -> Value {
     let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
-    let unchanged = yabby_domain::json::stringify_object(&store);
+    let unchanged = json::stringify_object(&store);
     let key = case.text("sessionKey").unwrap_or("");
     let Some(entry) = store.get(key).and_then(Value::as_object).cloned().map(SessionEntry::new) else {
         return json!({"result": null, "text": unchanged});

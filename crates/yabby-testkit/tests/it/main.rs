@@ -1,0 +1,12 @@
+//! The vector runner over the project's own cases, and what the whole project promises of its shape.
+
+mod domain_is_pure;
+mod fuzz_corpora;
+mod vectors;
+
+use std::path::PathBuf;
+
+/// A path from the project's root.
+fn project(path: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)
+}

@@ -1,0 +1,3 @@
+//! The binary, from outside.
+
+mod history;

@@ -1,0 +1,39 @@
+//! Runs a fuzz target with the stable toolchain.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+const TARGETS: [&str; 4] = ["keys", "store_text", "transcript_lines", "directives"];
+
+/// What the sanitizer-coverage pass needs; `cargo fuzz` would ask for a nightly toolchain.
+const FLAGS: &str = "--cfg fuzzing -Ccodegen-units=1 -Cpasses=sancov-module \
+    -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+    -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares";
+
+/// Fuzzes `target` for some seconds; what it finds worth keeping goes to its corpus.
+pub fn run(target: &str, seconds: &str) -> Result<()> {
+    ensure!(TARGETS.contains(&target), "no fuzz target is called {target}; there are {}", TARGETS.join(", "));
+    ensure!(seconds.parse::<u32>().is_ok(), "{seconds} is no number of seconds");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
+    let corpus = folder.join("corpus").join(target);
+    std::fs::create_dir_all(&corpus).with_context(|| format!("creating {}", corpus.display()))?;
+    let status = Command::new(env!("CARGO"))
+        .current_dir(&folder)
+        .args(["run", "--release", "--target", &host()?, "--bin", target, "--"])
+        .arg(&corpus)
+        .args([&format!("-max_total_time={seconds}"), "-max_len=4096", "-timeout=10"])
+        .env("RUSTFLAGS", FLAGS)
+        .status()?;
+    ensure!(status.success(), "{target}: the fuzzer found an input that fails; it is in fuzz/crash-*");
+    Ok(())
+}
+
+/// The platform this machine builds for. Naming it keeps the flags away from build scripts.
+fn host() -> Result<String> {
+    let output = Command::new("rustc").arg("-vV").output().context("asking rustc for its host")?;
+    let text = String::from_utf8(output.stdout)?;
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).context("rustc -vV names no host")
+}
