@@ -2,6 +2,7 @@
 //! (`sessions.md` §3, §9, §11).
 
 pub mod media;
+pub mod recent;
 
 use std::fmt;
 

@@ -129,7 +129,7 @@ impl<S: Clone> FollowupQueue<S> {
 
     /// Whether there is room for one more, after the drop policy was carried out.
     fn make_room(&mut self) -> bool {
-        let cap = self.settings.cap;
+        let cap = self.settings.cap.max(1);
         if self.waiting.len() < cap {
             return true;
         }
@@ -337,6 +337,11 @@ mod tests {
                 QueueSettings { drop: DropPolicy::Old, ..followup },
                 vec![("a", None), ("b", None), ("c", None)],
                 vec!["b", "c"],
+            ),
+            (
+                QueueSettings { cap: 0, drop: DropPolicy::Old, ..followup },
+                vec![("a", None), ("b", None)],
+                vec!["b"],
             ),
             (
                 QueueSettings { drop: DropPolicy::New, ..followup },

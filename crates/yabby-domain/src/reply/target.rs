@@ -13,7 +13,7 @@ pub fn same_target(channel: &str, one: &str, other: &str) -> bool {
     key(one).is_some_and(|one| key(other) == Some(one))
 }
 
-/// The address in one spelling; `None` if it is blank.
+/// The address in one spelling; `None` if it names nobody.
 pub fn comparable_target(channel: &str, raw: &str) -> Option<String> {
     let trimmed = text::non_blank(raw)?;
     let spelt = match channel::core_channel(channel) {
@@ -26,7 +26,7 @@ pub fn comparable_target(channel: &str, raw: &str) -> Option<String> {
         Some("googlechat") => Some(googlechat(trimmed)),
         _ => None,
     };
-    Some(spelt.unwrap_or_else(|| text::lower(trimmed)))
+    Some(spelt.unwrap_or_else(|| text::lower(trimmed))).filter(|target| !target.is_empty())
 }
 
 /// What follows the prefix, unless nothing does.
@@ -189,5 +189,6 @@ mod tests {
             assert_eq!(comparable_target(channel, raw).as_deref(), Some(expected), "{channel} {raw}");
         }
         assert_eq!(comparable_target("telegram", " "), None);
+        assert_eq!(comparable_target("googlechat", "gchat:"), None);
     }
 }

@@ -4,6 +4,7 @@ mod directives;
 mod inbound;
 mod keys;
 mod provider_rules;
+mod queue;
 mod reply;
 mod store;
 mod texts;
