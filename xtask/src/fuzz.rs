@@ -12,17 +12,18 @@ const FLAGS: &str = "--cfg fuzzing -Ccodegen-units=1 -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// Fuzzes `target` for some seconds; what it finds worth keeping goes to its corpus.
+/// Fuzzes `target` for some seconds. It starts from its corpus; what it finds on the way stays in
+/// `fuzz/found`, which is not committed. An input that fails belongs into the corpus with its fix.
 pub fn run(target: &str, seconds: &str) -> Result<()> {
     ensure!(TARGETS.contains(&target), "no fuzz target is called {target}; there are {}", TARGETS.join(", "));
     ensure!(seconds.parse::<u32>().is_ok(), "{seconds} is no number of seconds");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
-    let corpus = folder.join("corpus").join(target);
-    std::fs::create_dir_all(&corpus).with_context(|| format!("creating {}", corpus.display()))?;
+    let found = folder.join("found").join(target);
+    std::fs::create_dir_all(&found).with_context(|| format!("creating {}", found.display()))?;
     let status = Command::new(env!("CARGO"))
         .current_dir(&folder)
         .args(["run", "--release", "--target", &host()?, "--bin", target, "--"])
-        .arg(&corpus)
+        .args([found, folder.join("corpus").join(target)])
         .args([&format!("-max_total_time={seconds}"), "-max_len=4096", "-timeout=10"])
         .env("RUSTFLAGS", FLAGS)
         .status()?;

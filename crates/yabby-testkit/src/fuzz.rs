@@ -3,7 +3,8 @@
 
 use yabby_domain::command;
 use yabby_domain::config::Config;
-use yabby_domain::directive::{self, ElevatedLevel, ReasoningLevel, ThinkLevel, VerboseLevel};
+use yabby_domain::directive::level::{ThinkLevel, take_level};
+use yabby_domain::directive::{Circumstances, Directives};
 use yabby_domain::json::Value;
 use yabby_domain::reply::parse::ParsedReply;
 use yabby_domain::reply::tokens::SILENT_TOKEN;
@@ -77,12 +78,13 @@ pub fn transcript_lines(bytes: &[u8]) {
 /// Directives, commands and reply tags are found or not; taking one out leaves less.
 pub fn directives(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    if let Some(found) = directive::take_level::<ThinkLevel>(&text) {
+    if let Some(found) = take_level::<ThinkLevel>(&text) {
         assert!(found.rest.len() < text.len());
     }
-    let _ = (directive::take_level::<VerboseLevel>(&text), directive::take_level::<ReasoningLevel>(&text));
-    let _ = (directive::take_level::<ElevatedLevel>(&text), directive::take_status(&text));
-    let _ = directive::take_model(&text, &["opus".to_owned()]);
+    let aliases = ["opus".to_owned()];
+    let taken = Directives::take(&text, &aliases, true);
+    assert!(taken.rest.len() <= text.len());
+    let _ = taken.in_effect(Circumstances::default(), &aliases, str::to_owned);
     let _ = command::is_control_message(&text, &Config::new(Value::Null), Some("bot"));
     let _ = ParsedReply::of(&text, Some("1"), SILENT_TOKEN);
 }

@@ -28,7 +28,7 @@ pub fn command_authority(
     let account = message.account_id.as_deref();
     let channel = channel_of(message, config);
     let allowed = channel
-        .map(|channel| format_list(Some(channel), &allow_from(config, channel, account)))
+        .map(|channel| format_list(Some(channel), allow_from(config, channel, account)))
         .unwrap_or_default();
     let owners = owner_list(config, channel);
 
@@ -178,8 +178,8 @@ fn format_list(channel: Option<&str>, list: &[Value]) -> Vec<String> {
     }
 }
 
-fn filled(text: &String) -> bool {
-    text::non_blank(text).is_some()
+fn filled(text: &impl AsRef<str>) -> bool {
+    text::non_blank(text.as_ref()).is_some()
 }
 
 fn unless_wildcard(entry: &str, spell: impl Fn(&str) -> Option<String>) -> Option<String> {

@@ -102,7 +102,7 @@ impl GroupSender<'_> {
             .map(sender_key)
             .filter(|name| !name.is_empty() && name != "*")
             .find_map(|wanted| policies().find(|(name, _)| *name == wanted).map(|(_, policy)| policy));
-        own.or_else(|| policies().filter(|(name, _)| name == "*").last().map(|(_, policy)| policy))
+        own.or_else(|| policies().rfind(|(name, _)| name == "*").map(|(_, policy)| policy))
     }
 }
 

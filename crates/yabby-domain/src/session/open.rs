@@ -241,7 +241,7 @@ const CLEARED: [&str; 19] = [
 ];
 
 /// The first text that is there; an empty one counts.
-fn first<'t, const N: usize>(texts: [&'t Option<String>; N]) -> &'t str {
+fn first<const N: usize>(texts: [&Option<String>; N]) -> &str {
     texts.into_iter().flatten().next().map_or("", String::as_str)
 }
 

@@ -3,9 +3,8 @@
 use proptest::prelude::*;
 use yabby_domain::command::{is_control_message, normalize_body, parse_activation};
 use yabby_domain::config::Config;
-use yabby_domain::directive::{
-    ElevatedLevel, ReasoningLevel, ThinkLevel, VerboseLevel, take_level, take_model, take_status,
-};
+use yabby_domain::directive::level::{ThinkLevel, take_leading_level, take_level};
+use yabby_domain::directive::{Circumstances, Directives};
 use yabby_domain::model::select::Choices;
 use yabby_domain::model::{ModelAliases, ModelRef};
 use yabby_domain::session::reset::ResetTriggers;
@@ -17,9 +16,11 @@ use crate::texts::any_text;
 proptest! {
     #[test]
     fn any_body_may_hold_directives(body in any_text(), alias in any_text()) {
-        let _ = (take_level::<ThinkLevel>(&body), take_level::<VerboseLevel>(&body));
-        let _ = (take_level::<ReasoningLevel>(&body), take_level::<ElevatedLevel>(&body));
-        let _ = (take_status(&body), take_model(&body, &[alias]));
+        let aliases = [alias];
+        let _ = take_leading_level(&body, true);
+        let here = Circumstances { in_group: true, ..Circumstances::default() };
+        let taken = Directives::take(&body, &aliases, true).in_effect(here, &aliases, str::to_owned);
+        prop_assert!(taken.rest.len() <= body.len());
     }
 
     /// Taking a directive out ends: every round leaves a shorter text.

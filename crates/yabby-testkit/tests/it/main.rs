@@ -1,5 +1,7 @@
 //! The vector runner over the project's own cases, and what the whole project promises of its shape.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod domain_is_pure;
 mod fuzz_corpora;
 mod vectors;

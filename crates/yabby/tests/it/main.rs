@@ -1,3 +1,5 @@
 //! The binary, from outside.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod history;

@@ -2,10 +2,12 @@
 
 use serde_json::json;
 use yabby_domain::config::Config;
-use yabby_domain::directive::{
+use yabby_domain::directive::level::{
     self, ElevatedLevel, Level, ReasoningLevel, ThinkLevel, UsageDisplay, VerboseLevel, supports_xhigh,
-    take_level, take_model, take_status,
+    take_level,
 };
+use yabby_domain::directive::model::take_model;
+use yabby_domain::directive::take_status;
 use yabby_domain::json::Value;
 use yabby_domain::model::{
     AllowedModels, CatalogModel, ModelAliases, ModelRef, allowed_model, configured_model, is_cli_provider,
@@ -53,7 +55,7 @@ fn answer(case: &Case) -> Option<Value> {
         "isCliProvider" => json!(is_cli_provider(text("provider"), &config)),
         "resolveThinkingDefault" => {
             let configured = config.text(&["agents", "defaults", "thinkingDefault"]);
-            json!(directive::default_think_level(configured, &catalog(case), text("provider"), text("model")))
+            json!(level::default_think_level(configured, &catalog(case), text("provider"), text("model")))
         }
         "normalizeThinkLevel" => json!(ThinkLevel::parse(text("raw")).map(Level::as_str)),
         "normalizeVerboseLevel" => json!(VerboseLevel::parse(text("raw")).map(Level::as_str)),
@@ -61,10 +63,10 @@ fn answer(case: &Case) -> Option<Value> {
         "normalizeReasoningLevel" => json!(ReasoningLevel::parse(text("raw")).map(Level::as_str)),
         "normalizeUsageDisplay" => json!(UsageDisplay::parse(text("raw")).map(UsageDisplay::as_str)),
         "supportsXHighThinking" => json!(supports_xhigh(case.text("provider"), text("model"))),
-        "extractThinkDirective" => level::<ThinkLevel>(text("body"), "thinkLevel"),
-        "extractVerboseDirective" => level::<VerboseLevel>(text("body"), "verboseLevel"),
-        "extractElevatedDirective" => level::<ElevatedLevel>(text("body"), "elevatedLevel"),
-        "extractReasoningDirective" => level::<ReasoningLevel>(text("body"), "reasoningLevel"),
+        "extractThinkDirective" => level_of::<ThinkLevel>(text("body"), "thinkLevel"),
+        "extractVerboseDirective" => level_of::<VerboseLevel>(text("body"), "verboseLevel"),
+        "extractElevatedDirective" => level_of::<ElevatedLevel>(text("body"), "elevatedLevel"),
+        "extractReasoningDirective" => level_of::<ReasoningLevel>(text("body"), "reasoningLevel"),
         "extractStatusDirective" => match take_status(text("body")) {
             Some(rest) => json!({"cleaned": rest, "hasDirective": true}),
             None => untouched(text("body")),
@@ -107,7 +109,7 @@ fn catalog(case: &Case) -> Vec<CatalogModel> {
         .collect()
 }
 
-fn level<L: Level>(body: &str, field: &str) -> Value {
+fn level_of<L: Level>(body: &str, field: &str) -> Value {
     let Some(found) = take_level::<L>(body) else {
         return untouched(body);
     };

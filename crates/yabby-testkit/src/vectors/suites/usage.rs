@@ -62,11 +62,11 @@ fn after_run(case: &Case) -> Object {
     };
     let now = case.arg("now").as_f64().unwrap_or(0.0);
     let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
-    if let Some((key, entry)) = stored(case) {
-        if let Some(patch) = usage_patch(&entry, &run, now) {
-            let merged = SessionEntry::merged(Some(&entry), &patch, now, &mut || "$UUID1".to_owned());
-            store.insert(key, Value::Object(merged.into_object()));
-        }
+    if let Some((key, entry)) = stored(case)
+        && let Some(patch) = usage_patch(&entry, &run, now)
+    {
+        let merged = SessionEntry::merged(Some(&entry), &patch, now, &mut || "$UUID1".to_owned());
+        store.insert(key, Value::Object(merged.into_object()));
     }
     store
 }
