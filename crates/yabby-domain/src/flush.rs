@@ -50,8 +50,33 @@ impl FlushSettings {
         })
     }
 
+    /// `context_window` is [`context_window`]'s.
     pub fn budget(&self, context_window: f64) -> FlushBudget {
         FlushBudget { context_window, reserve: self.reserve_floor, soft_margin: self.soft_tokens }
+    }
+}
+
+/// How much the model can read at once: what the catalogue knows of it, else what is configured for
+/// all agents, else the default.
+pub fn context_window(of_model: Option<f64>, config: &Config) -> f64 {
+    let configured = || config.number(&["agents", "defaults", "contextTokens"]);
+    of_model.or_else(configured).unwrap_or(DEFAULT_CONTEXT_TOKENS)
+}
+
+/// The turn that a flush would run before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlushTurn {
+    pub is_heartbeat: bool,
+    /// The model is a program that keeps its own context, see [`crate::model::is_cli_provider`].
+    pub is_cli_provider: bool,
+    /// The session is in a sandbox that may not write the workspace.
+    pub workspace_is_read_only: bool,
+}
+
+impl FlushTurn {
+    /// Whether a flush before the turn could do any good.
+    pub fn can_flush(self) -> bool {
+        !self.is_heartbeat && !self.is_cli_provider && !self.workspace_is_read_only
     }
 }
 
@@ -112,6 +137,20 @@ mod tests {
             let entry = SessionEntry::new(entry.as_object().unwrap().clone());
             assert_eq!(flush_is_due(&entry, &budget), due, "{tokens} {count} {flushed_at:?}");
         }
+    }
+
+    #[test]
+    fn a_flush_needs_a_turn_and_a_place_to_write() {
+        let turn = FlushTurn::default();
+        assert!(turn.can_flush());
+        assert!(!FlushTurn { is_heartbeat: true, ..turn }.can_flush());
+        assert!(!FlushTurn { is_cli_provider: true, ..turn }.can_flush());
+        assert!(!FlushTurn { workspace_is_read_only: true, ..turn }.can_flush());
+
+        let config = Config::new(json!({"agents": {"defaults": {"contextTokens": 5}}}));
+        assert_eq!(context_window(Some(9.0), &config), 9.0);
+        assert_eq!(context_window(None, &config), 5.0);
+        assert_eq!(context_window(None, &Config::default()), DEFAULT_CONTEXT_TOKENS);
     }
 
     #[test]

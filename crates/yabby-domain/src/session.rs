@@ -10,5 +10,7 @@ pub mod open;
 pub mod path;
 pub mod reset;
 pub mod send_policy;
+pub mod store_cache;
+pub mod store_lock;
 pub mod store_text;
 pub mod title;

@@ -2,6 +2,8 @@
 
 mod front_matter;
 
+use std::cmp::Ordering;
+
 use crate::config::Config;
 use crate::json::{self, Value};
 use crate::text;
@@ -56,7 +58,8 @@ pub struct SkillsSnapshot {
     pub version: Option<f64>,
 }
 
-/// Takes the skills out of `files`, which stand in the order in which they were found.
+/// Takes the skills out of `files`, which stand in the order in which they were found
+/// ([`finding_order`] within a folder).
 ///
 /// `filter` names the skills that are wanted; an empty list wants none.
 pub fn snapshot(
@@ -94,6 +97,11 @@ pub fn is_skill_file(path: &str) -> bool {
         [.., file] => !skipped && *file == "SKILL.md",
         [] => false,
     }
+}
+
+/// The order in which the files below a skills folder are found: folder by folder, by their names.
+pub fn finding_order(one: &str, other: &str) -> Ordering {
+    one.split('/').cmp(other.split('/'))
 }
 
 /// The part of the system prompt that lists skills; empty without any.
@@ -380,5 +388,8 @@ mod tests {
         ] {
             assert_eq!(is_skill_file(path), found, "{path}");
         }
+        let mut paths = ["b.md", "a.md", "a/z/SKILL.md", "a/SKILL.md", "B/SKILL.md"];
+        paths.sort_by(|one, other| finding_order(one, other));
+        assert_eq!(paths, ["B/SKILL.md", "a/SKILL.md", "a/z/SKILL.md", "a.md", "b.md"]);
     }
 }

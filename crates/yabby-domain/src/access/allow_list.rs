@@ -1,7 +1,7 @@
 //! Sender allow-lists, each platform's way (`sessions.md` §17).
 
 use crate::channel::e164;
-use crate::json::Value;
+use crate::json::{self, Value};
 use crate::text;
 
 /// The entry that let a sender in, and by which of the sender's names.
@@ -45,7 +45,7 @@ pub fn entries(list: &[Value]) -> Vec<String> {
 fn entry_text(entry: &Value) -> Option<String> {
     match entry {
         Value::String(text) => Some(text.clone()),
-        Value::Number(number) => number.as_f64().map(crate::json::number_text),
+        Value::Number(number) => number.as_f64().map(json::number_text),
         _ => None,
     }
 }
@@ -280,7 +280,7 @@ fn imessage_entry(entry: &str) -> ImessageEntry {
     let entry = without_service(entry);
     let after = |prefixes: [&str; 3]| prefixes.into_iter().find_map(|prefix| after_prefix(entry, prefix));
     let filled = |text: &&str| !text.is_empty();
-    if let Some(id) = after(CHAT_ID).and_then(leading_integer) {
+    if let Some(id) = after(CHAT_ID).and_then(json::leading_integer) {
         return ImessageEntry::ChatId(id);
     }
     if let Some(guid) = after(CHAT_GUID).filter(filled) {
@@ -317,13 +317,6 @@ fn without_service(raw: &str) -> &str {
 
 fn after_prefix<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
     text::starts_with_ignoring_ascii_case(text, prefix).then(|| text::trim(&text[prefix.len()..]))
-}
-
-/// As `parseInt` reads it: a sign and the digits in front.
-fn leading_integer(raw: &str) -> Option<f64> {
-    let digits_from = usize::from(raw.starts_with(['+', '-']));
-    let digits = raw[digits_from..].bytes().take_while(u8::is_ascii_digit).count();
-    if digits == 0 { None } else { raw[..digits_from + digits].parse().ok() }
 }
 
 impl MatchedName {

@@ -5,13 +5,18 @@ use crate::conversation_label::conversation_label;
 use crate::inbound::{InboundMessage, ThreadId};
 use crate::json::{Object, Value};
 use crate::session::entry::{Patch, SessionEntry};
-use crate::session::group::{Group, GroupNames, display_name, resolve_group};
+use crate::session::group::{Group, GroupNames, display_name};
 use crate::text;
 
-/// The changes to make; empty if the message says nothing.
-pub fn meta_patch(message: &InboundMessage, key: &str, existing: Option<&SessionEntry>) -> Patch {
-    let mut patch =
-        resolve_group(message).map(|group| group_patch(message, &group, key, existing)).unwrap_or_default();
+/// The changes to make; empty if the message says nothing. `group` is the message's, see
+/// [`resolve_group`](crate::session::group::resolve_group).
+pub fn meta_patch(
+    message: &InboundMessage,
+    group: Option<&Group>,
+    key: &str,
+    existing: Option<&SessionEntry>,
+) -> Patch {
+    let mut patch = group.map(|group| group_patch(message, group, key, existing)).unwrap_or_default();
     let said = origin(message);
     let known = existing.and_then(SessionEntry::origin);
     if !said.is_empty() || (known.is_some() && !patch.is_empty()) {
@@ -95,6 +100,7 @@ fn origin(message: &InboundMessage) -> Object {
 mod tests {
     use super::*;
     use crate::json;
+    use crate::session::group::resolve_group;
 
     #[test]
     fn a_subject_with_a_hash_names_a_channel_where_there_are_channels() {
@@ -111,7 +117,8 @@ mod tests {
                 group_subject: Some(subject.to_owned()),
                 ..InboundMessage::default()
             };
-            let mut object = meta_patch(&message, "k", None).to_object();
+            let group = resolve_group(&message);
+            let mut object = meta_patch(&message, group.as_ref(), "k", None).to_object();
             object.retain(|field, _| matches!(field.as_str(), "subject" | "groupChannel"));
             assert_eq!(json::stringify_object(&object), kept, "{from}");
         }

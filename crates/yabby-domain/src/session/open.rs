@@ -161,8 +161,8 @@ impl Opening {
             CLEARED.iter().for_each(|field| patch.put(field, None));
         }
         patch.overlay(&self.delivery());
-        let message = &self.target.message;
-        patch.overlay(&meta_patch(message, self.target.key.as_str(), self.resumed.as_ref()));
+        let Target { message, group, key, .. } = &self.target;
+        patch.overlay(&meta_patch(message, group.as_ref(), key.as_str(), self.resumed.as_ref()));
         let known = |field: &str| {
             patch.get(field).or_else(|| self.resumed.as_ref()?.get(field)).is_some_and(json::truthy)
         };

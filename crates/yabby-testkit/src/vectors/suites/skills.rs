@@ -4,7 +4,7 @@ use serde_json::json;
 use yabby_domain::config::Config;
 use yabby_domain::json::{Object, Value, number};
 use yabby_domain::skills::{
-    Skill, SkillFile, SkillSource, Surroundings, command_name, is_skill_file, prompt, snapshot,
+    Skill, SkillFile, SkillSource, Surroundings, command_name, finding_order, is_skill_file, prompt, snapshot,
 };
 
 use super::rows;
@@ -67,6 +67,7 @@ fn files(case: &Case) -> Vec<SkillFile> {
             }
         }
     }
+    files.sort_by(|one, other| finding_order(&one.path, &other.path));
     files
 }
 
