@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::reply::tokens::SILENT_TOKEN;
 use crate::session::entry::{Patch, SessionEntry};
 use crate::text;
+use crate::usage::compacted;
 
 pub const DEFAULT_PROMPT: &str = "Pre-compaction memory flush. Store durable memories now (use memory/YYYY-MM-DD.md; create memory/ if needed). If nothing to store, reply with NO_REPLY.";
 pub const DEFAULT_SYSTEM_PROMPT: &str = "Pre-compaction memory flush turn. The session is near auto-compaction; capture durable memories to disk. You may reply, but usually NO_REPLY is correct.";
@@ -109,11 +110,13 @@ pub fn flush_is_due(entry: &SessionEntry, budget: &FlushBudget) -> bool {
     near_the_limit && !flushed_this_cycle
 }
 
-/// What a finished flush leaves in the record.
-pub fn flushed(now: f64, compaction_count: f64) -> Patch {
-    let mut patch = Patch::default();
+/// What a finished flush leaves in the record, whether or not it wrote anything. Where the history was
+/// compacted during the flush, that counts first.
+pub fn flushed(entry: &SessionEntry, was_compacted: bool, now: f64) -> Patch {
+    let mut patch = if was_compacted { compacted(entry, now, None) } else { Patch::default() };
+    let count = entry.compaction_count().unwrap_or(0.0) + if was_compacted { 1.0 } else { 0.0 };
     patch.set_memory_flush_at(Some(now));
-    patch.set_memory_flush_compaction_count(Some(compaction_count));
+    patch.set_memory_flush_compaction_count(Some(count));
     patch
 }
 
@@ -136,6 +139,18 @@ mod tests {
             let entry = json!({"totalTokens": tokens, "compactionCount": count, "memoryFlushCompactionCount": flushed_at});
             let entry = SessionEntry::new(entry.as_object().unwrap().clone());
             assert_eq!(flush_is_due(&entry, &budget), due, "{tokens} {count} {flushed_at:?}");
+        }
+    }
+
+    #[test]
+    fn a_flush_remembers_the_cycle_it_ran_in() {
+        let entry = SessionEntry::new(json!({"compactionCount": 2}).as_object().unwrap().clone());
+        for (was_compacted, count) in [(false, 2.0), (true, 3.0)] {
+            let mut after = entry.clone();
+            after.apply(&flushed(&entry, was_compacted, 9.0));
+            assert_eq!(after.memory_flush_at(), Some(9.0));
+            assert_eq!(after.compaction_count(), Some(count));
+            assert_eq!(after.memory_flush_compaction_count(), Some(count));
         }
     }
 

@@ -1,5 +1,6 @@
 //! Sessions: keys, records, lifecycle (`sessions.md` §2–§10).
 
+pub mod abort;
 pub mod entry;
 pub mod freshness;
 pub mod group;

@@ -27,6 +27,19 @@ pub fn meta_patch(
     patch
 }
 
+/// The record after a message was heard; `None` if there is nothing to write: the message says
+/// nothing, or there is no record and none may be made.
+pub fn recorded(
+    existing: Option<&SessionEntry>,
+    patch: &Patch,
+    may_create: bool,
+    now: f64,
+    new_id: &mut dyn FnMut() -> String,
+) -> Option<SessionEntry> {
+    let wanted = !patch.is_empty() && (existing.is_some() || may_create);
+    wanted.then(|| SessionEntry::merged(existing, patch, now, new_id))
+}
+
 fn group_patch(message: &InboundMessage, group: &Group, key: &str, existing: Option<&SessionEntry>) -> Patch {
     let said = |field: &'_ Option<String>| field.as_deref().map(text::trim).map(str::to_owned);
     let subject = said(&message.group_subject);
@@ -121,6 +134,24 @@ mod tests {
             let mut object = meta_patch(&message, group.as_ref(), "k", None).to_object();
             object.retain(|field, _| matches!(field.as_str(), "subject" | "groupChannel"));
             assert_eq!(json::stringify_object(&object), kept, "{from}");
+        }
+    }
+
+    #[test]
+    fn a_record_is_made_only_where_that_is_wanted() {
+        let mut said = Patch::default();
+        said.set_subject(Some("Fam"));
+        let known = SessionEntry::default();
+        //  existing       patch              may create  written
+        let table = [
+            (None, &said, true, true),
+            (None, &said, false, false),
+            (Some(&known), &said, false, true),
+            (Some(&known), &Patch::default(), true, false),
+        ];
+        for (existing, patch, may_create, written) in table {
+            let record = recorded(existing, patch, may_create, 1.0, &mut || "id".to_owned());
+            assert_eq!(record.is_some(), written, "{existing:?} {patch:?} {may_create}");
         }
     }
 }

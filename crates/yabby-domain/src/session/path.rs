@@ -127,6 +127,11 @@ mod tests {
             let path = transcript_path("/s", &AgentId::default(), "abc", topic.as_ref());
             assert_eq!(path, format!("/s/agents/main/sessions/{name}"));
         }
+        for (named, path) in
+            [(Some(" /x.jsonl "), "/x.jsonl"), (Some(" "), "/s/agents/main/sessions/abc.jsonl")]
+        {
+            assert_eq!(transcript_of(named, "/s", &AgentId::default(), "abc"), path);
+        }
     }
 
     #[test]

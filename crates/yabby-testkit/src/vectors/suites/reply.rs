@@ -19,7 +19,7 @@ use yabby_domain::reply::threading::{ReplyToFilter, ReplyToMode, apply_tags, thr
 use yabby_domain::reply::tokens::{self, SILENT_TOKEN, TokenContext};
 
 use super::rows;
-use crate::vectors::{Case, Suite};
+use crate::vectors::{Case, Suite, texts};
 
 pub const SUITE: Suite = Suite { file: "reply.json", cases: rows, answer, differences: &[] };
 
@@ -61,7 +61,7 @@ fn answer(case: &Case) -> Option<Value> {
         "createReplyReferencePlanner" => planned(case),
         "normalizeTextForComparison" => comparable(text("text")).into(),
         "filterMessagingToolDuplicates" => {
-            let left = without_duplicates(payloads(case), &texts(case.arg("sentTexts")));
+            let left = without_duplicates(payloads(case), &case.texts("sentTexts"));
             left.into_iter().map(recorded).collect()
         }
         "shouldSuppressMessagingToolReplies" => answered_by_tool(origin(case), &targets(case)).into(),
@@ -69,10 +69,6 @@ fn answer(case: &Case) -> Option<Value> {
         "normalizeReplyPayload" => delivered(case),
         _ => return None,
     })
-}
-
-fn texts(list: &Value) -> Vec<String> {
-    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 fn payloads(case: &Case) -> Vec<ReplyPayload> {
@@ -153,7 +149,7 @@ fn stripped(case: &Case) -> Value {
 
 fn streamed(case: &Case) -> Value {
     let mut stream = DirectiveStream::default();
-    let pieces = texts(case.arg("chunks"));
+    let pieces = case.texts("chunks");
     let read = |(at, piece): (usize, &String)| {
         let position = if at + 1 == pieces.len() { Piece::Last } else { Piece::More };
         let parsed = stream.read(piece, position, SILENT_TOKEN)?;
@@ -203,14 +199,15 @@ fn built(case: &Case) -> Value {
     // A pipeline of blocks is not data: a recorded run that streams has none, and nothing went out.
     // Without streaming, blocks may have been sent directly.
     let streaming = case.arg("blockStreamingEnabled") == &Value::Bool(true);
-    let sent: Vec<BlockKey> = texts(case.arg("directlySentBlockKeys"))
+    let sent: Vec<BlockKey> = case
+        .texts("directlySentBlockKeys")
         .iter()
         .filter(|_| !streaming)
         .filter_map(|key| json::parse(key).ok())
         .map(|key| sent_block(&key))
         .collect();
     let tool_targets = targets(case);
-    let tool_texts = texts(case.arg("messagingToolSentTexts"));
+    let tool_texts = case.texts("messagingToolSentTexts");
     let turn = TurnReply {
         is_heartbeat: case.arg("isHeartbeat") == &Value::Bool(true),
         mode: ReplyToMode::parse(case.text("replyToMode").unwrap_or_default()),

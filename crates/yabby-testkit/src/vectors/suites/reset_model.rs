@@ -24,14 +24,7 @@ fn answer(case: &Case) -> Option<Value> {
     Some(match case.rule.as_str() {
         "buildModelAliasIndex" => alias_index(&aliases),
         "resolveModelDirectiveSelection" => {
-            let allowed: Vec<String> = case
-                .arg("allowedModelKeys")
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect();
+            let allowed = case.texts("allowedModelKeys");
             let choices = Choices { default: &default, aliases: &aliases, allowed: &allowed };
             match choices.select(text("raw")) {
                 Ok(selection) => json!({"selection": selection_value(&selection)}),

@@ -6,7 +6,7 @@ use yabby_domain::delivery::{DeliveryContext, RawContext, last_route};
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::group::{Group, resolve_group};
-use yabby_domain::session::meta::meta_patch;
+use yabby_domain::session::meta::{meta_patch, recorded};
 use yabby_domain::session::store_text::{parse_store, store_text};
 
 use super::repair::mirrored;
@@ -141,9 +141,8 @@ fn meta_recorded(case: &Case) -> Value {
     let existing = store.get(key).and_then(Value::as_object).cloned().map(SessionEntry::new);
     let patch = meta_said(&case.input, key, existing.as_ref());
     let may_create = case.arg("createIfMissing").as_bool().unwrap_or(true);
-    if !patch.is_empty() && (existing.is_some() || may_create) {
-        let next = merged(case, existing.as_ref(), &patch).into_object();
-        store.insert(key.to_owned(), Value::Object(next));
+    if let Some(next) = recorded(existing.as_ref(), &patch, may_create, now(case), &mut fresh_id) {
+        store.insert(key.to_owned(), Value::Object(next.into_object()));
     }
     written(&store)
 }
@@ -165,9 +164,15 @@ fn written(store: &Object) -> Value {
 }
 
 fn merged(case: &Case, existing: Option<&SessionEntry>, patch: &Patch) -> SessionEntry {
-    SessionEntry::merged(existing, patch, case.arg("now").as_f64().unwrap_or(0.0), &mut || {
-        "$UUID1".to_owned()
-    })
+    SessionEntry::merged(existing, patch, now(case), &mut fresh_id)
+}
+
+fn now(case: &Case) -> f64 {
+    case.arg("now").as_f64().unwrap_or(0.0)
+}
+
+fn fresh_id() -> String {
+    "$UUID1".to_owned()
 }
 
 fn object_patch(patch: &Value) -> Patch {
