@@ -83,7 +83,6 @@ pub fn directives(bytes: &[u8]) {
     }
     let aliases = ["opus".to_owned()];
     let taken = Directives::take(&text, &aliases, true);
-    assert!(taken.rest.len() <= text.len());
     let _ = taken.in_effect(Circumstances::default(), &aliases, str::to_owned);
     let _ = command::is_control_message(&text, &Config::new(Value::Null), Some("bot"));
     let _ = ParsedReply::of(&text, Some("1"), SILENT_TOKEN);

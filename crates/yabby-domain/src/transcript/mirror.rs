@@ -125,7 +125,7 @@ fn is_host(host: &str, kind: Host) -> bool {
     if let Some(address) = host.strip_prefix('[') {
         return address
             .strip_suffix(']')
-            .is_some_and(|address| address.parse::<std::net::Ipv6Addr>().is_ok());
+            .is_some_and(|address| address.parse::<core::net::Ipv6Addr>().is_ok());
     }
     match kind {
         Host::Opaque => !host.is_empty() && !host.contains(|c| "\0 #/:<>?@[\\]^|".contains(c)),
