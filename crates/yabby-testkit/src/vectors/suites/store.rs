@@ -104,8 +104,8 @@ fn updated(case: &Case) -> Object {
 }
 
 fn entry_update(case: &Case) -> Value {
-    let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
-    let unchanged = json::stringify_object(&store);
+    let mut store = context::stored(case.arg("store"));
+    let unchanged = json::stringify(case.arg("store"));
     let key = case.text("sessionKey").unwrap_or("");
     let Some(entry) = store.get(key).and_then(Value::as_object).cloned().map(SessionEntry::new) else {
         return json!({"result": null, "text": unchanged});
@@ -119,7 +119,7 @@ fn entry_update(case: &Case) -> Value {
 }
 
 fn after_last_route(case: &Case) -> Value {
-    let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
+    let mut store = context::stored(case.arg("store"));
     let key = case.text("sessionKey").unwrap_or("");
     let existing = store.get(key).and_then(Value::as_object).cloned().map(SessionEntry::new);
     let params = case.arg("params").as_object().cloned().unwrap_or_default();
@@ -132,11 +132,11 @@ fn after_last_route(case: &Case) -> Value {
     }
     let next = merged(case, existing.as_ref(), &patch).into_object();
     store.insert(key.to_owned(), Value::Object(next));
-    written(&store)
+    json!(context::rewritten(&store))
 }
 
 fn meta_recorded(case: &Case) -> Value {
-    let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
+    let mut store = context::stored(case.arg("store"));
     let key = case.text("sessionKey").unwrap_or("");
     let existing = store.get(key).and_then(Value::as_object).cloned().map(SessionEntry::new);
     let patch = meta_said(&case.input, key, existing.as_ref());
@@ -144,7 +144,7 @@ fn meta_recorded(case: &Case) -> Value {
     if let Some(next) = recorded(existing.as_ref(), &patch, may_create, now(case), &mut fresh_id) {
         store.insert(key.to_owned(), Value::Object(next.into_object()));
     }
-    written(&store)
+    json!(context::rewritten(&store))
 }
 
 /// What the message in `params` says about its conversation; its group may be given beside it.
@@ -156,11 +156,6 @@ fn meta_said(params: &Value, key: &str, existing: Option<&SessionEntry>) -> Patc
         Group { key: text("key"), channel: text("channel"), id: text("id"), chat_type }
     });
     meta_patch(&message, given.or_else(|| resolve_group(&message)).as_ref(), key, existing)
-}
-
-/// The store as it reads after it was written.
-fn written(store: &Object) -> Value {
-    json!(parse_store(&store_text(store)).unwrap_or_default())
 }
 
 fn merged(case: &Case, existing: Option<&SessionEntry>, patch: &Patch) -> SessionEntry {
