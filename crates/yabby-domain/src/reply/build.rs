@@ -1,4 +1,4 @@
-//! The payloads of a turn, from what the run produced to what is sent.
+//! The payloads of a turn, from what the run produced to what is sent (`sessions.md` §16).
 
 use super::duplicates::{ReplyOrigin, SentTarget, answered_by_tool, without_duplicates};
 use super::parse::ParsedReply;

@@ -1,4 +1,5 @@
-//! One spelling for each address a channel delivers to, to tell whether two are the same.
+//! One spelling for each address a channel delivers to, to tell whether two are the same
+//! (`sessions.md` §16).
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! Words by which the model says that there is nothing to say: `NO_REPLY` and `HEARTBEAT_OK`.
+//! Words by which the model says that there is nothing to say: `NO_REPLY` and `HEARTBEAT_OK`
+//! (`sessions.md` §16).
 
 use std::sync::LazyLock;
 
