@@ -1,5 +1,7 @@
 //! Channel names, chat types, and telephone numbers as channels write them (`sessions.md` §2).
 
+pub mod imessage;
+
 use crate::text;
 
 /// The channels every installation knows, in the order in which they are offered.
@@ -97,8 +99,8 @@ pub fn is_whatsapp_group(raw: &str) -> bool {
 
 fn without_whatsapp_prefixes(raw: &str) -> &str {
     let mut rest = text::trim(raw);
-    while text::starts_with_ignoring_ascii_case(rest, "whatsapp:") {
-        rest = text::trim(&rest["whatsapp:".len()..]);
+    while let Some(bare) = text::strip_prefix_ignoring_ascii_case(rest, "whatsapp:") {
+        rest = text::trim(bare);
     }
     rest
 }

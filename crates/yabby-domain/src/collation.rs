@@ -1,4 +1,5 @@
-//! The order of a dictionary, for the places where the reference sorts for a reader.
+//! The order of a dictionary, for the places where the reference sorts for a reader
+//! (`sessions.md` §4, §15).
 
 use std::cmp::Ordering;
 

@@ -171,10 +171,7 @@ pub fn parse_activation(body: &str) -> Option<Option<Activation>> {
 
 /// The one word of letters that follows `command`, or nothing; `None` if this is another text.
 pub(crate) fn single_word_argument<'b>(body: &'b str, command: &str) -> Option<&'b str> {
-    if !text::starts_with_ignoring_ascii_case(body, command) {
-        return None;
-    }
-    let rest = &body[command.len()..];
+    let rest = text::strip_prefix_ignoring_ascii_case(body, command)?;
     let word = text::trim(rest);
     let apart = rest.is_empty() || rest.starts_with(text::is_space);
     (apart && word.bytes().all(|b| b.is_ascii_alphabetic())).then_some(word)

@@ -1,4 +1,4 @@
-//! Durations as users write them: `90s`, `1.5h`, or a bare number.
+//! Durations as users write them: `90s`, `1.5h`, or a bare number (`sessions.md` §18).
 
 use crate::text;
 

@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::reply::tokens::SILENT_TOKEN;
 use crate::session::entry::{Patch, SessionEntry};
 use crate::text;
+use crate::usage::compacted;
 
 pub const DEFAULT_PROMPT: &str = "Pre-compaction memory flush. Store durable memories now (use memory/YYYY-MM-DD.md; create memory/ if needed). If nothing to store, reply with NO_REPLY.";
 pub const DEFAULT_SYSTEM_PROMPT: &str = "Pre-compaction memory flush turn. The session is near auto-compaction; capture durable memories to disk. You may reply, but usually NO_REPLY is correct.";
@@ -50,8 +51,33 @@ impl FlushSettings {
         })
     }
 
+    /// `context_window` is [`context_window`]'s.
     pub fn budget(&self, context_window: f64) -> FlushBudget {
         FlushBudget { context_window, reserve: self.reserve_floor, soft_margin: self.soft_tokens }
+    }
+}
+
+/// How much the model can read at once: what the catalogue knows of it, else what is configured for
+/// all agents, else the default.
+pub fn context_window(of_model: Option<f64>, config: &Config) -> f64 {
+    let configured = || config.number(&["agents", "defaults", "contextTokens"]);
+    of_model.or_else(configured).unwrap_or(DEFAULT_CONTEXT_TOKENS)
+}
+
+/// The turn that a flush would run before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlushTurn {
+    pub is_heartbeat: bool,
+    /// The model is a program that keeps its own context, see [`crate::model::is_cli_provider`].
+    pub is_cli_provider: bool,
+    /// The session is in a sandbox that may not write the workspace.
+    pub workspace_is_read_only: bool,
+}
+
+impl FlushTurn {
+    /// Whether a flush before the turn could do any good.
+    pub fn can_flush(self) -> bool {
+        !self.is_heartbeat && !self.is_cli_provider && !self.workspace_is_read_only
     }
 }
 
@@ -84,11 +110,13 @@ pub fn flush_is_due(entry: &SessionEntry, budget: &FlushBudget) -> bool {
     near_the_limit && !flushed_this_cycle
 }
 
-/// What a finished flush leaves in the record.
-pub fn flushed(now: f64, compaction_count: f64) -> Patch {
-    let mut patch = Patch::default();
+/// What a finished flush leaves in the record, whether or not it wrote anything. Where the history was
+/// compacted during the flush, that counts first.
+pub fn flushed(entry: &SessionEntry, was_compacted: bool, now: f64) -> Patch {
+    let mut patch = if was_compacted { compacted(entry, now, None) } else { Patch::default() };
+    let count = entry.compaction_count().unwrap_or(0.0) + if was_compacted { 1.0 } else { 0.0 };
     patch.set_memory_flush_at(Some(now));
-    patch.set_memory_flush_compaction_count(Some(compaction_count));
+    patch.set_memory_flush_compaction_count(Some(count));
     patch
 }
 
@@ -112,6 +140,32 @@ mod tests {
             let entry = SessionEntry::new(entry.as_object().unwrap().clone());
             assert_eq!(flush_is_due(&entry, &budget), due, "{tokens} {count} {flushed_at:?}");
         }
+    }
+
+    #[test]
+    fn a_flush_remembers_the_cycle_it_ran_in() {
+        let entry = SessionEntry::new(json!({"compactionCount": 2}).as_object().unwrap().clone());
+        for (was_compacted, count) in [(false, 2.0), (true, 3.0)] {
+            let mut after = entry.clone();
+            after.apply(&flushed(&entry, was_compacted, 9.0));
+            assert_eq!(after.memory_flush_at(), Some(9.0));
+            assert_eq!(after.compaction_count(), Some(count));
+            assert_eq!(after.memory_flush_compaction_count(), Some(count));
+        }
+    }
+
+    #[test]
+    fn a_flush_needs_a_turn_and_a_place_to_write() {
+        let turn = FlushTurn::default();
+        assert!(turn.can_flush());
+        assert!(!FlushTurn { is_heartbeat: true, ..turn }.can_flush());
+        assert!(!FlushTurn { is_cli_provider: true, ..turn }.can_flush());
+        assert!(!FlushTurn { workspace_is_read_only: true, ..turn }.can_flush());
+
+        let config = Config::new(json!({"agents": {"defaults": {"contextTokens": 5}}}));
+        assert_eq!(context_window(Some(9.0), &config), 9.0);
+        assert_eq!(context_window(None, &config), 5.0);
+        assert_eq!(context_window(None, &Config::default()), DEFAULT_CONTEXT_TOKENS);
     }
 
     #[test]

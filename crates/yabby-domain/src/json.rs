@@ -222,6 +222,14 @@ pub fn number_in(text: &str) -> Option<f64> {
     }
 }
 
+/// The integer a text begins with, as `parseInt` reads it; what follows the digits does not matter.
+pub fn leading_integer(text: &str) -> Option<f64> {
+    let text = crate::text::trim_start(text);
+    let sign = usize::from(text.starts_with(['+', '-']));
+    let digits = text[sign..].bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 { None } else { text[..sign + digits].parse().ok() }
+}
+
 /// What an `if` makes of a value.
 pub fn truthy(value: &Value) -> bool {
     match value {

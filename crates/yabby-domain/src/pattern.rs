@@ -1,4 +1,5 @@
-//! Patterns that users write in JavaScript's language, matched without regard to case.
+//! Patterns that users write in JavaScript's language, matched without regard to case
+//! (`sessions.md` §11).
 //!
 //! A pattern comes from the configuration, the text from anybody: a pattern that backtracks badly must
 //! not let a stranger stop the gateway. Most patterns are carried over to an engine whose time is

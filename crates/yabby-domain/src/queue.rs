@@ -165,6 +165,7 @@ pub enum Admit {
     RunNow,
     /// Empty the lane and abort the run first.
     CancelThenRun,
+    /// Slip it into the run; if the run no longer takes it, queue it.
     Steer,
     SteerAndQueue,
     Queue,

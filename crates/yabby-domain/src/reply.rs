@@ -17,3 +17,4 @@ pub mod tags;
 pub mod target;
 pub mod threading;
 pub mod tokens;
+pub mod usage_line;

@@ -1,5 +1,6 @@
 //! Sessions: keys, records, lifecycle (`sessions.md` §2–§10).
 
+pub mod abort;
 pub mod entry;
 pub mod freshness;
 pub mod group;
@@ -10,5 +11,7 @@ pub mod open;
 pub mod path;
 pub mod reset;
 pub mod send_policy;
+pub mod store_cache;
+pub mod store_lock;
 pub mod store_text;
 pub mod title;

@@ -2,8 +2,11 @@
 
 mod front_matter;
 
+use std::cmp::Ordering;
+
 use crate::config::Config;
-use crate::json::{self, Value};
+use crate::json::{self, Object, Value};
+use crate::session::entry::SessionEntry;
 use crate::text;
 
 use front_matter::FrontMatter;
@@ -56,7 +59,8 @@ pub struct SkillsSnapshot {
     pub version: Option<f64>,
 }
 
-/// Takes the skills out of `files`, which stand in the order in which they were found.
+/// Takes the skills out of `files`, which stand in the order in which they were found
+/// ([`finding_order`] within a folder).
 ///
 /// `filter` names the skills that are wanted; an empty list wants none.
 pub fn snapshot(
@@ -94,6 +98,11 @@ pub fn is_skill_file(path: &str) -> bool {
         [.., file] => !skipped && *file == "SKILL.md",
         [] => false,
     }
+}
+
+/// The order in which the files below a skills folder are found: folder by folder, by their names.
+pub fn finding_order(one: &str, other: &str) -> Ordering {
+    one.split('/').cmp(other.split('/'))
 }
 
 /// The part of the system prompt that lists skills; empty without any.
@@ -300,9 +309,47 @@ impl SkillSource {
     }
 }
 
-/// Whether the snapshot is taken anew: on a session's first turn, and when the files have changed.
-pub fn needs_refresh(first_turn: bool, stored_version: Option<f64>, watched_version: f64) -> bool {
-    first_turn || (watched_version > 0.0 && stored_version.unwrap_or(0.0) < watched_version)
+impl SkillsSnapshot {
+    /// The object that a record keeps (`sessions.md` §7).
+    pub fn to_object(&self) -> Object {
+        let mut object = Object::new();
+        object.insert("prompt".to_owned(), self.prompt.as_str().into());
+        object.insert("skills".to_owned(), self.skills.iter().map(named).collect());
+        object.insert("resolvedSkills".to_owned(), self.visible.iter().map(Skill::to_value).collect());
+        object.extend(self.version.map(|version| ("version".to_owned(), json::number(version))));
+        object
+    }
+}
+
+fn named((name, variable): &(String, Option<String>)) -> Value {
+    let mut object = Object::new();
+    object.insert("name".to_owned(), name.as_str().into());
+    object.extend(variable.as_deref().map(|variable| ("primaryEnv".to_owned(), variable.into())));
+    Value::Object(object)
+}
+
+impl Skill {
+    fn to_value(&self) -> Value {
+        let mut object = Object::new();
+        let texts = [
+            ("name", self.name.as_str()),
+            ("description", &self.description),
+            ("filePath", &self.path),
+            ("baseDir", &self.folder),
+            ("source", self.source.as_str()),
+        ];
+        object.extend(texts.map(|(field, text)| (field.to_owned(), text.into())));
+        object.insert("disableModelInvocation".to_owned(), self.hidden_from_model.into());
+        Value::Object(object)
+    }
+}
+
+/// Whether a session's snapshot is taken anew: on its first turn, and when the files have changed
+/// since. `watched_version` counts their changes, 0 before the first.
+pub fn needs_refresh(entry: &SessionEntry, is_new: bool, watched_version: f64) -> bool {
+    let first_turn = is_new || entry.system_sent() != Some(true);
+    let stored = entry.skills_snapshot().and_then(|snapshot| snapshot.get("version")?.as_f64());
+    first_turn || (watched_version > 0.0 && stored.unwrap_or(0.0) < watched_version)
 }
 
 #[cfg(test)]
@@ -370,6 +417,24 @@ mod tests {
     }
 
     #[test]
+    fn a_snapshot_is_taken_on_the_first_turn_and_after_changes() {
+        let entry = |value: Value| SessionEntry::new(value.as_object().unwrap().clone());
+        let sent = entry(json!({"systemSent": true, "skillsSnapshot": {"version": 3}}));
+        //  entry                           new    watched  taken
+        let table = [
+            (&entry(json!({})), false, 0.0, true),
+            (&sent, true, 0.0, true),
+            (&sent, false, 0.0, false),
+            (&sent, false, 3.0, false),
+            (&sent, false, 4.0, true),
+            (&entry(json!({"systemSent": true})), false, 1.0, true),
+        ];
+        for (entry, is_new, watched, taken) in table {
+            assert_eq!(needs_refresh(entry, is_new, watched), taken, "{entry:?} {is_new} {watched}");
+        }
+    }
+
+    #[test]
     fn skill_files_are_found_by_their_names() {
         for (path, found) in [
             ("a/SKILL.md", true),
@@ -380,5 +445,8 @@ mod tests {
         ] {
             assert_eq!(is_skill_file(path), found, "{path}");
         }
+        let mut paths = ["b.md", "a.md", "a/z/SKILL.md", "a/SKILL.md", "B/SKILL.md"];
+        paths.sort_by(|one, other| finding_order(one, other));
+        assert_eq!(paths, ["B/SKILL.md", "a/SKILL.md", "a/z/SKILL.md", "a.md", "b.md"]);
     }
 }

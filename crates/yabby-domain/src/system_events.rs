@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use jiff::tz::TimeZone;
 use regex::Regex;
 
+use crate::channel::ChatType;
 use crate::config::Config;
+use crate::id::MainKey;
 use crate::text;
 use crate::zone::{Precision, StampZone};
 
@@ -53,6 +55,15 @@ pub fn stamp_zone(config: &Config, host: &TimeZone) -> StampZone {
     let setting = |name: &str| config.text(&["agents", "defaults", name]);
     StampZone::from_setting(setting("envelopeTimezone").unwrap_or_default(), setting("userTimezone"), host)
         .unwrap_or_else(|| StampZone::Local(host.clone()))
+}
+
+/// Whether a session is told about its channels first: a new main session that is no group.
+///
+/// As in the reference, the main session is the one whose whole key is the main key. No key of an
+/// agent is, so this happens only where keys are written without agents.
+pub fn tells_of_channels(key: &str, main_key: &MainKey, chat_type: Option<ChatType>, is_new: bool) -> bool {
+    let in_group = matches!(chat_type, Some(ChatType::Group | ChatType::Channel));
+    is_new && !in_group && key == main_key.as_str()
 }
 
 /// The notices as lines for a prompt; `None` if none of them is worth telling. `summary` is what a new
@@ -114,6 +125,15 @@ mod tests {
         for (notices, expected) in table {
             assert_eq!(told(&notices).as_deref(), expected, "{notices:?}");
         }
+    }
+
+    #[test]
+    fn only_a_new_session_under_the_bare_main_key_is_told_of_channels() {
+        let main = MainKey::default();
+        assert!(tells_of_channels("main", &main, None, true));
+        assert!(!tells_of_channels("main", &main, None, false));
+        assert!(!tells_of_channels("main", &main, Some(ChatType::Group), true));
+        assert!(!tells_of_channels("agent:main:main", &main, None, true));
     }
 
     #[test]

@@ -204,6 +204,11 @@ pub fn starts_with_ignoring_ascii_case(text: &str, prefix: &str) -> bool {
     text.len() >= prefix.len() && text.as_bytes()[..prefix.len()].eq_ignore_ascii_case(prefix.as_bytes())
 }
 
+/// What follows the ASCII `prefix`, in any case.
+pub fn strip_prefix_ignoring_ascii_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
+    starts_with_ignoring_ascii_case(text, prefix).then(|| &text[prefix.len()..])
+}
+
 /// Whether two characters are the same letter to a case-blind JavaScript pattern (`/i` without `u`):
 /// upper-cased one to one, and never across the border of ASCII.
 pub fn same_letter(a: char, b: char) -> bool {

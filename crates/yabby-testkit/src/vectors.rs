@@ -37,6 +37,16 @@ impl Case {
     pub fn text(&self, field: &str) -> Option<&str> {
         self.arg(field).as_str()
     }
+
+    /// A field of the input that is a list of texts.
+    pub fn texts(&self, field: &str) -> Vec<String> {
+        texts(self.arg(field))
+    }
+}
+
+/// The texts of a recorded list.
+pub fn texts(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// How one vector file is read and answered.

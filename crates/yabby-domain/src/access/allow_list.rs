@@ -1,7 +1,8 @@
 //! Sender allow-lists, each platform's way (`sessions.md` §17).
 
 use crate::channel::e164;
-use crate::json::Value;
+use crate::channel::imessage::{self, ChatName};
+use crate::json::{self, Value};
 use crate::text;
 
 /// The entry that let a sender in, and by which of the sender's names.
@@ -45,7 +46,7 @@ pub fn entries(list: &[Value]) -> Vec<String> {
 fn entry_text(entry: &Value) -> Option<String> {
     match entry {
         Value::String(text) => Some(text.clone()),
-        Value::Number(number) => number.as_f64().map(crate::json::number_text),
+        Value::Number(number) => number.as_f64().map(json::number_text),
         _ => None,
     }
 }
@@ -95,12 +96,10 @@ impl TelegramList {
 
 /// An entry without a `telegram:` or `tg:` in front.
 pub fn without_telegram_prefix(entry: &str) -> &str {
-    for prefix in ["telegram:", "tg:"] {
-        if text::starts_with_ignoring_ascii_case(entry, prefix) {
-            return &entry[prefix.len()..];
-        }
-    }
-    entry
+    ["telegram:", "tg:"]
+        .into_iter()
+        .find_map(|prefix| text::strip_prefix_ignoring_ascii_case(entry, prefix))
+        .unwrap_or(entry)
 }
 
 /// Discord: ids, mentions and prefixed ids; everything else is a name.
@@ -217,13 +216,9 @@ pub fn signal_allows(list: &[Value], sender: &SignalSender) -> bool {
 }
 
 fn signal_entry(entry: &str) -> Option<SignalSender> {
-    let bare = match text::starts_with_ignoring_ascii_case(entry, "signal:") {
-        true => text::trim(&entry["signal:".len()..]),
-        false => entry,
-    };
-    if text::starts_with_ignoring_ascii_case(bare, "uuid:") {
-        return text::non_blank(&bare["uuid:".len()..])
-            .map(|uuid| SignalSender::Uuid { uuid: uuid.to_owned() });
+    let bare = text::strip_prefix_ignoring_ascii_case(entry, "signal:").map_or(entry, text::trim);
+    if let Some(uuid) = text::strip_prefix_ignoring_ascii_case(bare, "uuid:") {
+        return text::non_blank(uuid).map(|uuid| SignalSender::Uuid { uuid: uuid.to_owned() });
     }
     Some(match looks_like_uuid(bare) {
         true => SignalSender::Uuid { uuid: bare.to_owned() },
@@ -257,14 +252,9 @@ enum ImessageEntry {
     ChatIdentifier(String),
 }
 
-const SERVICES: [&str; 3] = ["imessage:", "sms:", "auto:"];
-const CHAT_ID: [&str; 3] = ["chat_id:", "chatid:", "chat:"];
-const CHAT_GUID: [&str; 3] = ["chat_guid:", "chatguid:", "guid:"];
-const CHAT_IDENTIFIER: [&str; 3] = ["chat_identifier:", "chatidentifier:", "chatident:"];
-
 /// iMessage: handles, or whole chats; an empty list lets everybody in.
 pub fn imessage_allows(list: &[Value], sender: &ImessageSender<'_>) -> bool {
-    let handle = imessage_handle(sender.handle);
+    let handle = imessage::handle(sender.handle);
     let is_sender = |entry: &String| match imessage_entry(entry) {
         ImessageEntry::Handle(known) => !handle.is_empty() && known == handle,
         ImessageEntry::ChatId(id) => sender.chat_id == Some(id),
@@ -277,53 +267,14 @@ pub fn imessage_allows(list: &[Value], sender: &ImessageSender<'_>) -> bool {
 }
 
 fn imessage_entry(entry: &str) -> ImessageEntry {
-    let entry = without_service(entry);
-    let after = |prefixes: [&str; 3]| prefixes.into_iter().find_map(|prefix| after_prefix(entry, prefix));
-    let filled = |text: &&str| !text.is_empty();
-    if let Some(id) = after(CHAT_ID).and_then(leading_integer) {
-        return ImessageEntry::ChatId(id);
-    }
-    if let Some(guid) = after(CHAT_GUID).filter(filled) {
-        return ImessageEntry::ChatGuid(guid.to_owned());
-    }
-    if let Some(name) = after(CHAT_IDENTIFIER).filter(filled) {
-        return ImessageEntry::ChatIdentifier(name.to_owned());
-    }
-    ImessageEntry::Handle(imessage_handle(entry))
-}
-
-fn imessage_handle(raw: &str) -> String {
-    let handle = without_service(raw);
-    let groups = [("chat_id:", CHAT_ID), ("chat_guid:", CHAT_GUID), ("chat_identifier:", CHAT_IDENTIFIER)];
-    for (name, prefixes) in groups {
-        if let Some(value) = prefixes.into_iter().find_map(|prefix| after_prefix(handle, prefix)) {
-            return format!("{name}{value}");
-        }
-    }
-    match handle {
-        "" => String::new(),
-        address if address.contains('@') => text::lower(address),
-        number => e164(number),
-    }
-}
-
-fn without_service(raw: &str) -> &str {
-    let mut rest = text::trim(raw);
-    while let Some(bare) = SERVICES.into_iter().find_map(|prefix| after_prefix(rest, prefix)) {
-        rest = bare;
-    }
-    rest
-}
-
-fn after_prefix<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
-    text::starts_with_ignoring_ascii_case(text, prefix).then(|| text::trim(&text[prefix.len()..]))
-}
-
-/// As `parseInt` reads it: a sign and the digits in front.
-fn leading_integer(raw: &str) -> Option<f64> {
-    let digits_from = usize::from(raw.starts_with(['+', '-']));
-    let digits = raw[digits_from..].bytes().take_while(u8::is_ascii_digit).count();
-    if digits == 0 { None } else { raw[..digits_from + digits].parse().ok() }
+    let address = imessage::without_services(entry);
+    let chat = imessage::chat(address).and_then(|(by, name)| match by {
+        ChatName::Id => json::leading_integer(name).map(ImessageEntry::ChatId),
+        _ if name.is_empty() => None,
+        ChatName::Guid => Some(ImessageEntry::ChatGuid(name.to_owned())),
+        ChatName::Identifier => Some(ImessageEntry::ChatIdentifier(name.to_owned())),
+    });
+    chat.unwrap_or_else(|| ImessageEntry::Handle(imessage::handle(address)))
 }
 
 impl MatchedName {

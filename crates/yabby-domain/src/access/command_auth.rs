@@ -164,12 +164,7 @@ fn format_list(channel: Option<&str>, list: &[Value]) -> Vec<String> {
         Some("discord" | "slack") => list.iter().map(|entry| text::lower(entry)).collect(),
         Some("signal") => {
             let number = |entry: &str| {
-                let bare = if text::starts_with_ignoring_ascii_case(entry, "signal:") {
-                    &entry["signal:".len()..]
-                } else {
-                    entry
-                };
-                Some(e164(bare))
+                Some(e164(text::strip_prefix_ignoring_ascii_case(entry, "signal:").unwrap_or(entry)))
             };
             list.iter().filter_map(|entry| unless_wildcard(entry, number)).collect()
         }
@@ -189,11 +184,8 @@ fn unless_wildcard(entry: &str, spell: impl Fn(&str) -> Option<String>) -> Optio
 fn googlechat_user(entry: &str) -> String {
     let mut rest = entry;
     for prefixes in [&["googlechat:", "google-chat:", "gchat:"][..], &["user:"], &["users/"]] {
-        if let Some(prefix) =
-            prefixes.iter().find(|prefix| text::starts_with_ignoring_ascii_case(rest, prefix))
-        {
-            rest = &rest[prefix.len()..];
-        }
+        let bare = prefixes.iter().find_map(|prefix| text::strip_prefix_ignoring_ascii_case(rest, prefix));
+        rest = bare.unwrap_or(rest);
     }
     text::lower(rest)
 }

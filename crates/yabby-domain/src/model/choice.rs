@@ -6,11 +6,24 @@ use crate::session::entry::{Patch, SessionEntry};
 use crate::session::key::SessionKey;
 use crate::text;
 
+/// The credentials that a model was chosen with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChosenProfile<'a> {
+    pub id: &'a str,
+    /// `user`, or `auto` where the program chose it.
+    pub source: &'a str,
+}
+
 /// The changes that a choice makes to a record; empty if it makes none.
 ///
 /// Choosing the default clears the override. Unless a profile is chosen along with the model, the
 /// session's profile is cleared, too: it belonged to the model before.
-pub fn choice_patch(entry: &SessionEntry, selection: &Selection, profile: Option<&str>, now: f64) -> Patch {
+pub fn choice_patch(
+    entry: &SessionEntry,
+    selection: &Selection,
+    profile: Option<ChosenProfile<'_>>,
+    now: f64,
+) -> Patch {
     let mut patch = Patch::default();
     let filled = |field: &str| entry.get(field).is_some_and(json::truthy);
     let (provider, model) = (selection.model.provider.as_str(), selection.model.model.as_str());
@@ -21,8 +34,11 @@ pub fn choice_patch(entry: &SessionEntry, selection: &Selection, profile: Option
             patch.put(field, Some(wanted.into()));
         }
     }
-    let profile = profile.filter(|profile| !profile.is_empty());
-    let wanted = [("authProfileOverride", profile), ("authProfileOverrideSource", profile.map(|_| "user"))];
+    let profile = profile.filter(|profile| !profile.id.is_empty());
+    let wanted = [
+        ("authProfileOverride", profile.map(|profile| profile.id)),
+        ("authProfileOverrideSource", profile.map(|profile| profile.source)),
+    ];
     for (field, wanted) in wanted {
         match wanted {
             Some(value) if entry.get(field).and_then(json::Value::as_str) != Some(value) => {

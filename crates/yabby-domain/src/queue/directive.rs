@@ -1,4 +1,5 @@
-//! `/queue` in a message: a mode, and options such as `debounce:2s`, `cap=5`, `drop:old`.
+//! `/queue` in a message: a mode, and options such as `debounce:2s`, `cap=5`, `drop:old`
+//! (`sessions.md` §18).
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Messages that wait for a run to end, and the runs they become.
+//! Messages that wait for a run to end, and the runs they become (`sessions.md` §18).
 
 use std::collections::{BTreeSet, VecDeque};
 

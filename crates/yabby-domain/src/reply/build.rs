@@ -1,4 +1,4 @@
-//! The payloads of a turn, from what the run produced to what is sent.
+//! The payloads of a turn, from what the run produced to what is sent (`sessions.md` §16).
 
 use super::duplicates::{ReplyOrigin, SentTarget, answered_by_tool, without_duplicates};
 use super::parse::ParsedReply;
@@ -55,7 +55,7 @@ pub fn build(payloads: Vec<ReplyPayload>, turn: &TurnReply<'_>) -> Vec<ReplyPayl
     let payloads = match turn.is_heartbeat {
         // The heartbeat itself decides what its token means.
         true => payloads,
-        false => payloads.into_iter().filter_map(without_heartbeat).collect(),
+        false => payloads.into_iter().map(explained).filter_map(without_heartbeat).collect(),
     };
     let filter = ReplyToFilter::for_channel(turn.mode, turn.channel);
     let read = thread(payloads, filter, turn.current_message)
@@ -72,6 +72,23 @@ pub fn build(payloads: Vec<ReplyPayload>, turn: &TurnReply<'_>) -> Vec<ReplyPayl
         Streamed::Some(sent) => {
             unsaid.into_iter().filter(|payload| !sent.contains(&BlockKey::of(payload))).collect()
         }
+    }
+}
+
+/// A connection that broke is explained; the bare error would tell nobody what to do.
+fn explained(payload: ReplyPayload) -> ReplyPayload {
+    const BROKEN: &str = "socket connection was closed unexpectedly";
+    match &payload.text {
+        Some(error)
+            if payload.is_error == Some(true) && text::find_ignoring_ascii_case(error, BROKEN).is_some() =>
+        {
+            let text = format!(
+                "⚠️ LLM connection failed. This could be due to server issues, network problems, or context length exceeded (e.g., with local LLMs like LM Studio). Original error:\n```\n{}\n```",
+                text::trim(error)
+            );
+            ReplyPayload { text: Some(text), ..payload }
+        }
+        _ => payload,
     }
 }
 
@@ -139,6 +156,17 @@ mod tests {
         let media = build(vec![ReplyPayload::from_text("see\nMEDIA:./a.png")], &TURN).remove(0);
         assert_eq!(media.text.as_deref(), Some("see"));
         assert_eq!(media.media_url.as_deref(), Some("./a.png"));
+    }
+
+    #[test]
+    fn a_broken_connection_is_explained() {
+        let error = "The Socket connection was closed unexpectedly.";
+        let payload = ReplyPayload { is_error: Some(true), ..ReplyPayload::from_text(error) };
+        let told = build(vec![payload], &TURN).remove(0).text.unwrap_or_default();
+        assert!(
+            told.starts_with("⚠️ LLM connection failed.") && told.ends_with(&format!("\n```\n{error}\n```"))
+        );
+        assert_eq!(texts(&[error], &TURN), [error]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The last look at a payload before it is sent.
+//! The last look at a payload before it is sent (`sessions.md` §16).
 
 use std::sync::LazyLock;
 

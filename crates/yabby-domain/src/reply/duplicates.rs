@@ -1,4 +1,4 @@
-//! What the agent already said through its messaging tool is not said again.
+//! What the agent already said through its messaging tool is not said again (`sessions.md` §16).
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! `MEDIA:` lines in a reply: which files go with it, and the text without them.
+//! `MEDIA:` lines in a reply: which files go with it, and the text without them (`sessions.md` §16).
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

@@ -1,6 +1,26 @@
-//! What is told beside the reply: a new session, a compaction, the tokens used.
+//! What is told beside the reply: a new session, a compaction, an abort (`sessions.md` §9, §16, §17).
 
 use super::payload::ReplyPayload;
+use crate::model::ModelRef;
+
+/// The answer to a message without words, which is not run.
+pub const NO_TEXT: &str = "I didn't receive any text in your message. Please resend or add a caption.";
+
+/// Told where a reset came from: which model the new session has.
+pub fn session_started(model: &ModelRef, default: &ModelRef) -> ReplyPayload {
+    let default = if model == default { String::new() } else { format!(" (default: {default})") };
+    ReplyPayload::from_text(format!("✅ New session started · model: {model}{default}"))
+}
+
+/// The answer to a message that aborts the run, and the runs that it had started.
+pub fn aborted(stopped_subagents: usize) -> ReplyPayload {
+    let stopped = match stopped_subagents {
+        0 => String::new(),
+        1 => " Stopped 1 sub-agent.".to_owned(),
+        count => format!(" Stopped {count} sub-agents."),
+    };
+    ReplyPayload::from_text(format!("⚙️ Agent was aborted.{stopped}"))
+}
 
 /// Told in verbose sessions when a session begins.
 pub fn new_session(session_id: &str) -> ReplyPayload {
@@ -31,6 +51,24 @@ pub fn append_line(payloads: &mut Vec<ReplyPayload>, line: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reset_and_an_abort_are_answered() {
+        let (opus, gpt) = (ModelRef::new("anthropic", "opus"), ModelRef::new("openai", "gpt"));
+        let table = [
+            (session_started(&opus, &opus), "✅ New session started · model: anthropic/opus"),
+            (
+                session_started(&gpt, &opus),
+                "✅ New session started · model: openai/gpt (default: anthropic/opus)",
+            ),
+            (aborted(0), "⚙️ Agent was aborted."),
+            (aborted(1), "⚙️ Agent was aborted. Stopped 1 sub-agent."),
+            (aborted(2), "⚙️ Agent was aborted. Stopped 2 sub-agents."),
+        ];
+        for (payload, text) in table {
+            assert_eq!(payload.text.as_deref(), Some(text));
+        }
+    }
 
     #[test]
     fn a_line_goes_below_the_last_text() {

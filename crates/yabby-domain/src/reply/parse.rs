@@ -1,4 +1,5 @@
-//! A reply's text, read once: words, media, the message it answers, and whether it says anything.
+//! A reply's text, read once: words, media, the message it answers, and whether it says anything
+//! (`sessions.md` §16).
 
 use super::media::MediaSplit;
 use super::tags::ReplyTags;

@@ -1,4 +1,4 @@
-//! One message to be sent.
+//! One message to be sent (`sessions.md` §16).
 
 use crate::json::Object;
 

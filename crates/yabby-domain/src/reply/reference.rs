@@ -1,4 +1,4 @@
-//! Which message each part of a reply refers to, where a channel sends it in parts.
+//! Which message each part of a reply refers to, where a channel sends it in parts (`sessions.md` §16).
 
 use super::threading::ReplyToMode;
 use crate::text;

@@ -1,4 +1,4 @@
-//! Directives in a reply that arrives piece by piece.
+//! Directives in a reply that arrives piece by piece (`sessions.md` §16).
 
 use super::parse::ParsedReply;
 

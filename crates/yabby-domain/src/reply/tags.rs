@@ -1,4 +1,5 @@
-//! Tags in a reply: `[[reply_to_current]]`, `[[reply_to: id]]`, `[[audio_as_voice]]`.
+//! Tags in a reply: `[[reply_to_current]]`, `[[reply_to: id]]`, `[[audio_as_voice]]`
+//! (`sessions.md` §16).
 
 use std::sync::LazyLock;
 

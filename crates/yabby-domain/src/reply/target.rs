@@ -1,11 +1,12 @@
-//! One spelling for each address a channel delivers to, to tell whether two are the same.
+//! One spelling for each address a channel delivers to, to tell whether two are the same
+//! (`sessions.md` §16).
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::channel;
-use crate::text;
+use crate::channel::{self, imessage};
+use crate::text::{self, strip_prefix_ignoring_ascii_case as without};
 
 /// Whether two addresses of a channel (lower case) mean the same conversation.
 pub fn same_target(channel: &str, one: &str, other: &str) -> bool {
@@ -27,11 +28,6 @@ pub fn comparable_target(channel: &str, raw: &str) -> Option<String> {
         _ => None,
     };
     Some(spelt.unwrap_or_else(|| text::lower(trimmed))).filter(|target| !target.is_empty())
-}
-
-/// What follows the prefix, unless nothing does.
-fn after<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
-    text::starts_with_ignoring_ascii_case(text, prefix).then(|| text::non_blank(&text[prefix.len()..]))?
 }
 
 fn telegram(target: &str) -> Option<String> {
@@ -79,15 +75,15 @@ fn named(target: &str, own_prefix: &str, is_id: impl Fn(&&str) -> bool) -> Optio
 }
 
 fn signal(target: &str) -> Option<String> {
-    let target = match text::starts_with_ignoring_ascii_case(target, "signal:") {
-        true => text::non_blank(&target["signal:".len()..])?,
-        false => target,
+    let target = match without(target, "signal:") {
+        Some(bare) => text::non_blank(bare)?,
+        None => target,
     };
     for (prefix, spelt) in
         [("group:", "group:"), ("username:", "username:"), ("u:", "username:"), ("uuid:", "")]
     {
-        if text::starts_with_ignoring_ascii_case(target, prefix) {
-            return after(target, prefix).map(|id| text::lower(&format!("{spelt}{id}")));
+        if let Some(id) = without(target, prefix) {
+            return text::non_blank(id).map(|id| text::lower(&format!("{spelt}{id}")));
         }
     }
     Some(text::lower(target))
@@ -95,67 +91,27 @@ fn signal(target: &str) -> Option<String> {
 
 /// The service is kept in front of a person's handle, but not in front of a chat.
 fn imessage(target: &str) -> String {
-    let service = ["imessage:", "sms:", "auto:"]
-        .into_iter()
-        .find(|service| text::starts_with_ignoring_ascii_case(target, service));
-    let handle = imessage_handle(&target[service.map_or(0, str::len)..]);
-    match service {
-        Some(service) if !handle.is_empty() && !handle.starts_with("chat_") => format!("{service}{handle}"),
+    let handle = imessage::handle(target);
+    match imessage::service(target) {
+        Some((service, _)) if !handle.is_empty() && !handle.starts_with("chat_") => {
+            format!("{service}{handle}")
+        }
         _ => handle,
     }
 }
 
-fn imessage_handle(raw: &str) -> String {
-    const CHATS: [(&str, &str); 9] = [
-        ("chat_id:", "chat_id:"),
-        ("chatid:", "chat_id:"),
-        ("chat:", "chat_id:"),
-        ("chat_guid:", "chat_guid:"),
-        ("chatguid:", "chat_guid:"),
-        ("guid:", "chat_guid:"),
-        ("chat_identifier:", "chat_identifier:"),
-        ("chatidentifier:", "chat_identifier:"),
-        ("chatident:", "chat_identifier:"),
-    ];
-    let mut handle = text::trim(raw);
-    while let Some(service) = ["imessage:", "sms:", "auto:"]
-        .into_iter()
-        .find(|service| text::starts_with_ignoring_ascii_case(handle, service))
-    {
-        handle = text::trim(&handle[service.len()..]);
-    }
-    if handle.is_empty() {
-        return String::new();
-    }
-    for (prefix, spelt) in CHATS {
-        if text::starts_with_ignoring_ascii_case(handle, prefix) {
-            return format!("{spelt}{}", text::trim(&handle[prefix.len()..]));
-        }
-    }
-    if handle.contains('@') { text::lower(handle) } else { channel::e164(handle) }
-}
-
 fn googlechat(target: &str) -> String {
-    let mut name = target;
-    for prefix in ["googlechat:", "google-chat:", "gchat:"] {
-        if text::starts_with_ignoring_ascii_case(name, prefix) {
-            name = &name[prefix.len()..];
-            break;
-        }
-    }
-    let mut name = name.to_owned();
+    let bare =
+        ["googlechat:", "google-chat:", "gchat:"].into_iter().find_map(|prefix| without(target, prefix));
+    let mut name = bare.unwrap_or(target).to_owned();
     for (prefix, spelt) in [("user:", "users/"), ("space:", "spaces/")] {
-        if text::starts_with_ignoring_ascii_case(&name, prefix) {
-            let id = &name[prefix.len()..];
-            let id = if text::starts_with_ignoring_ascii_case(id, spelt) { &id[spelt.len()..] } else { id };
-            name = format!("{spelt}{id}");
+        if let Some(id) = without(&name, prefix) {
+            name = format!("{spelt}{}", without(id, spelt).unwrap_or(id));
         }
     }
-    let is_user = text::starts_with_ignoring_ascii_case(&name, "users/");
-    let is_space = text::starts_with_ignoring_ascii_case(&name, "spaces/");
-    match (is_user, is_space) {
-        (true, _) if name.contains('@') => format!("users/{}", text::lower(&name["users/".len()..])),
-        (false, false) if name.contains('@') => format!("users/{}", text::lower(&name)),
+    match (without(&name, "users/"), without(&name, "spaces/")) {
+        (Some(user), _) if user.contains('@') => format!("users/{}", text::lower(user)),
+        (None, None) if name.contains('@') => format!("users/{}", text::lower(&name)),
         _ => name,
     }
 }

@@ -1,4 +1,4 @@
-//! Which message a reply answers on its platform.
+//! Which message a reply answers on its platform (`sessions.md` §16).
 
 use super::payload::ReplyPayload;
 use super::tags::ReplyTags;

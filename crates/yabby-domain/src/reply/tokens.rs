@@ -1,4 +1,5 @@
-//! Words by which the model says that there is nothing to say: `NO_REPLY` and `HEARTBEAT_OK`.
+//! Words by which the model says that there is nothing to say: `NO_REPLY` and `HEARTBEAT_OK`
+//! (`sessions.md` §16).
 
 use std::sync::LazyLock;
 
@@ -9,6 +10,14 @@ use crate::text;
 
 pub const SILENT_TOKEN: &str = "NO_REPLY";
 pub const HEARTBEAT_TOKEN: &str = "HEARTBEAT_OK";
+
+/// What a heartbeat asks the model unless it is configured (`sessions.md` §21).
+pub const HEARTBEAT_PROMPT: &str = "Read HEARTBEAT.md if it exists (workspace context). Follow it strictly. Do not infer or repeat old tasks from prior chats. If nothing needs attention, reply HEARTBEAT_OK.";
+
+/// The configured words of a heartbeat, unless they are blank.
+pub fn heartbeat_prompt(configured: Option<&str>) -> &str {
+    configured.and_then(text::non_blank).unwrap_or(HEARTBEAT_PROMPT)
+}
 
 /// Remainders of a heartbeat up to this length are an acknowledgement, not news.
 pub const DEFAULT_ACK_LENGTH: f64 = 300.0;
@@ -169,6 +178,13 @@ mod tests {
             let expected = Stripped { text: rest.map(str::to_owned), found };
             assert_eq!(strip_heartbeat(text, context), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_heartbeat_asks_what_is_configured() {
+        assert_eq!(heartbeat_prompt(Some(" Look around. ")), "Look around.");
+        assert_eq!(heartbeat_prompt(Some(" ")), HEARTBEAT_PROMPT);
+        assert_eq!(heartbeat_prompt(None), HEARTBEAT_PROMPT);
     }
 
     #[test]

@@ -16,22 +16,8 @@ pub struct SessionEntry(Object);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Patch(Vec<(String, Option<Value>)>);
 
-/// How a field looks on disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FieldType {
-    Text,
-    Number,
-    Flag,
-    TextOrNumber,
-    Object,
-    List,
-}
-
 macro_rules! fields {
     ($($kind:ident { $($name:literal $get:ident, $set:ident;)* })*) => {
-        /// Every field of the specification and its type on disk.
-        pub const FIELDS: &[(&str, FieldType)] = &[$($(($name, FieldType::$kind),)*)*];
-
         impl SessionEntry {
             $($(fields!(@get $kind $name $get);)*)*
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::channel;
 use crate::config::Config;
 use crate::id::{AccountId, AgentId, MainKey};
-use crate::json::Object;
+use crate::json::{self, Object, Value};
 use crate::text;
 
 /// The address of one conversation, e.g. `agent:main:telegram:dm:42`.
@@ -38,6 +38,15 @@ pub enum SessionKind {
     Unknown,
     Group,
     Direct,
+}
+
+/// Who may read what is said in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// One person.
+    Person,
+    /// Everybody in a group or channel.
+    Group,
 }
 
 /// With whom a conversation is.
@@ -258,6 +267,21 @@ impl SessionKey {
             _ => SessionKind::Direct,
         }
     }
+
+    /// Who may read what is said in the session; `chat_type` is the record's. Where conversations
+    /// share a session, or nobody knows whose it is, a group may be listening.
+    pub fn audience(&self, chat_type: Option<&str>) -> Audience {
+        match self.kind(chat_type) {
+            SessionKind::Direct => Audience::Person,
+            SessionKind::Group | SessionKind::Global | SessionKind::Unknown => Audience::Group,
+        }
+    }
+
+    /// The name of the lane in which the session's runs stand in line, one at a time
+    /// (`sessions.md` §18).
+    pub fn lane(&self) -> String {
+        format!("session:{self}")
+    }
 }
 
 fn unknown() -> String {
@@ -288,6 +312,9 @@ pub struct KeyPolicy {
     pub scope: Scope,
     pub main_key: MainKey,
     pub default_agent: AgentId,
+    /// The agent whose main session is *the* main session. It is the default agent, except where that
+    /// one has no id: then the main session is the first agent's.
+    pub main_agent: AgentId,
 }
 
 impl KeyPolicy {
@@ -300,14 +327,15 @@ impl KeyPolicy {
             },
             main_key: MainKey::normalize(config.text(&["session", "mainKey"]).unwrap_or("")),
             default_agent: default_agent(config),
+            main_agent: main_agent(config),
         }
     }
 
-    /// The key of the main session of the default agent, or `global`.
+    /// The key of the main session, or `global`.
     pub fn main_session(&self) -> SessionKey {
         match self.scope {
             Scope::Global => SessionKey::global(),
-            Scope::PerSender => SessionKey::main(&self.default_agent, &self.main_key),
+            Scope::PerSender => SessionKey::main(&self.main_agent, &self.main_key),
         }
     }
 
@@ -368,9 +396,23 @@ impl KeyPolicy {
 /// The first agent marked as default, else the first, else `main`.
 pub fn default_agent(config: &Config) -> AgentId {
     let agents = config.list(&["agents", "list"]).unwrap_or_default();
-    let marked = agents.iter().find(|agent| agent.get("default").is_some_and(crate::json::truthy));
-    let chosen = marked.or(agents.first()).and_then(|agent| agent.get("id")?.as_str());
+    let chosen = marked_default(agents).or(agents.first()).and_then(id_of);
     AgentId::normalize(chosen.unwrap_or(""))
+}
+
+/// The id of the agent marked as default, else that of the first.
+fn main_agent(config: &Config) -> AgentId {
+    let agents = config.list(&["agents", "list"]).unwrap_or_default();
+    let chosen = marked_default(agents).and_then(id_of).or(agents.first().and_then(id_of));
+    AgentId::normalize(chosen.unwrap_or(""))
+}
+
+fn marked_default(agents: &[Value]) -> Option<&Value> {
+    agents.iter().find(|agent| agent.get("default").is_some_and(json::truthy))
+}
+
+fn id_of(agent: &Value) -> Option<&str> {
+    agent.get("id")?.as_str()
 }
 
 impl PeerKind {
@@ -408,13 +450,13 @@ impl DmScope {
 impl IdentityLinks {
     /// Names without a list of addresses, and blank names, are skipped.
     pub fn from_object(links: &Object) -> Self {
-        let person = |(name, addresses): (&String, &crate::json::Value)| {
+        let person = |(name, addresses): (&String, &Value)| {
             let name = text::non_blank(name)?.to_owned();
             let addresses =
                 addresses.as_array()?.iter().filter_map(|a| text::lower_non_blank(a.as_str()?)).collect();
             Some((name, addresses))
         };
-        Self(crate::json::in_js_order(links).into_iter().filter_map(person).collect())
+        Self(json::in_js_order(links).into_iter().filter_map(person).collect())
     }
 
     pub fn from_config(config: &Config) -> Self {
@@ -483,6 +525,33 @@ mod tests {
             assert_eq!(found.as_ref().map(|g| (g.channel.as_str(), g.id.as_str())), group, "{text}");
             assert_eq!(key.as_str(), text);
         }
+    }
+
+    #[test]
+    fn what_is_said_in_a_group_is_read_by_a_group() {
+        //  key                               chat type         audience
+        let table = [
+            ("agent:main:telegram:dm:1", None, Audience::Person),
+            ("agent:main:main", None, Audience::Person),
+            ("telegram:123456", None, Audience::Person),
+            ("agent:main:main", Some("channel"), Audience::Group),
+            ("agent:main:slack:channel:c1:thread:2", None, Audience::Group),
+            ("agent:main:whatsapp-group-1", None, Audience::Group),
+            ("agent:main:discord-chan-1", None, Audience::Group),
+            ("global", None, Audience::Group),
+            ("unknown", None, Audience::Group),
+        ];
+        for (key, chat_type, audience) in table {
+            assert_eq!(SessionKey::new(key).audience(chat_type), audience, "{key} {chat_type:?}");
+        }
+    }
+
+    #[test]
+    fn the_main_session_is_that_of_an_agent_with_an_id() {
+        let config = Config::new(serde_json::json!({"agents": {"list": [{"id": "ops"}, {"default": true}]}}));
+        let policy = KeyPolicy::from_config(&config);
+        assert_eq!(policy.main_session().as_str(), "agent:ops:main");
+        assert_eq!(policy.store_key("x").as_str(), "agent:main:x");
     }
 
     #[test]

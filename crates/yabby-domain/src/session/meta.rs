@@ -5,13 +5,18 @@ use crate::conversation_label::conversation_label;
 use crate::inbound::{InboundMessage, ThreadId};
 use crate::json::{Object, Value};
 use crate::session::entry::{Patch, SessionEntry};
-use crate::session::group::{Group, GroupNames, display_name, resolve_group};
+use crate::session::group::{Group, GroupNames, display_name};
 use crate::text;
 
-/// The changes to make; empty if the message says nothing.
-pub fn meta_patch(message: &InboundMessage, key: &str, existing: Option<&SessionEntry>) -> Patch {
-    let mut patch =
-        resolve_group(message).map(|group| group_patch(message, &group, key, existing)).unwrap_or_default();
+/// The changes to make; empty if the message says nothing. `group` is the message's, see
+/// [`resolve_group`](crate::session::group::resolve_group).
+pub fn meta_patch(
+    message: &InboundMessage,
+    group: Option<&Group>,
+    key: &str,
+    existing: Option<&SessionEntry>,
+) -> Patch {
+    let mut patch = group.map(|group| group_patch(message, group, key, existing)).unwrap_or_default();
     let said = origin(message);
     let known = existing.and_then(SessionEntry::origin);
     if !said.is_empty() || (known.is_some() && !patch.is_empty()) {
@@ -20,6 +25,19 @@ pub fn meta_patch(message: &InboundMessage, key: &str, existing: Option<&Session
         patch.set_origin(Some(origin).filter(|origin| !origin.is_empty()));
     }
     patch
+}
+
+/// The record after a message was heard; `None` if there is nothing to write: the message says
+/// nothing, or there is no record and none may be made.
+pub fn recorded(
+    existing: Option<&SessionEntry>,
+    patch: &Patch,
+    may_create: bool,
+    now: f64,
+    new_id: &mut dyn FnMut() -> String,
+) -> Option<SessionEntry> {
+    let wanted = !patch.is_empty() && (existing.is_some() || may_create);
+    wanted.then(|| SessionEntry::merged(existing, patch, now, new_id))
 }
 
 fn group_patch(message: &InboundMessage, group: &Group, key: &str, existing: Option<&SessionEntry>) -> Patch {
@@ -95,6 +113,7 @@ fn origin(message: &InboundMessage) -> Object {
 mod tests {
     use super::*;
     use crate::json;
+    use crate::session::group::resolve_group;
 
     #[test]
     fn a_subject_with_a_hash_names_a_channel_where_there_are_channels() {
@@ -111,9 +130,28 @@ mod tests {
                 group_subject: Some(subject.to_owned()),
                 ..InboundMessage::default()
             };
-            let mut object = meta_patch(&message, "k", None).to_object();
+            let group = resolve_group(&message);
+            let mut object = meta_patch(&message, group.as_ref(), "k", None).to_object();
             object.retain(|field, _| matches!(field.as_str(), "subject" | "groupChannel"));
             assert_eq!(json::stringify_object(&object), kept, "{from}");
+        }
+    }
+
+    #[test]
+    fn a_record_is_made_only_where_that_is_wanted() {
+        let mut said = Patch::default();
+        said.set_subject(Some("Fam"));
+        let known = SessionEntry::default();
+        //  existing       patch              may create  written
+        let table = [
+            (None, &said, true, true),
+            (None, &said, false, false),
+            (Some(&known), &said, false, true),
+            (Some(&known), &Patch::default(), true, false),
+        ];
+        for (existing, patch, may_create, written) in table {
+            let record = recorded(existing, patch, may_create, 1.0, &mut || "id".to_owned());
+            assert_eq!(record.is_some(), written, "{existing:?} {patch:?} {may_create}");
         }
     }
 }

@@ -161,8 +161,8 @@ impl Opening {
             CLEARED.iter().for_each(|field| patch.put(field, None));
         }
         patch.overlay(&self.delivery());
-        let message = &self.target.message;
-        patch.overlay(&meta_patch(message, self.target.key.as_str(), self.resumed.as_ref()));
+        let Target { message, group, key, .. } = &self.target;
+        patch.overlay(&meta_patch(message, group.as_ref(), key.as_str(), self.resumed.as_ref()));
         let known = |field: &str| {
             patch.get(field).or_else(|| self.resumed.as_ref()?.get(field)).is_some_and(json::truthy)
         };
@@ -172,14 +172,8 @@ impl Opening {
         if let Some(label) = message.thread_label.as_deref().and_then(text::non_blank) {
             patch.set_display_name(Some(label));
         }
-        let file = fork.map(|fork| fork.session_file.clone());
-        let default = || {
-            transcript_path(state_folder, &self.target.agent, &session_id, message.message_thread_id.as_ref())
-        };
-        let has_file =
-            self.resumed.as_ref().is_some_and(|entry| entry.get("sessionFile").is_some_and(json::truthy));
-        if file.is_some() || !has_file {
-            patch.set_session_file(Some(&file.unwrap_or_else(default)));
+        if let Some(file) = self.new_transcript(fork, state_folder, &session_id) {
+            patch.set_session_file(Some(&file));
         }
         if self.is_new() {
             patch.set_compaction_count(Some(0.0));
@@ -187,6 +181,17 @@ impl Opening {
             patch.set_memory_flush_at(None);
         }
         patch
+    }
+
+    /// The transcript to note in the record: the fork's, or a new one where none is noted yet.
+    fn new_transcript(&self, fork: Option<&Fork>, state_folder: &str, session_id: &str) -> Option<String> {
+        if let Some(fork) = fork {
+            return Some(fork.session_file.clone());
+        }
+        let noted = self.resumed.as_ref().and_then(|entry| entry.get("sessionFile"));
+        let topic = self.target.message.message_thread_id.as_ref();
+        let path = || transcript_path(state_folder, &self.target.agent, session_id, topic);
+        (!noted.is_some_and(json::truthy)).then(path)
     }
 
     /// Where the conversation now is: where this message came from, else where the last one did.

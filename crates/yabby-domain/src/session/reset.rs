@@ -7,6 +7,17 @@ use crate::text;
 /// What the model is told when a reset brings no words of its own (`sessions.md` §21).
 pub const BARE_RESET: &str = "A new session was started via /new or /reset. Greet the user in your configured persona, if one is provided. Be yourself - use your defined voice, mannerisms, and mood. Keep it to 1-3 sentences and ask what they want to do. If the runtime model differs from default_model in the system prompt, mention the default model. Do not mention internal steps, files, tools, or reasoning.";
 
+/// The words that a turn gives to the agent; `None` if there are none, which is answered with
+/// [`NO_TEXT`](crate::reply::notices::NO_TEXT).
+///
+/// `raw` is the message as it came. A new session for which it says nothing more than the trigger
+/// begins with a greeting.
+pub fn words_for_agent<'b>(body: &'b str, raw: &str, is_new: bool) -> Option<&'b str> {
+    let raw = text::trim(raw);
+    let is_bare = matches!(raw, "/new" | "/reset") || (text::non_blank(body).is_none() && !raw.is_empty());
+    if is_new && is_bare { Some(BARE_RESET) } else { text::non_blank(body).map(|_| body) }
+}
+
 /// The words that reset a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResetTriggers(Vec<String>);
@@ -50,6 +61,23 @@ impl ResetTriggers {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bare_reset_asks_for_a_greeting() {
+        //  body  raw           new    words
+        let table = [
+            ("", "/new", true, Some(BARE_RESET)),
+            ("", "/begin", true, Some(BARE_RESET)),
+            ("x", " /reset ", true, Some(BARE_RESET)),
+            (" x ", "/new x", true, Some(" x ")),
+            ("", "", true, None),
+            (" ", "/new", false, None),
+            ("/new", "/new", false, Some("/new")),
+        ];
+        for (body, raw, is_new, words) in table {
+            assert_eq!(words_for_agent(body, raw, is_new), words, "{body:?} {raw:?} {is_new}");
+        }
+    }
 
     #[test]
     fn a_trigger_stands_alone_or_before_a_space() {

@@ -1,5 +1,5 @@
 //! The front matter of a skill file, read twice as the reference does: as YAML, and line by line so
-//! that JSON written into a value survives as text.
+//! that JSON written into a value survives as text (`sessions.md` §20).
 
 use crate::json::{self, Value};
 use crate::text;

@@ -70,9 +70,7 @@ fn answer(case: &Case) -> Option<Value> {
             found.map_or(Value::Null, Value::Object)
         }
         "slack.resolveAllowListMatch" => {
-            let allow: Vec<String> =
-                list("allowList").iter().filter_map(Value::as_str).map(str::to_owned).collect();
-            allowed(slack_match(&allow, case.text("id"), case.text("name")))
+            allowed(slack_match(&case.texts("allowList"), case.text("id"), case.text("name")))
         }
         "slack.resolveUserAllowed" => {
             json!(slack_allows(list("allowList"), case.text("userId"), case.text("userName")))
@@ -209,15 +207,17 @@ fn mentions(case: &Case) -> Mentions {
 }
 
 fn entry_match(case: &Case) -> Value {
-    let keys = |field: &str| -> Vec<String> {
-        let keys = case.arg(field).as_array().into_iter().flatten();
-        keys.filter_map(Value::as_str).map(str::to_owned).collect()
-    };
     let empty = Object::new();
     let entries = case.arg("entries").as_object().unwrap_or(&empty);
     let lower = |key: &str| text::lower(key);
     let normalize = (case.text("normalize") == Some("lower")).then_some(&lower as &dyn Fn(&str) -> String);
-    let result = find_entry(entries, &keys("keys"), &keys("parentKeys"), case.text("wildcardKey"), normalize);
+    let result = find_entry(
+        entries,
+        &case.texts("keys"),
+        &case.texts("parentKeys"),
+        case.text("wildcardKey"),
+        normalize,
+    );
     let mut value = json!({});
     if let Some((key, entry)) = result.wildcard {
         value["wildcardKey"] = json!(key);

@@ -1,8 +1,10 @@
-//! A recorded message context (`{"Body": …, "From": …}`) as our [`InboundMessage`].
+//! What many recorded cases share: a message context (`{"Body": …, "From": …}`) as our
+//! [`InboundMessage`], and the store that a rule read.
 
 use yabby_domain::inbound::media::MediaFields;
 use yabby_domain::inbound::{InboundMessage, ThreadId};
-use yabby_domain::json::Value;
+use yabby_domain::json::{self, Object, Value};
+use yabby_domain::session::store_text::{parse_store, store_text};
 
 /// The message that the recorded context `ctx` describes; fields of an odd type count as not given.
 pub fn inbound(ctx: &Value) -> InboundMessage {
@@ -44,6 +46,20 @@ pub fn inbound(ctx: &Value) -> InboundMessage {
         sender_e164: text("SenderE164"),
         sender_id: text("SenderId"),
     }
+}
+
+/// A recorded store, given as what is in the file or as its text, after it was read from disk.
+pub fn stored(store: &Value) -> Object {
+    let text = match store {
+        Value::String(text) => text.clone(),
+        store => json::stringify(store),
+    };
+    parse_store(&text).unwrap_or_default()
+}
+
+/// A store as it reads after it was written.
+pub fn rewritten(store: &Object) -> Object {
+    parse_store(&store_text(store)).unwrap_or_default()
 }
 
 fn media(ctx: &Value) -> MediaFields {

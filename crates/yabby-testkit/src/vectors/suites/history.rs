@@ -94,7 +94,11 @@ fn many_conversations(case: &Case) -> Value {
     answer
 }
 
+/// No limit is no bound; one that is negative is as good as none at all.
 fn limit(value: &Value) -> usize {
+    if value.is_null() {
+        return usize::MAX;
+    }
     value.as_u64().and_then(|limit| usize::try_from(limit).ok()).unwrap_or(0)
 }
 

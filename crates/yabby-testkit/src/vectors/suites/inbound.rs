@@ -27,7 +27,7 @@ fn answer(case: &Case) -> Option<Value> {
         "normalizeInboundTextNewlines" => body::normalize_newlines(text("input")).into(),
         "stripStructuralPrefixes" => body::strip_structure(text("text")).into(),
         "appendUntrustedContext" => {
-            body::with_untrusted_context(text("base"), &texts(case.arg("untrusted"))).into()
+            body::with_untrusted_context(text("base"), &case.texts("untrusted")).into()
         }
         "resolveSenderLabel" => sender(&case.input).label().into(),
         "listSenderLabelCandidates" => sender(&case.input).labels().into(),
@@ -57,7 +57,7 @@ fn answer(case: &Case) -> Option<Value> {
                 of_anyone: told("hasAnyMention"),
                 reliable: told("canResolveExplicit"),
             };
-            Mentions::new(texts(case.arg("patterns"))).occur_in_or_told(text("text"), explicit).into()
+            Mentions::new(case.texts("patterns")).occur_in_or_told(text("text"), explicit).into()
         }
         "stripMentions" => {
             let patterns = mention::mention_patterns(&config, agent.as_ref());
@@ -79,10 +79,6 @@ fn answer(case: &Case) -> Option<Value> {
         "resolveEnvelopeFormatOptions" => recorded_options(EnvelopeOptions::from_config(&config)),
         _ => return None,
     })
-}
-
-fn texts(list: &Value) -> Vec<String> {
-    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 fn sender(value: &Value) -> Sender<'_> {

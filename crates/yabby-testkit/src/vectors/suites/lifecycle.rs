@@ -4,11 +4,11 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 use yabby_domain::access::command_auth::command_authority;
 use yabby_domain::config::Config;
+use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::{KeyPolicy, Scope};
 use yabby_domain::session::open::{Fork, OpenRequest, Opening, Target};
-use yabby_domain::session::store_text::{parse_store, store_text};
 use yabby_domain::transcript::file::TranscriptFile;
 use yabby_domain::transcript::time::iso;
 use yabby_domain::transcript::{Stamp, fork};
@@ -39,6 +39,10 @@ fn run(case: &Case, mut store: Object, fork: impl FnOnce(&Opening) -> Option<For
     let config = Config::new(case.input.get("cfg").cloned().unwrap_or_else(|| json!({})));
     let zone = case.text("tz").and_then(|name| TimeZone::get(name).ok()).unwrap_or(TimeZone::UTC);
     let target = Target::of(&message, &KeyPolicy::from_config(&config));
+    // The recorded store is one agent's; every other agent begins with an empty one.
+    if target.agent != AgentId::normalize(case.text("agentId").unwrap_or("")) {
+        store.clear();
+    }
     let key = target.key.as_str().to_owned();
     let entry = store.get(&key).and_then(Value::as_object).cloned().map(SessionEntry::new);
     let authorized = case.input.get("commandAuthorized").and_then(Value::as_bool).unwrap_or(true);
@@ -60,16 +64,11 @@ fn run(case: &Case, mut store: Object, fork: impl FnOnce(&Opening) -> Option<For
     record.apply(&patch);
     let session_id = record.session_id().unwrap_or_default().to_owned();
     store.insert(key, Value::Object(record.into_object()));
-    Run { opening, store: parse_store(&store_text(&store)).unwrap_or_default(), session_id }
+    Run { opening, store: context::rewritten(&store), session_id }
 }
 
 fn opened(case: &Case) -> Value {
-    // A case may give the text of the file instead of what is in it.
-    let stored = match case.arg("store") {
-        Value::String(text) => parse_store(text),
-        store => store.as_object().cloned(),
-    };
-    let stored = stored.unwrap_or_default();
+    let stored = context::stored(case.arg("store"));
     let config = Config::new(case.input.get("cfg").cloned().unwrap_or_else(|| json!({})));
     let Run { opening, store, session_id } = run(case, stored, |_| None);
     let scope = if KeyPolicy::from_config(&config).scope == Scope::Global { "global" } else { "per-sender" };

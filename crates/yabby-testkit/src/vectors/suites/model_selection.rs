@@ -71,25 +71,15 @@ fn answer(case: &Case) -> Option<Value> {
             Some(rest) => json!({"cleaned": rest, "hasDirective": true}),
             None => untouched(text("body")),
         },
-        "extractModelDirective" => {
-            let aliases: Vec<String> = case
-                .arg("aliases")
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect();
-            match take_model(text("body"), &aliases) {
-                None => untouched(text("body")),
-                Some(found) => {
-                    let mut value = json!({"cleaned": found.rest, "hasDirective": true});
-                    put(&mut value, "rawModel", found.model);
-                    put(&mut value, "rawProfile", found.profile);
-                    value
-                }
+        "extractModelDirective" => match take_model(text("body"), &case.texts("aliases")) {
+            None => untouched(text("body")),
+            Some(found) => {
+                let mut value = json!({"cleaned": found.rest, "hasDirective": true});
+                put(&mut value, "rawModel", found.model);
+                put(&mut value, "rawProfile", found.profile);
+                value
             }
-        }
+        },
         _ => return None,
     })
 }

@@ -25,11 +25,16 @@ fn answer(case: &Case) -> Option<Value> {
         "extractQueueDirective" => extracted(case.text("body").unwrap_or_default()),
         "followupQueue" => drained(case),
         "elideQueueText" => {
-            let limit = case.arg("limit").as_u64().and_then(|limit| usize::try_from(limit).ok());
-            elide(case.text("text").unwrap_or_default(), limit.unwrap_or(140)).into()
+            let limit = case.arg("limit").as_f64().map_or(140, at_least_zero);
+            elide(case.text("text").unwrap_or_default(), limit).into()
         }
         _ => return None,
     })
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+fn at_least_zero(number: f64) -> usize {
+    number as usize
 }
 
 fn resolved(case: &Case) -> Value {
@@ -81,10 +86,11 @@ fn as_value<T>(written: Option<Written<T>>, value: impl Fn(T) -> Value) -> Optio
 fn drained(case: &Case) -> Value {
     let given = case.arg("settings");
     let text = |field: &str| given.get(field).and_then(Value::as_str).unwrap_or_default();
+    let number = |field: &str| given.get(field).and_then(Value::as_f64);
     let settings = QueueSettings {
         mode: QueueMode::parse(text("mode")).unwrap_or(QueueMode::Collect),
-        debounce_ms: given.get("debounceMs").and_then(Value::as_f64).unwrap_or(1000.0),
-        cap: given.get("cap").and_then(Value::as_u64).and_then(|cap| usize::try_from(cap).ok()).unwrap_or(20),
+        debounce_ms: number("debounceMs").unwrap_or(1000.0).max(0.0),
+        cap: number("cap").filter(|cap| *cap > 0.0).map_or(20, at_least_zero),
         drop: DropPolicy::parse(text("dropPolicy")).unwrap_or(DropPolicy::Summarize),
     };
     let dedupe = match case.text("dedupe") {

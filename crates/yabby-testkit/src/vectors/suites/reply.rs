@@ -4,8 +4,8 @@ use serde_json::json;
 use yabby_domain::channel::ChatType;
 use yabby_domain::config::Config;
 use yabby_domain::id::AccountId;
-use yabby_domain::json::{Object, Value};
-use yabby_domain::reply::build::{Streamed, TurnReply, build};
+use yabby_domain::json::{self, Object, Value};
+use yabby_domain::reply::build::{BlockKey, Streamed, TurnReply, build};
 use yabby_domain::reply::deliverable::{DeliveryOptions, PrefixValues, deliverable};
 use yabby_domain::reply::duplicates::{
     ReplyOrigin, SentTarget, answered_by_tool, comparable, without_duplicates,
@@ -19,7 +19,7 @@ use yabby_domain::reply::threading::{ReplyToFilter, ReplyToMode, apply_tags, thr
 use yabby_domain::reply::tokens::{self, SILENT_TOKEN, TokenContext};
 
 use super::rows;
-use crate::vectors::{Case, Suite};
+use crate::vectors::{Case, Suite, texts};
 
 pub const SUITE: Suite = Suite { file: "reply.json", cases: rows, answer, differences: &[] };
 
@@ -39,7 +39,7 @@ fn answer(case: &Case) -> Option<Value> {
             let token = case.text("silentToken").unwrap_or(SILENT_TOKEN);
             recorded_parse(ParsedReply::of(text("raw"), current, token))
         }
-        "createStreamingDirectiveAccumulator" => streamed(case)?,
+        "createStreamingDirectiveAccumulator" => streamed(case),
         "isRenderablePayload" => payload(case.arg("payload")).is_renderable().into(),
         "applyReplyTagsToPayload" => recorded(apply_tags(payload(case.arg("payload")), current)),
         "createReplyToModeFilter" => {
@@ -61,18 +61,14 @@ fn answer(case: &Case) -> Option<Value> {
         "createReplyReferencePlanner" => planned(case),
         "normalizeTextForComparison" => comparable(text("text")).into(),
         "filterMessagingToolDuplicates" => {
-            let left = without_duplicates(payloads(case), &texts(case.arg("sentTexts")));
+            let left = without_duplicates(payloads(case), &case.texts("sentTexts"));
             left.into_iter().map(recorded).collect()
         }
         "shouldSuppressMessagingToolReplies" => answered_by_tool(origin(case), &targets(case)).into(),
-        "buildReplyPayloads" => built(case)?,
+        "buildReplyPayloads" => built(case),
         "normalizeReplyPayload" => delivered(case),
         _ => return None,
     })
-}
-
-fn texts(list: &Value) -> Vec<String> {
-    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 fn payloads(case: &Case) -> Vec<ReplyPayload> {
@@ -151,12 +147,11 @@ fn stripped(case: &Case) -> Value {
     json!({ "shouldSkip": skip, "text": stripped.text.unwrap_or_default(), "didStrip": stripped.found })
 }
 
-fn streamed(case: &Case) -> Option<Value> {
+fn streamed(case: &Case) -> Value {
     let mut stream = DirectiveStream::default();
-    let pieces = texts(case.arg("chunks"));
-    let last = pieces.len().checked_sub(1)?;
+    let pieces = case.texts("chunks");
     let read = |(at, piece): (usize, &String)| {
-        let position = if at == last { Piece::Last } else { Piece::More };
+        let position = if at + 1 == pieces.len() { Piece::Last } else { Piece::More };
         let parsed = stream.read(piece, position, SILENT_TOKEN)?;
         let explicit = parsed.tags.explicit_id.clone();
         let mut value = recorded_parse(parsed);
@@ -165,7 +160,7 @@ fn streamed(case: &Case) -> Option<Value> {
         }
         Some(value)
     };
-    Some(pieces.iter().enumerate().map(read).map(|value| value.unwrap_or(Value::Null)).collect())
+    pieces.iter().enumerate().map(read).map(|value| value.unwrap_or(Value::Null)).collect()
 }
 
 fn planned(case: &Case) -> Value {
@@ -200,24 +195,40 @@ fn targets(case: &Case) -> Vec<SentTarget> {
     case.arg("messagingToolSentTargets").as_array().into_iter().flatten().filter_map(target).collect()
 }
 
-fn built(case: &Case) -> Option<Value> {
-    // Cases with block streaming would need a pipeline; none was recorded.
-    if case.arg("blockStreamingEnabled") == &Value::Bool(true) {
-        return None;
-    }
+fn built(case: &Case) -> Value {
+    // A pipeline of blocks is not data: a recorded run that streams has none, and nothing went out.
+    // Without streaming, blocks may have been sent directly.
+    let streaming = case.arg("blockStreamingEnabled") == &Value::Bool(true);
+    let sent: Vec<BlockKey> = case
+        .texts("directlySentBlockKeys")
+        .iter()
+        .filter(|_| !streaming)
+        .filter_map(|key| json::parse(key).ok())
+        .map(|key| sent_block(&key))
+        .collect();
     let tool_targets = targets(case);
-    let tool_texts = texts(case.arg("messagingToolSentTexts"));
+    let tool_texts = case.texts("messagingToolSentTexts");
     let turn = TurnReply {
         is_heartbeat: case.arg("isHeartbeat") == &Value::Bool(true),
         mode: ReplyToMode::parse(case.text("replyToMode").unwrap_or_default()),
         channel: case.text("replyToChannel"),
         current_message: case.text("currentMessageId"),
-        streamed: Streamed::Some(&[]),
+        streamed: Streamed::Some(&sent),
         origin: origin(case),
         tool_texts: &tool_texts,
         tool_targets: &tool_targets,
     };
-    Some(build(payloads(case), &turn).into_iter().map(recorded).collect())
+    build(payloads(case), &turn).into_iter().map(recorded).collect()
+}
+
+/// A recorded key names the parts of the payload that it stands for.
+fn sent_block(key: &Value) -> BlockKey {
+    BlockKey::of(&ReplyPayload {
+        text: key["text"].as_str().map(str::to_owned),
+        media_urls: Some(texts(&key["mediaList"])),
+        reply_to_id: key["replyToId"].as_str().map(str::to_owned),
+        ..ReplyPayload::default()
+    })
 }
 
 fn delivered(case: &Case) -> Value {

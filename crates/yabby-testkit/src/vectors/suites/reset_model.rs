@@ -3,7 +3,7 @@
 use serde_json::json;
 use yabby_domain::config::Config;
 use yabby_domain::json::{Object, Value};
-use yabby_domain::model::choice::{choice_patch, stored_choice};
+use yabby_domain::model::choice::{ChosenProfile, choice_patch, stored_choice};
 use yabby_domain::model::reset_hint::reset_hint;
 use yabby_domain::model::select::{Choices, Selection, closeness};
 use yabby_domain::model::{AllowedModels, ModelAliases, ModelRef};
@@ -24,14 +24,7 @@ fn answer(case: &Case) -> Option<Value> {
     Some(match case.rule.as_str() {
         "buildModelAliasIndex" => alias_index(&aliases),
         "resolveModelDirectiveSelection" => {
-            let allowed: Vec<String> = case
-                .arg("allowedModelKeys")
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect();
+            let allowed = case.texts("allowedModelKeys");
             let choices = Choices { default: &default, aliases: &aliases, allowed: &allowed };
             match choices.select(text("raw")) {
                 Ok(selection) => json!({"selection": selection_value(&selection)}),
@@ -54,7 +47,9 @@ fn answer(case: &Case) -> Option<Value> {
         "applyModelOverrideToSessionEntry" => {
             let mut entry = SessionEntry::new(case.arg("entry").as_object().cloned().unwrap_or_default());
             let selection = recorded_selection(case.arg("selection"));
-            let patch = choice_patch(&entry, &selection, case.text("profileOverride"), now(case));
+            let source = case.text("profileOverrideSource").unwrap_or("user");
+            let profile = case.text("profileOverride").map(|id| ChosenProfile { id, source });
+            let patch = choice_patch(&entry, &selection, profile, now(case));
             entry.apply(&patch);
             json!({"updated": !patch.is_empty(), "entry": entry.into_object()})
         }

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use yabby_domain::config::Config;
-use yabby_domain::json::{Object, Value, number};
+use yabby_domain::json::{Object, Value};
 use yabby_domain::skills::{
-    Skill, SkillFile, SkillSource, Surroundings, command_name, is_skill_file, prompt, snapshot,
+    Skill, SkillFile, SkillSource, Surroundings, command_name, finding_order, is_skill_file, prompt, snapshot,
 };
 
 use super::rows;
@@ -40,19 +40,7 @@ fn taken(case: &Case) -> Value {
         .map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect());
     let version = case.arg("snapshotVersion").as_f64();
     let result = snapshot(&files(case), &here, filter.as_deref(), case.text("remoteNote"), version);
-    let named = |(name, variable): &(String, Option<String>)| match variable {
-        Some(variable) => json!({"name": name, "primaryEnv": variable}),
-        None => json!({"name": name}),
-    };
-    let mut value = json!({
-        "prompt": result.prompt,
-        "skills": result.skills.iter().map(named).collect::<Vec<_>>(),
-        "resolvedSkills": result.visible.iter().map(skill_value).collect::<Vec<_>>(),
-    });
-    if let Some(version) = result.version {
-        value["version"] = number(version);
-    }
-    value
+    Value::Object(result.to_object())
 }
 
 fn files(case: &Case) -> Vec<SkillFile> {
@@ -67,18 +55,8 @@ fn files(case: &Case) -> Vec<SkillFile> {
             }
         }
     }
+    files.sort_by(|one, other| finding_order(&one.path, &other.path));
     files
-}
-
-fn skill_value(skill: &Skill) -> Value {
-    json!({
-        "name": skill.name,
-        "description": skill.description,
-        "filePath": skill.path,
-        "baseDir": skill.folder,
-        "source": skill.source.as_str(),
-        "disableModelInvocation": skill.hidden_from_model,
-    })
 }
 
 fn recorded_skill(value: &Value) -> Skill {

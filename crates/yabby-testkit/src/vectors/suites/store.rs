@@ -1,10 +1,12 @@
 //! `store.json`.
 
 use serde_json::json;
+use yabby_domain::channel::ChatType;
 use yabby_domain::delivery::{DeliveryContext, RawContext, last_route};
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::session::entry::{Patch, SessionEntry};
-use yabby_domain::session::meta::meta_patch;
+use yabby_domain::session::group::{Group, resolve_group};
+use yabby_domain::session::meta::{meta_patch, recorded};
 use yabby_domain::session::store_text::{parse_store, store_text};
 
 use super::repair::mirrored;
@@ -72,8 +74,7 @@ fn answer(case: &Case) -> Option<Value> {
         "recordSessionMetaFromInbound" => meta_recorded(case),
         "deriveSessionMetaPatch" => {
             let existing = case.arg("existing").as_object().cloned().map(SessionEntry::new);
-            let message = context::inbound(case.arg("ctx"));
-            let patch = meta_patch(&message, case.text("sessionKey").unwrap_or(""), existing.as_ref());
+            let patch = meta_said(&case.input, case.text("sessionKey").unwrap_or(""), existing.as_ref());
             if patch.is_empty() { Value::Null } else { Value::Object(patch.to_object()) }
         }
         "resolveMirroredTranscriptText" => mirrored(case),
@@ -103,8 +104,8 @@ fn updated(case: &Case) -> Object {
 }
 
 fn entry_update(case: &Case) -> Value {
-    let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
-    let unchanged = json::stringify_object(&store);
+    let mut store = context::stored(case.arg("store"));
+    let unchanged = json::stringify(case.arg("store"));
     let key = case.text("sessionKey").unwrap_or("");
     let Some(entry) = store.get(key).and_then(Value::as_object).cloned().map(SessionEntry::new) else {
         return json!({"result": null, "text": unchanged});
@@ -118,7 +119,7 @@ fn entry_update(case: &Case) -> Value {
 }
 
 fn after_last_route(case: &Case) -> Value {
-    let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
+    let mut store = context::stored(case.arg("store"));
     let key = case.text("sessionKey").unwrap_or("");
     let existing = store.get(key).and_then(Value::as_object).cloned().map(SessionEntry::new);
     let params = case.arg("params").as_object().cloned().unwrap_or_default();
@@ -126,36 +127,47 @@ fn after_last_route(case: &Case) -> Value {
     let given = DeliveryContext::normalize(&RawContext::of_object(&params));
     let mut patch =
         last_route(existing.as_ref(), explicit.as_ref().and_then(DeliveryContext::normalize), given);
-    if let Some(ctx) = params.get("ctx").filter(|ctx| ctx.is_object()) {
-        patch.overlay(&meta_patch(&context::inbound(ctx), key, existing.as_ref()));
+    if case.arg("params").get("ctx").is_some_and(Value::is_object) {
+        patch.overlay(&meta_said(case.arg("params"), key, existing.as_ref()));
     }
     let next = merged(case, existing.as_ref(), &patch).into_object();
     store.insert(key.to_owned(), Value::Object(next));
-    written(&store)
+    json!(context::rewritten(&store))
 }
 
 fn meta_recorded(case: &Case) -> Value {
-    let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
+    let mut store = context::stored(case.arg("store"));
     let key = case.text("sessionKey").unwrap_or("");
     let existing = store.get(key).and_then(Value::as_object).cloned().map(SessionEntry::new);
-    let patch = meta_patch(&context::inbound(case.arg("ctx")), key, existing.as_ref());
+    let patch = meta_said(&case.input, key, existing.as_ref());
     let may_create = case.arg("createIfMissing").as_bool().unwrap_or(true);
-    if !patch.is_empty() && (existing.is_some() || may_create) {
-        let next = merged(case, existing.as_ref(), &patch).into_object();
-        store.insert(key.to_owned(), Value::Object(next));
+    if let Some(next) = recorded(existing.as_ref(), &patch, may_create, now(case), &mut fresh_id) {
+        store.insert(key.to_owned(), Value::Object(next.into_object()));
     }
-    written(&store)
+    json!(context::rewritten(&store))
 }
 
-/// The store as it reads after it was written.
-fn written(store: &Object) -> Value {
-    json!(parse_store(&store_text(store)).unwrap_or_default())
+/// What the message in `params` says about its conversation; its group may be given beside it.
+fn meta_said(params: &Value, key: &str, existing: Option<&SessionEntry>) -> Patch {
+    let message = context::inbound(&params["ctx"]);
+    let given = params.get("groupResolution").filter(|group| group.is_object()).map(|group| {
+        let text = |field: &str| group[field].as_str().unwrap_or_default().to_owned();
+        let chat_type = ChatType::parse(&text("chatType")).unwrap_or(ChatType::Group);
+        Group { key: text("key"), channel: text("channel"), id: text("id"), chat_type }
+    });
+    meta_patch(&message, given.or_else(|| resolve_group(&message)).as_ref(), key, existing)
 }
 
 fn merged(case: &Case, existing: Option<&SessionEntry>, patch: &Patch) -> SessionEntry {
-    SessionEntry::merged(existing, patch, case.arg("now").as_f64().unwrap_or(0.0), &mut || {
-        "$UUID1".to_owned()
-    })
+    SessionEntry::merged(existing, patch, now(case), &mut fresh_id)
+}
+
+fn now(case: &Case) -> f64 {
+    case.arg("now").as_f64().unwrap_or(0.0)
+}
+
+fn fresh_id() -> String {
+    "$UUID1".to_owned()
 }
 
 fn object_patch(patch: &Value) -> Patch {

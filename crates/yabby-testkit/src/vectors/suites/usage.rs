@@ -5,7 +5,7 @@ use yabby_domain::json::{Object, Value, number};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::usage::{RunUsage, Usage, compacted, usage_patch};
 
-use super::rows;
+use super::{context, rows};
 use crate::vectors::{Case, Suite};
 
 pub const SUITE: Suite = Suite { file: "usage.json", cases: rows, answer, differences: &[] };
@@ -18,7 +18,7 @@ fn answer(case: &Case) -> Option<Value> {
         }
         "derivePromptTokens" => usage().and_then(|usage| usage.prompt_tokens()).map_or(Value::Null, number),
         "hasNonzeroUsage" => json!(usage().is_some_and(|usage| usage.is_nonzero())),
-        "persistSessionUsageUpdate" => Value::Object(after_run(case)),
+        "persistSessionUsageUpdate" => after_run(case),
         "incrementCompactionCount" => after_compaction(case),
         _ => return None,
     })
@@ -49,7 +49,7 @@ fn usage_value(usage: Usage) -> Value {
     )
 }
 
-fn after_run(case: &Case) -> Object {
+fn after_run(case: &Case) -> Value {
     let params = case.arg("params");
     let text = |field: &str| params.get(field).and_then(Value::as_str);
     let run = RunUsage {
@@ -61,30 +61,31 @@ fn after_run(case: &Case) -> Object {
         cli_session_id: text("cliSessionId"),
     };
     let now = case.arg("now").as_f64().unwrap_or(0.0);
-    let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
-    if let Some((key, entry)) = stored(case)
-        && let Some(patch) = usage_patch(&entry, &run, now)
-    {
-        let merged = SessionEntry::merged(Some(&entry), &patch, now, &mut || "$UUID1".to_owned());
-        store.insert(key, Value::Object(merged.into_object()));
-    }
-    store
+    let (key, mut store) = (case.text("sessionKey").unwrap_or(""), context::stored(case.arg("store")));
+    let Some(entry) = entry(&store, key) else {
+        return case.arg("store").clone();
+    };
+    let Some(patch) = usage_patch(&entry, &run, now) else {
+        return case.arg("store").clone();
+    };
+    let merged = SessionEntry::merged(Some(&entry), &patch, now, &mut || "$UUID1".to_owned());
+    store.insert(key.to_owned(), Value::Object(merged.into_object()));
+    json!(context::rewritten(&store))
 }
 
 fn after_compaction(case: &Case) -> Value {
-    let mut store = case.arg("store").as_object().cloned().unwrap_or_default();
-    let Some((key, mut entry)) = stored(case) else {
-        return json!({"result": null, "store": store});
+    let (key, mut store) = (case.text("sessionKey").unwrap_or(""), context::stored(case.arg("store")));
+    let Some(mut entry) = entry(&store, key) else {
+        // Nothing to return is left out of an object.
+        return json!({"store": case.arg("store")});
     };
     let patch = compacted(&entry, case.arg("now").as_f64().unwrap_or(0.0), case.arg("tokensAfter").as_f64());
     entry.apply(&patch);
     let count = entry.compaction_count().map_or(Value::Null, number);
-    store.insert(key, Value::Object(entry.into_object()));
-    json!({"result": count, "store": store})
+    store.insert(key.to_owned(), Value::Object(entry.into_object()));
+    json!({"result": count, "store": context::rewritten(&store)})
 }
 
-fn stored(case: &Case) -> Option<(String, SessionEntry)> {
-    let key = case.text("sessionKey")?;
-    let entry = case.arg("store").get(key)?.as_object()?;
-    Some((key.to_owned(), SessionEntry::new(entry.clone())))
+fn entry(store: &Object, key: &str) -> Option<SessionEntry> {
+    store.get(key).and_then(Value::as_object).cloned().map(SessionEntry::new)
 }

@@ -1,0 +1,146 @@
+//! The line about tokens and their price under a reply (`sessions.md` §16).
+
+use crate::config::Config;
+use crate::directive::level::UsageDisplay;
+use crate::json::Value;
+use crate::session::entry::SessionEntry;
+use crate::session::key::SessionKey;
+use crate::usage::Usage;
+
+/// Dollars for a million tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Prices {
+    pub input: f64,
+    pub output: f64,
+    pub cache_read: f64,
+    pub cache_write: f64,
+}
+
+impl Prices {
+    /// The prices that the configuration gives for a model, if it gives all of them.
+    pub fn from_config(config: &Config, provider: &str, model: &str) -> Option<Self> {
+        let models = config.list(&["models", "providers", provider, "models"])?;
+        let is_model = |entry: &&Value| entry.get("id").and_then(Value::as_str) == Some(model);
+        let cost = models.iter().find(is_model)?.get("cost")?;
+        let price = |name: &str| cost.get(name)?.as_f64();
+        Some(Self {
+            input: price("input")?,
+            output: price("output")?,
+            cache_read: price("cacheRead")?,
+            cache_write: price("cacheWrite")?,
+        })
+    }
+
+    /// What a run cost, in dollars.
+    pub fn of(&self, usage: &Usage) -> f64 {
+        let parts = [
+            (usage.input, self.input),
+            (usage.output, self.output),
+            (usage.cache_read, self.cache_read),
+            (usage.cache_write, self.cache_write),
+        ];
+        parts.into_iter().map(|(tokens, price)| tokens.unwrap_or(0.0) * price).sum::<f64>() / 1e6
+    }
+}
+
+/// How much a session wants to be told; nothing unless it asked.
+pub fn display_of(entry: &SessionEntry) -> UsageDisplay {
+    entry.response_usage().and_then(UsageDisplay::parse).unwrap_or(UsageDisplay::Off)
+}
+
+/// `Usage: 1.2k in / 300 out · est $0.01 · session <key>`: the price where there are `prices`, the
+/// session where everything is told.
+pub fn usage_line(
+    usage: &Usage,
+    display: UsageDisplay,
+    prices: Option<&Prices>,
+    key: &SessionKey,
+) -> Option<String> {
+    if display == UsageDisplay::Off || !usage.is_nonzero() || (usage.input, usage.output) == (None, None) {
+        return None;
+    }
+    let count = |tokens: Option<f64>| tokens.map_or_else(|| "?".to_owned(), token_count);
+    let mut line = format!("Usage: {} in / {} out", count(usage.input), count(usage.output));
+    let both_known = usage.input.is_some() && usage.output.is_some();
+    let cost = prices.filter(|_| both_known).map(|prices| prices.of(usage)).filter(|cost| cost.is_finite());
+    if let Some(cost) = cost {
+        line.push_str(&format!(" · est {}", dollars(cost)));
+    }
+    if display == UsageDisplay::Full {
+        line.push_str(&format!(" · session {key}"));
+    }
+    Some(line)
+}
+
+/// `512`, `1.5k`, `12k`, `1.5m`.
+fn token_count(tokens: f64) -> String {
+    match tokens.max(0.0) {
+        millions if millions >= 1e6 => format!("{}m", fixed(millions / 1e6, 1)),
+        thousands if thousands >= 1e4 => format!("{}k", fixed(thousands / 1e3, 0)),
+        thousands if thousands >= 1e3 => format!("{}k", fixed(thousands / 1e3, 1)),
+        few => fixed(few, 0),
+    }
+}
+
+/// Cents, or where these say nothing, hundredths of them.
+fn dollars(amount: f64) -> String {
+    format!("${}", fixed(amount, if amount >= 0.01 { 2 } else { 4 }))
+}
+
+/// So many decimals, as `toFixed` rounds: a tie goes up, where Rust would go to the even digit.
+fn fixed(number: f64, decimals: usize) -> String {
+    let exact = format!("{:.*}", decimals + 60, number);
+    let cut = exact.len() - 60;
+    let is_tie = exact[cut..].starts_with('5') && exact[cut + 1..].bytes().all(|digit| digit == b'0');
+    // Half a step more is the next value up, without a tie.
+    let half_step = if is_tie { 0.5 / 10_f64.powi(i32::try_from(decimals).unwrap_or(0)) } else { 0.0 };
+    format!("{:.decimals$}", number + half_step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_line_tells_as_much_as_was_asked_for() {
+        let usage = Usage { input: Some(1250.0), output: Some(300.0), ..Usage::default() };
+        let prices = Prices { input: 5.0, output: 25.0, ..Prices::default() };
+        let key = SessionKey::new("agent:main:main");
+        use UsageDisplay::{Full, Off, Tokens};
+        let table = [
+            (usage, Off, None, None),
+            (usage, Tokens, None, Some("Usage: 1.3k in / 300 out")),
+            (
+                usage,
+                Full,
+                Some(&prices),
+                Some("Usage: 1.3k in / 300 out · est $0.01 · session agent:main:main"),
+            ),
+            (Usage { output: None, ..usage }, Tokens, Some(&prices), Some("Usage: 1.3k in / ? out")),
+            (Usage { input: None, output: None, total: Some(9.0), ..usage }, Tokens, None, None),
+            (Usage::default(), Tokens, None, None),
+        ];
+        for (usage, display, prices, line) in table {
+            assert_eq!(usage_line(&usage, display, prices, &key).as_deref(), line, "{usage:?} {display:?}");
+        }
+    }
+
+    #[test]
+    fn counts_and_amounts_are_short() {
+        let table = [(0.0, "0"), (999.0, "999"), (1150.0, "1.1k"), (12_500.0, "13k"), (1_250_000.0, "1.3m")];
+        for (tokens, count) in table {
+            assert_eq!(token_count(tokens), count);
+        }
+        assert_eq!([dollars(1.005), dollars(0.5), dollars(0.00123)], ["$1.00", "$0.50", "$0.0012"]);
+    }
+
+    #[test]
+    fn prices_are_configured_per_model() {
+        let cost = json!({"input": 5, "output": 25, "cacheRead": 0.5, "cacheWrite": 6.25});
+        let config =
+            Config::new(json!({"models": {"providers": {"a": {"models": [{"id": "m", "cost": cost}]}}}}));
+        assert_eq!(Prices::from_config(&config, "a", "m").map(|prices| prices.cache_write), Some(6.25));
+        assert_eq!(Prices::from_config(&config, "a", "x"), None);
+    }
+}
