@@ -40,8 +40,8 @@ pub fn keys(bytes: &[u8]) {
     );
     if let Some(parsed) = parse_agent_key(&text) {
         // A rest of nothing but white space is a rest, though trimming the key would take it away.
-        let rebuilt = parse_agent_key(&format!("agent:{}:{}:x", parsed.agent, parsed.rest));
-        assert_eq!(rebuilt.map(|again| again.agent), Some(parsed.agent));
+        let below = format!("agent:{}:{}:x", parsed.agent, parsed.rest);
+        assert_eq!(parse_agent_key(&below).map(|again| again.agent), Some(parsed.agent));
     }
     let stored = KeyPolicy::default().store_key(&text);
     assert_eq!(KeyPolicy::default().store_key(stored.as_str()), stored);

@@ -1,5 +1,6 @@
 //! Session keys: their exact text, what it says, and every way to build one (`sessions.md` §2).
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,9 +19,9 @@ pub struct SessionKey(Arc<str>);
 
 /// An `agent:<id>:<rest>` key taken apart; the case is as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentKey {
-    pub agent: String,
-    pub rest: String,
+pub struct AgentKey<'k> {
+    pub agent: &'k str,
+    pub rest: Cow<'k, str>,
 }
 
 /// A group key taken apart.
@@ -180,17 +181,17 @@ impl SessionKey {
     /// What a client calls this key: without the agent.
     pub fn for_request(&self) -> Option<String> {
         let raw = text::non_blank(self.as_str())?;
-        Some(parse_agent_key(raw).map_or_else(|| raw.to_owned(), |parsed| parsed.rest))
+        Some(parse_agent_key(raw).map_or_else(|| raw.to_owned(), |parsed| parsed.rest.into_owned()))
     }
 
     /// The agent and the rest, if this is an agent's key.
-    pub fn agent_key(&self) -> Option<AgentKey> {
+    pub fn agent_key(&self) -> Option<AgentKey<'_>> {
         parse_agent_key(self.as_str())
     }
 
     /// The agent this key belongs to; keys without one belong to `main`.
     pub fn agent_id(&self) -> AgentId {
-        self.agent_key().map(|parsed| AgentId::normalize(&parsed.agent)).unwrap_or_default()
+        self.agent_key().map(|parsed| AgentId::normalize(parsed.agent)).unwrap_or_default()
     }
 
     pub fn is_subagent(&self) -> bool {
@@ -208,12 +209,12 @@ impl SessionKey {
 
     /// The key that a thread or topic hangs from.
     pub fn thread_parent(&self) -> Option<SessionKey> {
-        let raw = text::to_units(text::trim(self.as_str()));
-        let lowered = text::lower(text::trim(self.as_str()));
+        let raw = text::trim(self.as_str());
+        let lowered = text::lower(raw);
         let at = lowered.rfind(":thread:").max(lowered.rfind(":topic:")).filter(|at| *at > 0)?;
         // Lower-casing may change lengths; the reference cuts the original at the lowered index.
-        let at = text::units(&lowered[..at]).min(raw.len());
-        text::non_blank(&text::from_units(&raw[..at])).map(Self::new)
+        let parent = text::head(raw, text::units(&lowered[..at]));
+        text::non_blank(&parent).map(Self::new)
     }
 
     /// Whether the key names a thread or a topic.
@@ -230,7 +231,7 @@ impl SessionKey {
 
     /// Channel, kind and id of a group key.
     pub fn group(&self) -> Option<GroupKey> {
-        let rest = self.agent_key().map_or_else(|| self.as_str().to_owned(), |parsed| parsed.rest);
+        let rest = self.rest();
         let parts: Vec<&str> = rest.split(':').filter(|part| !part.is_empty()).collect();
         match parts.as_slice() {
             [channel, kind @ ("group" | "channel"), id @ ..] if !id.is_empty() => Some(GroupKey {
@@ -242,9 +243,14 @@ impl SessionKey {
         }
     }
 
+    /// What follows the agent, or the whole key if it names none.
+    fn rest(&self) -> Cow<'_, str> {
+        self.agent_key().map_or(Cow::Borrowed(self.as_str()), |parsed| parsed.rest)
+    }
+
     /// A group in the older spelling, which early folders hold: `agent:main:discord-chan-123`.
     fn dashed_group(&self) -> Option<GroupKey> {
-        let rest = self.agent_key().map_or_else(|| self.as_str().to_owned(), |parsed| parsed.rest);
+        let rest = self.rest();
         let (channel, tail) = rest.split_once('-')?;
         if !channel::is_surface(&text::lower(channel)) {
             return None;
@@ -289,13 +295,15 @@ fn unknown() -> String {
 }
 
 /// Takes `agent:<id>:<rest>` apart. Doubled colons collapse; the case is kept.
-pub fn parse_agent_key(raw: &str) -> Option<AgentKey> {
-    let mut parts = text::trim(raw).split(':').filter(|part| !part.is_empty());
-    if parts.next()? != "agent" {
-        return None;
-    }
-    let agent = text::non_blank(parts.next()?)?.to_owned();
-    let rest = parts.collect::<Vec<_>>().join(":");
+pub fn parse_agent_key(raw: &str) -> Option<AgentKey<'_>> {
+    let below = text::trim(raw).trim_start_matches(':').strip_prefix("agent:")?;
+    let (agent, rest) = below.trim_start_matches(':').split_once(':')?;
+    let agent = text::non_blank(agent)?;
+    let rest = if rest.starts_with(':') || rest.ends_with(':') || rest.contains("::") {
+        Cow::Owned(rest.split(':').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(":"))
+    } else {
+        Cow::Borrowed(rest)
+    };
     (!rest.is_empty()).then_some(AgentKey { agent, rest })
 }
 
@@ -367,7 +375,7 @@ impl KeyPolicy {
             return SessionKey::new(raw);
         }
         if let Some(parsed) = parse_agent_key(raw) {
-            return self.resolve_main_alias(&AgentId::normalize(&parsed.agent), raw);
+            return self.resolve_main_alias(&AgentId::normalize(parsed.agent), raw);
         }
         if raw == "main" || raw == self.main_key.as_str() {
             return self.main_session();
@@ -382,7 +390,7 @@ impl KeyPolicy {
     /// The agent in whose store a key lives.
     pub fn store_agent(&self, key: &str) -> AgentId {
         match parse_agent_key(key) {
-            Some(parsed) => AgentId::normalize(&parsed.agent),
+            Some(parsed) => AgentId::normalize(parsed.agent),
             None => self.default_agent.clone(),
         }
     }

@@ -48,7 +48,7 @@ proptest! {
             links: &IdentityLinks::default(),
         };
         let key = SessionKey::peer(&address);
-        prop_assert_eq!(parse_agent_key(key.as_str()).map(|parsed| parsed.agent), Some(agent.as_str().to_owned()));
+        prop_assert_eq!(parse_agent_key(key.as_str()).map(|parsed| parsed.agent), Some(agent.as_str()));
     }
 
     /// Two people on one channel never share a session, unless the scope says so.
