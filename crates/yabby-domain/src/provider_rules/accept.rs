@@ -6,14 +6,13 @@ use jiff::Timestamp;
 
 use super::{BLOCK_SIGNATURES, ProviderFamily, Recipient, UNSIGNED_CALL, formats};
 use crate::json::{self, Object, Value};
-use crate::message::{Content, Message, Role};
+use crate::message::{Content, Message, Role, text_block};
 use crate::repair::ids::{self, IdForm};
 use crate::repair::{self, turns};
 use crate::sanitize::BOOTSTRAP_TEXT;
 use crate::text;
 use crate::transcript::context::for_model;
 use crate::transcript::guard::missing_result;
-use crate::transcript::seed::text_block;
 
 const IMAGE_NOTE: &str = "[image left out: not a picture that the model can be shown]";
 const NO_OUTPUT: &str = "(no output)";
@@ -62,7 +61,7 @@ impl Cleaner<'_> {
                 }
             }
             Role::ToolResult => {
-                let content = turns::user_blocks(&message);
+                let content = message.to_blocks();
                 message.set("content", content);
                 if set_blocks(&mut message, |blocks| self.shown_blocks(blocks)).is_none() {
                     message.set("content", vec![text_block(NO_OUTPUT)]);
@@ -72,7 +71,7 @@ impl Cleaner<'_> {
                 if matches!(message.stop_reason(), Some("error" | "aborted")) {
                     return None;
                 }
-                let content = turns::user_blocks(&message);
+                let content = message.to_blocks();
                 message.set("content", content);
                 let wrote = self.recipient.wrote(&message);
                 set_blocks(&mut message, |blocks| {

@@ -4,11 +4,10 @@ use jiff::Timestamp;
 
 use super::Stamp;
 use super::entry::{Entry, EntryId};
-use super::seed::text_block;
 use super::time;
 use super::tree::Transcript;
 use crate::json::{Object, Value};
-use crate::message::Message;
+use crate::message::{Message, text_block};
 use crate::text;
 
 /// Why nothing is mirrored.
@@ -125,7 +124,7 @@ fn is_host(host: &str, kind: Host) -> bool {
     if let Some(address) = host.strip_prefix('[') {
         return address
             .strip_suffix(']')
-            .is_some_and(|address| address.parse::<std::net::Ipv6Addr>().is_ok());
+            .is_some_and(|address| address.parse::<core::net::Ipv6Addr>().is_ok());
     }
     match kind {
         Host::Opaque => !host.is_empty() && !host.contains(|c| "\0 #/:<>?@[\\]^|".contains(c)),

@@ -12,7 +12,8 @@ use jiff::Timestamp;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::message::Message;
 use yabby_domain::transcript::file::{
-    self, Appended, OnOpen, TranscriptFile, appended_line, header_before_mirror, header_before_run,
+    Appended, Candidate, OnOpen, TranscriptFile, appended_line, header_before_mirror, header_before_run,
+    most_recent,
 };
 use yabby_domain::transcript::file_name::{self, ArchiveReason};
 use yabby_domain::transcript::file_repair::{Repair, repair};
@@ -316,10 +317,15 @@ impl World {
             }
             "continueRecent" => {
                 let cwd = text("cwd")?;
-                let recent = self.files.iter().filter(|(name, _)| name.ends_with(".jsonl"));
-                let recent = recent.filter(|(_, text)| file::starts_a_session(text.as_bytes()));
-                let newest =
-                    recent.max_by_key(|(name, _)| self.written.iter().position(|known| known == *name));
+                let written = self.written.iter().enumerate();
+                let candidates: Vec<_> = written
+                    .filter_map(|(at, name)| {
+                        let start = self.files.get(name)?.as_bytes();
+                        Some(Candidate { name, start, modified: at as i64 })
+                    })
+                    .collect();
+                let newest = most_recent(&candidates).map(|newest| newest.name.to_owned());
+                let newest = newest.and_then(|name| self.files.get_key_value(&name));
                 match newest.map(|(name, text)| (name.clone(), text.clone())) {
                     None => self.begin(cwd, None),
                     Some((name, text)) => {
