@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod domain_is_pure;
+mod formats;
 mod fuzz_corpora;
 mod vectors;
 

@@ -55,3 +55,12 @@ fn a_file_that_is_missing_or_no_transcript_is_named() {
     assert_eq!(wrong.status.code(), Some(1));
     assert!(text(&wrong.stderr).contains("is no transcript"));
 }
+
+#[test]
+fn the_readme_shows_what_is_shown() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
+    let (_, rest) = readme.split_once("```text\n").expect("README.md has a sample");
+    let (sample, _) = rest.split_once("```").expect("the sample ends");
+    let shown = text(&yabby(&["history"]).stdout);
+    assert!(shown.contains(sample), "README.md shows:\n{sample}\nyabby shows:\n{shown}");
+}

@@ -1,0 +1,34 @@
+//! The examples in `docs/formats` are what they say they are.
+
+use std::fs;
+
+use yabby_domain::message::Role;
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::store_text::{parse_store, store_text};
+use yabby_domain::transcript::tree::Transcript;
+
+use crate::project;
+
+/// The first code block of a language on a page.
+fn example(page: &str, language: &str) -> String {
+    let text = fs::read_to_string(project("docs/formats").join(page)).unwrap();
+    let (_, rest) = text.split_once(&format!("```{language}\n")).expect("the page has an example");
+    rest.split_once("\n```").expect("the example ends").0.to_owned()
+}
+
+#[test]
+fn the_store_in_the_docs_is_written_as_it_stands() {
+    let text = example("session-store.md", "json");
+    let store = parse_store(&text).expect("a store");
+    assert_eq!(store_text(&store), text);
+    let record = SessionEntry::new(store["agent:main:main"].as_object().unwrap().clone());
+    let place = record.delivery().and_then(|delivery| delivery.key());
+    assert_eq!(place.as_deref(), Some("telegram|telegram:4711|default|"));
+}
+
+#[test]
+fn the_transcript_in_the_docs_gives_the_messages_it_promises() {
+    let transcript = Transcript::read(&example("transcript.md", "jsonl")).expect("a transcript");
+    let roles: Vec<Role> = transcript.context().messages.iter().map(|message| message.role()).collect();
+    assert_eq!(roles, [Role::CompactionSummary, Role::Assistant, Role::User]);
+}
