@@ -184,7 +184,7 @@ impl World {
                 let parent = self.opened(&file, Some(&text));
                 self.name_session(parent.transcript().session_id());
                 let fork = self.stamped(|stamp| fork::thread(&parent, &path(&file), stamp));
-                let (name, _) = self.forked(fork);
+                let name = self.forked(fork).name;
                 Outcome::returning(
                     serde_json::json!({"sessionFile": path(&name), "sessionIdIsHeaderId": true}),
                 )
@@ -297,17 +297,23 @@ impl World {
 
     /// Operations on the open session, and those that open one.
     fn with_manager(&mut self, name: &str, op: &Value) -> Option<Outcome> {
+        let outcome = match name {
+            "create" | "open" | "continueRecent" | "forkFrom" => {
+                // The guard stands before the session that it was given, and goes with it.
+                self.guard = None;
+                self.opening(name, op)?
+            }
+            "newSession" | "createBranchedSession" => self.leaving(name, op)?,
+            _ => self.on_open_session(name, op)?,
+        };
+        self.mention_open();
+        Some(outcome)
+    }
+
+    fn opening(&mut self, name: &str, op: &Value) -> Option<Outcome> {
         let text = |field: &str| op[field].as_str();
-        if let "create" | "open" | "continueRecent" | "forkFrom" = name {
-            // The guard stands before the session that it was given, and goes with it.
-            self.guard = None;
-        }
         match name {
             "create" => self.begin(text("cwd")?, None),
-            "newSession" => {
-                let cwd = self.open.as_ref()?.file.cwd().to_owned();
-                self.begin(&cwd, text("parentSession"));
-            }
             "open" => {
                 let name =
                     text("file").map(str::to_owned).or_else(|| Some(self.open.as_ref()?.name.clone()))?;
@@ -315,63 +321,65 @@ impl World {
                 let file = self.opened(&name, text.as_deref());
                 self.open = Some(Open { name, file });
             }
-            "continueRecent" => {
-                let cwd = text("cwd")?;
-                let written = self.written.iter().enumerate();
-                let candidates: Vec<_> = written
-                    .filter_map(|(at, name)| {
-                        let start = self.files.get(name)?.as_bytes();
-                        Some(Candidate { name, start, modified: at as i64 })
-                    })
-                    .collect();
-                let newest = most_recent(&candidates).map(|newest| newest.name.to_owned());
-                let newest = newest.and_then(|name| self.files.get_key_value(&name));
-                match newest.map(|(name, text)| (name.clone(), text.clone())) {
-                    None => self.begin(cwd, None),
-                    Some((name, text)) => {
-                        let file = self.opened(&name, Some(&text)).working_in(cwd);
-                        self.open = Some(Open { name, file });
-                    }
+            "continueRecent" => match self.newest() {
+                None => self.begin(text("cwd")?, None),
+                Some(name) => {
+                    let content = self.files.get(&name).cloned();
+                    let file = self.opened(&name, content.as_deref()).working_in(text("cwd")?);
+                    self.open = Some(Open { name, file });
                 }
-            }
-            "forkFrom" => {
-                let source = text("file")?;
+            },
+            _ => {
+                let (source, cwd) = (text("file")?, text("cwd")?);
                 let content = self.files.get(source).cloned().unwrap_or_default();
-                match self
-                    .stamped(|stamp| fork::fork_from(&content, &path(source), text("cwd")?, stamp).into())
-                {
-                    Some(Ok(fork)) => {
-                        let (name, file) = self.forked(fork);
-                        self.open = Some(Open { name, file });
-                    }
-                    Some(Err(error)) => return Some(Outcome::failing(error)),
-                    None => return None,
+                match self.stamped(|stamp| fork::fork_from(&content, &path(source), cwd, stamp)) {
+                    Ok(fork) => self.open = Some(self.forked(fork)),
+                    Err(error) => return Some(Outcome::failing(error)),
                 }
             }
-            "createBranchedSession" => {
-                let open = self.open.as_ref()?;
-                match self.stamped(|stamp| {
-                    fork::branch_off(&open.file, &path(&open.name), text("id")?, stamp).into()
-                }) {
-                    Some(Ok(fork)) => {
-                        let (name, file) = self.forked(fork);
-                        let returns = path(&name).into();
-                        self.open = Some(Open { name, file });
-                        self.mention_open();
-                        return Some(Outcome::returning(returns));
-                    }
-                    Some(Err(error)) => return Some(Outcome::failing(error)),
-                    None => return None,
-                }
+        }
+        Some(Outcome::default())
+    }
+
+    fn newest(&self) -> Option<String> {
+        let candidate = self.written.iter().enumerate().filter_map(|(at, name)| {
+            let start = self.files.get(name)?.as_bytes();
+            Some(Candidate { name, start, modified: at as i64 })
+        });
+        Some(most_recent(&candidate.collect::<Vec<_>>())?.name.to_owned())
+    }
+
+    /// Operations that go on in another file.
+    fn leaving(&mut self, name: &str, op: &Value) -> Option<Outcome> {
+        let open = self.open.as_ref()?;
+        if name == "newSession" {
+            let cwd = open.file.cwd().to_owned();
+            self.begin(&cwd, op["parentSession"].as_str());
+            return Some(Outcome::default());
+        }
+        let leaf = op["id"].as_str()?;
+        match self.stamped(|stamp| fork::branch_off(&open.file, &path(&open.name), leaf, stamp)) {
+            Ok(fork) => {
+                let fork = self.forked(fork);
+                let returns = path(&fork.name).into();
+                self.open = Some(fork);
+                Some(Outcome::returning(returns))
             }
+            Err(error) => Some(Outcome::failing(error)),
+        }
+    }
+
+    fn on_open_session(&mut self, name: &str, op: &Value) -> Option<Outcome> {
+        let text = |field: &str| op[field].as_str();
+        match name {
             "prepareSessionManagerForRun" => {
                 let existed = op["hadSessionFile"].as_bool()?;
                 self.open.as_mut()?.file.prepare_for_run(existed, text("sessionId")?, text("cwd")?);
             }
-            "branch" => match self.open.as_mut()?.file.move_leaf(text("id")?) {
-                Ok(()) => {}
-                Err(error) => return Some(Outcome::failing(error)),
-            },
+            "branch" => {
+                let moved = self.open.as_mut()?.file.move_leaf(text("id")?);
+                return Some(moved.map_or_else(Outcome::failing, |()| Outcome::default()));
+            }
             "resetLeaf" => self.open.as_mut()?.file.reset_leaf(),
             "getSessionName" => {
                 let name = self.open.as_ref()?.file.transcript().name();
@@ -412,7 +420,6 @@ impl World {
                 return Some(self.appended(open, appended));
             }
         }
-        self.mention_open();
         Some(Outcome::default())
     }
 
@@ -464,11 +471,11 @@ impl World {
         file
     }
 
-    fn forked(&mut self, fork: Fork) -> (String, TranscriptFile) {
+    fn forked(&mut self, fork: Fork) -> Open {
         self.write(&fork.name, fork.text);
         self.mention(&fork.name);
         self.name_session(fork.file.transcript().session_id());
-        (fork.name, fork.file)
+        Open { name: fork.name, file: fork.file }
     }
 
     fn append_text(&mut self, name: &str, text: Option<String>) {
