@@ -12,6 +12,7 @@ pub mod reserve;
 pub mod safeguard;
 pub mod summary;
 pub mod tokens;
+pub mod trigger;
 
 /// What the user set under `compaction`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

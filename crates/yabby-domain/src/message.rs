@@ -105,6 +105,15 @@ impl Message {
         }
     }
 
+    /// The content as a list of blocks, text being one.
+    pub fn to_blocks(&self) -> Vec<Value> {
+        match self.content() {
+            Content::Text("") | Content::Missing => Vec::new(),
+            Content::Text(text) => vec![text_block(text)],
+            Content::Blocks(blocks) => blocks.to_vec(),
+        }
+    }
+
     /// The blocks of a content list, to change them in place.
     pub fn blocks_mut(&mut self) -> &mut [Value] {
         match self.0.get_mut("content") {
@@ -116,6 +125,12 @@ impl Message {
     pub fn stop_reason(&self) -> Option<&str> {
         self.text_field("stopReason")
     }
+}
+
+/// A block of text.
+pub fn text_block(text: &str) -> Value {
+    let fields = [("type", "text"), ("text", text)];
+    fields.into_iter().map(|(field, value)| (field.to_owned(), Value::from(value))).collect()
 }
 
 impl Role {

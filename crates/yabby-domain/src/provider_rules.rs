@@ -17,7 +17,10 @@
 //! | first call of an answer is signed | - | - | - | from Gemini 3 on | - |
 //! | sides alternate, beginning and ending on the user's side | yes | - | - | yes | yes |
 //! | an answer between results and the next user message | - | - | - | - | yes |
-//! | images are JPEG, PNG, GIF or WebP of ≤ 5 MiB and 8000 px (2000 px if more than 20) | yes | yes | yes | yes | yes |
+//! | images are JPEG, PNG, WebP or GIF of ≤ 5 MiB and 8000 px (2000 px if more than 20) | yes | yes | yes | no GIF | yes |
+//! | images per request, and their share of its size | 100, 24 MiB | 500, 37 MiB | 500, 37 MiB | 900, 15 MiB | 8, 37 MiB |
+//!
+//! One rule depends on how the model is asked, not on the messages alone: see [`may_think`].
 
 mod accept;
 mod check;
@@ -26,7 +29,8 @@ mod formats;
 pub use accept::make_acceptable;
 pub use check::{Rule, Violation, violations};
 
-use crate::message::Message;
+use crate::json::Value;
+use crate::message::{Message, Role};
 use crate::sanitize::policy::{ModelTarget, is_mistral, provider_id};
 use crate::text;
 
@@ -71,6 +75,22 @@ impl<'t> Recipient<'t> {
         });
         self.family == ProviderFamily::Gemini && generation.is_some_and(|generation| generation >= 3)
     }
+}
+
+/// Whether the model may be asked to think before it answers these messages.
+///
+/// Anthropic wants the answer that the last tool results belong to, to begin with thinking if the next
+/// one shall; where a crash or a switch of models has lost it, the request has to go without.
+pub fn may_think(messages: &[Message], recipient: &Recipient<'_>) -> bool {
+    let last_answer = messages.iter().rfind(|message| message.role() == Role::Assistant);
+    let blocks = last_answer.map(|answer| answer.blocks()).unwrap_or_default();
+    let is_kind = |block: &Value, kinds: &[&str]| {
+        block.get("type").and_then(Value::as_str).is_some_and(|kind| kinds.contains(&kind))
+    };
+    let calls = blocks.iter().any(|block| is_kind(block, &["toolCall"]));
+    let begins_with_thinking =
+        blocks.first().is_some_and(|block| is_kind(block, &["thinking", "redacted_thinking"]));
+    recipient.family != ProviderFamily::Anthropic || !calls || begins_with_thinking
 }
 
 impl ProviderFamily {
@@ -135,6 +155,30 @@ mod tests {
         for (model, signed) in table {
             let target = ModelTarget { api: Some("google-vertex"), provider: None, model: Some(model) };
             assert_eq!(Recipient::of(target).wants_signed_calls(), signed, "{model}");
+        }
+    }
+    #[test]
+    fn thinking_needs_the_thinking_that_the_last_calls_came_from() {
+        use serde_json::json;
+        let call = json!({"type": "toolCall", "id": "a", "name": "x", "arguments": {}});
+        let thought = json!({"type": "thinking", "thinking": "t", "thinkingSignature": "s"});
+        let text = json!({"type": "text", "text": "t"});
+        //  last answer                   anthropic  openai
+        let table = [
+            (json!([call]), false, true),
+            (json!([text, call]), false, true),
+            (json!([thought, call]), true, true),
+            (json!([text]), true, true),
+            (json!([]), true, true),
+        ];
+        for (content, anthropic, openai) in table {
+            let list =
+                [json!({"role": "user", "content": "u"}), json!({"role": "assistant", "content": content})];
+            let messages: Vec<Message> = list.into_iter().filter_map(Message::from_value).collect();
+            for (api, expected) in [("anthropic-messages", anthropic), ("openai-responses", openai)] {
+                let target = ModelTarget { api: Some(api), provider: None, model: None };
+                assert_eq!(may_think(&messages, &Recipient::of(target)), expected, "{api} {content}");
+            }
         }
     }
 }

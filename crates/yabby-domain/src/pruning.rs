@@ -2,10 +2,13 @@
 //!
 //! A rule about what is sent, not about what is stored: the transcript keeps every result.
 
+use jiff::Timestamp;
+
 use crate::config::Config;
 use crate::duration;
 use crate::json::{self, Object, Value};
-use crate::message::{Block, Content, Message, Role};
+use crate::message::{Block, Content, Message, Role, text_block};
+use crate::sanitize::CustomEntry;
 use crate::text;
 use crate::transcript::entry::{Entry, EntryKind};
 use crate::transcript::seed;
@@ -183,6 +186,23 @@ pub fn last_cache_touch(entries: &[Entry]) -> Option<f64> {
     })
 }
 
+/// The entry that remembers the touch of a prompt; `None` where pruning is off or of no use.
+pub fn cache_touch(
+    settings: Option<&Settings>,
+    provider: &str,
+    model: &str,
+    now: Timestamp,
+) -> Option<CustomEntry> {
+    settings.filter(|_| is_eligible(provider, model))?;
+    let fields = [
+        ("timestamp", Value::from(now.as_millisecond())),
+        ("provider", provider.into()),
+        ("modelId", model.into()),
+    ];
+    let data = fields.into_iter().map(|(field, value)| (field.to_owned(), value)).collect();
+    Some(CustomEntry { custom_type: CACHE_TOUCH, data })
+}
+
 /// Whether the cache has gone cold, so that pruning costs no cache hit.
 pub fn is_due(last_touch: Option<f64>, now_ms: f64, settings: &Settings) -> bool {
     last_touch.is_some_and(|at| settings.ttl_ms > 0 && now_ms - at >= settings.ttl_ms as f64)
@@ -242,7 +262,7 @@ pub fn prune(messages: &[Message], settings: &Settings, context_window: Option<u
 pub fn apply(messages: &mut [Message], replacements: &[Replacement]) {
     for Replacement { index, text } in replacements {
         if let Some(message) = messages.get_mut(*index) {
-            message.set("content", serde_json::json!([{"type": "text", "text": text}]));
+            message.set("content", vec![text_block(text)]);
         }
     }
 }
@@ -394,6 +414,15 @@ mod tests {
         assert_eq!(cleared, [Replacement { index: 2, text: "[Old tool result content cleared]".into() }]);
         apply(&mut messages, &cleared);
         assert_eq!(messages[2].blocks()[0]["text"], "[Old tool result content cleared]");
+    }
+
+    #[test]
+    fn a_prompt_touches_the_cache_of_a_provider_that_has_one() {
+        let settings = Settings::default();
+        let touch = cache_touch(Some(&settings), "anthropic", "claude", Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(json!(touch.data), json!({"timestamp": 0, "provider": "anthropic", "modelId": "claude"}));
+        assert_eq!(cache_touch(Some(&settings), "openai", "gpt-5", Timestamp::UNIX_EPOCH), None);
+        assert_eq!(cache_touch(None, "anthropic", "claude", Timestamp::UNIX_EPOCH), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! [`Transcript`] is the conversation; [`file::TranscriptFile`] knows which part of it the disk
 //! already holds and says which bytes to write. Nobody here touches a file.
 
+pub mod before_run;
 pub mod context;
 pub mod entry;
 pub mod envelope;
@@ -15,6 +16,7 @@ pub mod guard;
 pub mod header;
 pub mod line_compact;
 pub mod listing;
+pub mod lock;
 pub mod mirror;
 pub mod preview;
 pub mod seed;

@@ -74,6 +74,11 @@ fn sorted(mut paths: Vec<String>) -> Vec<String> {
 }
 
 impl FileLists {
+    /// The lists as a summary entry carries them; [`FileOperations::add_summary_entry`] reads them again.
+    pub fn details(&self) -> Value {
+        serde_json::json!({"readFiles": self.read, "modifiedFiles": self.modified})
+    }
+
     /// The lists as the sections that close a summary; nothing if both are empty.
     pub fn sections(&self) -> String {
         let section = |name: &str, paths: &[String]| match paths {

@@ -6,6 +6,7 @@ use crate::json::{self, Value};
 use crate::message::{Block, Content, Message, Role};
 use crate::text;
 use crate::transcript::context::for_model;
+use crate::transcript::tree::{NewCompaction, NewEntry};
 
 /// One request to the model: one user message and a system prompt.
 #[derive(Clone, Debug, PartialEq)]
@@ -212,6 +213,19 @@ pub struct Compaction {
     pub first_kept_entry_id: String,
     pub tokens_before: f64,
     pub files: FileLists,
+}
+
+impl Compaction {
+    /// The entry to append.
+    pub fn into_entry(self) -> NewEntry {
+        NewEntry::Compaction(NewCompaction {
+            summary: self.summary,
+            first_kept: self.first_kept_entry_id,
+            tokens_before: self.tokens_before,
+            details: Some(self.files.details()),
+            from_hook: Some(false),
+        })
+    }
 }
 
 /// The answers of the model, as far as the plan asked for them.
@@ -423,7 +437,11 @@ mod tests {
         assert!(call.prompt().ends_with("\n\nAdditional focus: names"));
         assert_eq!(plan.turn_prefix_call().unwrap().max_tokens, 8192);
         let answers = Answers { history: "H".into(), turn_prefix: "P".into() };
-        assert_eq!(plan.assemble(answers).summary, "H\n\n---\n\n**Turn Context (split turn):**\n\nP");
+        let made = plan.assemble(answers);
+        assert_eq!(made.summary, "H\n\n---\n\n**Turn Context (split turn):**\n\nP");
+        let NewEntry::Compaction(entry) = made.into_entry() else { panic!("a compaction") };
+        assert_eq!((entry.first_kept.as_str(), entry.from_hook), ("k", Some(false)));
+        assert_eq!(entry.details, Some(json!({"readFiles": [], "modifiedFiles": []})));
     }
 
     #[test]

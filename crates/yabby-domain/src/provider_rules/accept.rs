@@ -6,16 +6,16 @@ use jiff::Timestamp;
 
 use super::{BLOCK_SIGNATURES, ProviderFamily, Recipient, UNSIGNED_CALL, formats};
 use crate::json::{self, Object, Value};
-use crate::message::{Content, Message, Role};
+use crate::message::{Content, Message, Role, text_block};
 use crate::repair::ids::{self, IdForm};
 use crate::repair::{self, turns};
 use crate::sanitize::BOOTSTRAP_TEXT;
 use crate::text;
 use crate::transcript::context::for_model;
 use crate::transcript::guard::missing_result;
-use crate::transcript::seed::text_block;
 
 const IMAGE_NOTE: &str = "[image left out: not a picture that the model can be shown]";
+const OLD_IMAGE_NOTE: &str = "[image left out: newer ones fill the request]";
 const NO_OUTPUT: &str = "(no output)";
 const CONTINUE: &str = "(continue)";
 const RESULTS_SEEN: &str = "(tool results received)";
@@ -29,7 +29,20 @@ pub fn make_acceptable(messages: Vec<Message>, recipient: &Recipient<'_>) -> Vec
     let seen = for_model(messages);
     let cleaner = Cleaner { recipient, max_side: formats::max_side(count_images(&seen)) };
     let clean = seen.into_iter().filter_map(|message| cleaner.message(message)).collect();
-    in_order(paired(clean, recipient), recipient)
+    in_order(with_newest_images(paired(clean, recipient), recipient), recipient)
+}
+
+/// Leaves out the oldest images of a request that holds too many.
+fn with_newest_images(mut messages: Vec<Message>, recipient: &Recipient<'_>) -> Vec<Message> {
+    let mut budget = formats::ImageBudget::of(recipient.family);
+    for message in messages.iter_mut().rev() {
+        for block in message.blocks_mut().iter_mut().rev() {
+            if kind(block) == "image" && !budget.spend(block) {
+                *block = text_block(OLD_IMAGE_NOTE);
+            }
+        }
+    }
+    messages
 }
 
 fn count_images(messages: &[Message]) -> usize {
@@ -62,7 +75,7 @@ impl Cleaner<'_> {
                 }
             }
             Role::ToolResult => {
-                let content = turns::user_blocks(&message);
+                let content = message.to_blocks();
                 message.set("content", content);
                 if set_blocks(&mut message, |blocks| self.shown_blocks(blocks)).is_none() {
                     message.set("content", vec![text_block(NO_OUTPUT)]);
@@ -72,7 +85,7 @@ impl Cleaner<'_> {
                 if matches!(message.stop_reason(), Some("error" | "aborted")) {
                     return None;
                 }
-                let content = turns::user_blocks(&message);
+                let content = message.to_blocks();
                 message.set("content", content);
                 let wrote = self.recipient.wrote(&message);
                 set_blocks(&mut message, |blocks| {
@@ -90,7 +103,7 @@ impl Cleaner<'_> {
     fn shown_blocks(&self, blocks: &[Value]) -> Vec<Value> {
         let shown = |block: &Value| match kind(block) {
             "text" => sendable_block(block),
-            "image" if formats::is_image(block, self.max_side) => Some(block.clone()),
+            "image" if formats::is_image(block, self.max_side, self.recipient.family) => Some(block.clone()),
             "image" => Some(text_block(IMAGE_NOTE)),
             _ => None,
         };
@@ -113,6 +126,12 @@ impl Cleaner<'_> {
         let stays = self.thinking_stays(&cleaned, wrote);
         if !stays {
             cleaned = said_aloud(cleaned);
+        }
+        if had_thinking && !stays && self.recipient.family == ProviderFamily::OpenAiResponses {
+            // The id of a part that thinking led to is void without it.
+            for block in cleaned.iter_mut().filter_map(Value::as_object_mut) {
+                block.shift_remove("textSignature");
+            }
         }
         self.sign_first_call(&mut cleaned);
         (cleaned, had_thinking && !stays)
@@ -473,6 +492,35 @@ mod tests {
         let told = json!([{"type": "text", "text": "hm"}, {"type": "text", "text": "so"}]);
         assert_eq!(accepted(list.clone(), CLAUDE)[1]["content"], told);
         assert_eq!(accepted(list.clone(), GPT), list);
+    }
+
+    #[test]
+    fn a_part_without_the_thinking_that_led_to_it_has_no_id() {
+        let list = json!([
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "api": "openai-responses", "provider": "openai", "model": "gpt-5", "content": [
+                {"type": "thinking", "thinking": "hm"},
+                {"type": "text", "text": "so", "textSignature": "msg_1"},
+                {"type": "toolCall", "id": "call_1|fc_1", "name": "x", "arguments": {}},
+            ]},
+        ]);
+        let answer = accepted(list, GPT)[1]["content"].clone();
+        assert_eq!(answer[1], json!({"type": "text", "text": "so"}));
+        assert_eq!(answer[2]["id"], "call_1");
+    }
+
+    #[test]
+    fn a_request_shows_the_newest_images() {
+        let gif = json!({"type": "image", "mimeType": "image/gif",
+            "data": "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"});
+        let shown = |images: usize, target| {
+            let list = json!([{"role": "user", "content": vec![gif.clone(); images]}]);
+            let content = accepted(list, target)[0]["content"].clone();
+            let kinds = content.as_array().unwrap().iter().map(|block| block["type"] == "image");
+            kinds.collect::<Vec<_>>()
+        };
+        assert_eq!(shown(9, MISTRAL), [[false].as_slice(), &[true; 8]].concat());
+        assert_eq!(shown(9, CLAUDE), [true; 9]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub enum Rule {
     HalfACharacter,
     WrongBlock,
     BadImage,
+    TooManyImages,
     BadCallId,
     RepeatedCallId,
     BadToolName,
@@ -53,6 +54,7 @@ pub fn violations(messages: &[Message], recipient: &Recipient<'_>) -> Vec<Violat
         check.at = at;
         check.content(message, formats::max_side(images));
     }
+    check.images(messages);
     check.pairs(messages);
     check.order(messages);
     check.found
@@ -91,7 +93,8 @@ impl Check<'_> {
             match (kind(block), role) {
                 ("text", _) => self.text(block.get("text").and_then(Value::as_str).unwrap_or_default()),
                 ("image", Role::User | Role::ToolResult) => {
-                    self.require(formats::is_image(block, max_side), Rule::BadImage);
+                    let family = self.recipient.family;
+                    self.require(formats::is_image(block, max_side, family), Rule::BadImage);
                 }
                 ("toolCall", Role::Assistant) => self.call(block),
                 ("thinking" | "redacted_thinking", Role::Assistant) => self.thinking(block, message),
@@ -148,6 +151,16 @@ impl Check<'_> {
         let first_call = blocks.iter().find(|block| kind(block) == "toolCall");
         if let Some(call) = first_call.filter(|_| self.recipient.wants_signed_calls()) {
             self.require(call.get("thoughtSignature").is_some_and(Value::is_string), Rule::UnsignedCall);
+        }
+    }
+
+    fn images(&mut self, messages: &[Message]) {
+        let mut budget = formats::ImageBudget::of(self.recipient.family);
+        for (at, message) in messages.iter().enumerate().rev() {
+            self.at = at;
+            for image in message.blocks().iter().rev().filter(|block| kind(block) == "image") {
+                self.require(budget.spend(image), Rule::TooManyImages);
+            }
         }
     }
 
@@ -255,6 +268,9 @@ mod tests {
         let signed = json!({"type": "thinking", "thinking": "t", "thinkingSignature": "s"});
         let unsigned = json!({"type": "thinking", "thinking": "t"});
         let half = text::stand_in(0xD83D).to_string();
+        let gif = json!({"type": "image", "mimeType": "image/gif",
+            "data": "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"});
+        let gifs = |count: usize| json!([{"role": "user", "content": vec![gif.clone(); count]}]);
         let table = [
             (CLAUDE, json!([user]), vec![]),
             (CLAUDE, json!([user, says(json!([signed, text, call])), result]), vec![]),
@@ -273,6 +289,10 @@ mod tests {
                 json!([{"role": "user", "content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]}]),
                 vec![Rule::BadImage],
             ),
+            (CLAUDE, gifs(100), vec![]),
+            (CLAUDE, gifs(101), vec![Rule::TooManyImages]),
+            (MISTRAL, gifs(9), vec![Rule::TooManyImages]),
+            (GEMINI, gifs(1), vec![Rule::BadImage]),
             (CLAUDE, json!([user, says(json!([call]))]), vec![Rule::CallWithoutResult, Rule::LastIsAnAnswer]),
             (
                 CLAUDE,

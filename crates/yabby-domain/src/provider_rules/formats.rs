@@ -39,13 +39,52 @@ pub fn max_side(images: usize) -> u32 {
     if images > MANY_IMAGES { MAX_SIDE_AMONG_MANY } else { MAX_SIDE }
 }
 
-/// Whether a block is an image that providers take: its type is what the payload says, and it is
-/// neither too heavy nor too long.
-pub fn is_image(block: &Value, max_side: u32) -> bool {
+/// How much of a request may be images: how many, and how long their data together. The newest count
+/// first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageBudget {
+    images: usize,
+    data: usize,
+}
+
+impl ImageBudget {
+    /// Three quarters of the largest request are for images; the rest is for words.
+    pub fn of(family: ProviderFamily) -> Self {
+        const MIB: usize = 1024 * 1024;
+        let (images, request) = match family {
+            ProviderFamily::Anthropic => (100, 32 * MIB),
+            ProviderFamily::OpenAiChat | ProviderFamily::OpenAiResponses => (500, 50 * MIB),
+            ProviderFamily::Gemini => (900, 20 * MIB),
+            ProviderFamily::Mistral => (8, 50 * MIB),
+        };
+        Self { images, data: request / 4 * 3 }
+    }
+
+    /// Takes an image out of the budget, if it fits.
+    pub fn spend(&mut self, image: &Value) -> bool {
+        let data = image.get("data").and_then(Value::as_str).map_or(0, str::len);
+        match (self.images.checked_sub(1), self.data.checked_sub(data)) {
+            (Some(images), Some(data)) => {
+                *self = Self { images, data };
+                true
+            }
+            _ => {
+                // Older ones do not fit either: what is shown has no gaps.
+                self.images = 0;
+                false
+            }
+        }
+    }
+}
+
+/// Whether a block is an image that the provider takes: its type is known and what the payload says,
+/// and it is neither too heavy nor too long.
+pub fn is_image(block: &Value, max_side: u32, family: ProviderFamily) -> bool {
     let field = |name: &str| block.get(name).and_then(Value::as_str);
     let picture = field("data").filter(|_| field("type") == Some("image")).and_then(images::picture);
     picture.is_some_and(|picture| {
         field("mimeType") == Some(picture.mime_type)
+            && !(family == ProviderFamily::Gemini && picture.mime_type == "image/gif")
             && picture.bytes <= images::MAX_BYTES
             && picture.longest_side() <= max_side
     })
@@ -106,5 +145,14 @@ mod tests {
             assert_eq!(families.map(|family| is_call_id(id, family)), valid, "{id}");
         }
         assert!(is_tool_name("9to5", Anthropic) && !is_tool_name("9to5", Gemini));
+    }
+    #[test]
+    fn the_newest_images_are_shown() {
+        let image = serde_json::json!({"type": "image", "data": "x".repeat(10 * 1024 * 1024)});
+        let mut budget = ImageBudget::of(ProviderFamily::Anthropic);
+        let shown: Vec<bool> = (0..4).map(|_| budget.spend(&image)).collect();
+        assert_eq!(shown, [true, true, false, false]);
+        let mut budget = ImageBudget::of(ProviderFamily::Mistral);
+        assert_eq!((0..20).filter(|_| budget.spend(&Value::Null)).count(), 8);
     }
 }

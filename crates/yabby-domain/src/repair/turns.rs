@@ -1,14 +1,14 @@
 //! Joining turns of one side for providers that want them to alternate (`transcripts.md` §8).
 
-use crate::json::{self, Value};
-use crate::message::{Content, Message, Role};
+use crate::json;
+use crate::message::{Message, Role};
 
 /// Joins consecutive user messages, for Anthropic. The later message's fields win.
 ///
 /// A string of text becomes a text block, so that nothing a user said is lost (`transcripts.md` §9).
 pub fn join_user_turns(messages: Vec<Message>) -> Vec<Message> {
     join(messages, Role::User, |earlier, mut later| {
-        let content = [user_blocks(&earlier), user_blocks(&later)].concat();
+        let content = [earlier.to_blocks(), later.to_blocks()].concat();
         later.set("content", content);
         let has_time = later.get("timestamp").is_some_and(|time| !time.is_null());
         if let Some(time) = earlier.get("timestamp").filter(|_| !has_time) {
@@ -16,15 +16,6 @@ pub fn join_user_turns(messages: Vec<Message>) -> Vec<Message> {
         }
         later
     })
-}
-
-/// The content of a user message as a list of blocks.
-pub(crate) fn user_blocks(message: &Message) -> Vec<Value> {
-    match message.content() {
-        Content::Text("") | Content::Missing => Vec::new(),
-        Content::Text(text) => vec![serde_json::json!({"type": "text", "text": text})],
-        Content::Blocks(blocks) => blocks.to_vec(),
-    }
 }
 
 /// Joins consecutive assistant messages, for Gemini. The earlier message's fields stay, but how the
@@ -57,6 +48,7 @@ fn join(messages: Vec<Message>, role: Role, merge: impl Fn(Message, Message) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Value;
     use serde_json::json;
 
     fn messages(list: Value) -> Vec<Message> {

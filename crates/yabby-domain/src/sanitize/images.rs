@@ -2,6 +2,7 @@
 
 use super::signatures::base64_value;
 use crate::json::Value;
+use crate::message::text_block;
 use crate::text;
 
 /// The longest side and the size beyond which the reference makes an image smaller. Making it smaller
@@ -41,7 +42,7 @@ pub(super) fn clean_images(blocks: &mut [Value]) {
             unreadable(data).map(|why| format!("omitted image payload: Error: {why}"))
         };
         *block = match omitted {
-            Some(note) => serde_json::json!({"type": "text", "text": format!("[session:history] {note}")}),
+            Some(note) => text_block(&format!("[session:history] {note}")),
             None => {
                 let mut image = block.clone();
                 let mime_type = apparent_type(data).unwrap_or(mime_type);

@@ -2,9 +2,9 @@
 
 use super::Transcript;
 use super::entry::{Entry, EntryId, EntryKind};
-use super::seed::{self, text_block};
+use super::seed;
 use crate::json::{self, Object, Value, number};
-use crate::message::{Content, Message, Role};
+use crate::message::{Content, Message, Role, text_block};
 
 const COMPACTION_INTRO: &str =
     "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";

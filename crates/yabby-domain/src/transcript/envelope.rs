@@ -45,7 +45,7 @@ pub fn strip_envelope(message: &str) -> &str {
 }
 
 /// The text without lines that only name a message's id.
-pub fn strip_message_ids(message: &str) -> Cow<'_, str> {
+fn strip_message_ids(message: &str) -> Cow<'_, str> {
     if !message.contains("[message_id:") {
         return Cow::Borrowed(message);
     }

@@ -203,6 +203,22 @@ pub fn starts_a_session(file: &[u8]) -> bool {
     Header::parse(first_line).is_some()
 }
 
+/// A file that may be gone on with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate<'f> {
+    pub name: &'f str,
+    /// Its first [`START_BYTES`], or more.
+    pub start: &'f [u8],
+    /// Any clock; the largest is the newest.
+    pub modified: i64,
+}
+
+/// The session that was written last; of two at the same time the one listed first.
+pub fn most_recent<'f>(files: &[Candidate<'f>]) -> Option<Candidate<'f>> {
+    let sessions = files.iter().filter(|file| file.name.ends_with(".jsonl") && starts_a_session(file.start));
+    sessions.copied().reduce(|newest, file| if file.modified > newest.modified { file } else { newest })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -304,5 +320,16 @@ mod tests {
         assert!(!starts_a_session(long.as_bytes()));
         assert!(!starts_a_session(b""));
         assert!(!starts_a_session(b"\xff\xfe"));
+        let file =
+            |name, start: &'static str, modified| Candidate { name, start: start.as_bytes(), modified };
+        let files = [
+            file("old.jsonl", HEADER, 1),
+            file("new.jsonl", HEADER, 2),
+            file("same.jsonl", HEADER, 2),
+            file("notes.txt", HEADER, 9),
+            file("torn.jsonl", "{", 9),
+        ];
+        assert_eq!(most_recent(&files).map(|file| file.name), Some("new.jsonl"));
+        assert_eq!(most_recent(&files[3..]), None);
     }
 }

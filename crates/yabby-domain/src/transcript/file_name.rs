@@ -1,8 +1,11 @@
-//! What transcript files and their copies are called (`transcripts.md` §1.5, §7.3, §7.8).
+//! What transcript files and their copies are called, and where they are looked for (`transcripts.md`
+//! §1.5, §7.3, §7.7, §7.8).
 
 use jiff::Timestamp;
 
 use super::time;
+use crate::id::AgentId;
+use crate::session::path::{Folders, transcript_path};
 
 /// A file that pi names: the time of its header and its session.
 pub fn session_file(now: Timestamp, session_id: &str) -> String {
@@ -35,6 +38,25 @@ pub fn repair_draft(file: &str, pid: u32, now: Timestamp) -> String {
     format!("{file}.repair-{pid}-{}.tmp", now.as_millisecond())
 }
 
+/// Where a session's file may be, the likeliest place first: the file that its record names, beside
+/// the store, the agent's folder, and where older releases kept it.
+pub fn candidates(
+    session_id: &str,
+    session_file: Option<&str>,
+    store: Option<&str>,
+    agent: Option<&AgentId>,
+    folders: &Folders<'_>,
+) -> Vec<String> {
+    let named = session_file.filter(|file| !file.is_empty()).map(str::to_owned);
+    let beside_store = store.filter(|store| !store.is_empty()).map(|store| match store.rsplit_once('/') {
+        Some((folder, _)) => format!("{folder}/{session_id}.jsonl"),
+        None => format!("{session_id}.jsonl"),
+    });
+    let of_agent = agent.map(|agent| transcript_path(folders.state, agent, session_id, None));
+    let legacy = format!("{}/.openclaw/sessions/{session_id}.jsonl", folders.home);
+    [named, beside_store, of_agent].into_iter().flatten().chain([legacy]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,5 +72,19 @@ mod tests {
         );
         assert_eq!(repair_backup("s.jsonl", 7, now), "s.jsonl.bak-7-1768469400001");
         assert_eq!(repair_draft("s.jsonl", 7, now), "s.jsonl.repair-7-1768469400001.tmp");
+    }
+    #[test]
+    fn a_file_is_looked_for_where_it_likely_is() {
+        let folders = Folders { state: "/state", home: "/home/me", current: "/" };
+        let agent = AgentId::normalize("ops");
+        let all = candidates("s", Some("/own.jsonl"), Some("/stores/sessions.json"), Some(&agent), &folders);
+        let expected = [
+            "/own.jsonl",
+            "/stores/s.jsonl",
+            "/state/agents/ops/sessions/s.jsonl",
+            "/home/me/.openclaw/sessions/s.jsonl",
+        ];
+        assert_eq!(all, expected);
+        assert_eq!(candidates("s", Some(""), None, None, &folders), expected[3..]);
     }
 }

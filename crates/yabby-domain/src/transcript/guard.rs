@@ -5,9 +5,10 @@
 
 use jiff::Timestamp;
 
-use super::seed::text_block;
 use crate::json::Value;
-use crate::message::{Message, Role};
+use crate::message::{Message, Role, text_block};
+use crate::repair::inputs::drop_calls_without_input;
+use crate::repair::{answered_id, call_id};
 
 const MISSING_RESULT: &str = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
 
@@ -36,12 +37,12 @@ impl ToolResultGuard {
     pub fn admit(&mut self, message: Message, now: Timestamp) -> Vec<Message> {
         match message.role() {
             Role::ToolResult => {
-                if let Some(id) = answered_call(&message) {
+                if let Some(id) = answered_id(&message) {
                     self.pending.retain(|(pending, _)| pending != id);
                 }
                 vec![message]
             }
-            Role::Assistant => match without_empty_calls(message) {
+            Role::Assistant => match drop_calls_without_input(vec![message]).messages.pop() {
                 Some(message) => {
                     let mut admitted = self.settle(now);
                     for (id, name) in calls(&message) {
@@ -100,36 +101,12 @@ pub fn missing_result(call_id: &str, tool: Option<&str>, now: Timestamp) -> Mess
     message
 }
 
-/// The message without calls that have no input; `None` if nothing else is in it.
-fn without_empty_calls(mut message: Message) -> Option<Message> {
-    let Some(Value::Array(blocks)) = message.as_object_mut().get_mut("content") else {
-        return Some(message);
-    };
-    let before = blocks.len();
-    blocks.retain(|block| !is_call(block) || has_input(block));
-    let nothing_left = blocks.is_empty() && before > 0;
-    (!nothing_left).then_some(message)
-}
-
-fn is_call(block: &Value) -> bool {
-    matches!(block.get("type").and_then(Value::as_str), Some("toolCall" | "toolUse" | "functionCall"))
-}
-
-fn has_input(block: &Value) -> bool {
-    ["input", "arguments"].iter().any(|field| block.get(field).is_some_and(|input| !input.is_null()))
-}
-
 /// Id and tool of every call that can be answered.
 fn calls(message: &Message) -> impl Iterator<Item = (&str, Option<&str>)> {
-    message.blocks().iter().filter(|block| is_call(block)).filter_map(|block| {
-        let id = block.get("id")?.as_str().filter(|id| !id.is_empty())?;
-        Some((id, block.get("name").and_then(Value::as_str)))
-    })
-}
-
-fn answered_call(message: &Message) -> Option<&str> {
-    let field = |name| message.text_field(name).filter(|id| !id.is_empty());
-    field("toolCallId").or_else(|| field("toolUseId"))
+    message
+        .blocks()
+        .iter()
+        .filter_map(|block| Some((call_id(block)?, block.get("name").and_then(Value::as_str))))
 }
 
 #[cfg(test)]

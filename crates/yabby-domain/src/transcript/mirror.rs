@@ -3,12 +3,11 @@
 use jiff::Timestamp;
 
 use super::Stamp;
-use super::entry::Entry;
-use super::seed::text_block;
+use super::entry::{Entry, EntryId};
 use super::time;
 use super::tree::Transcript;
 use crate::json::{Object, Value};
-use crate::message::Message;
+use crate::message::{Message, text_block};
 use crate::text;
 
 /// Why nothing is mirrored.
@@ -272,14 +271,17 @@ fn zeros(fields: &[&str]) -> Object {
     fields.iter().map(|field| ((*field).to_owned(), Value::from(0))).collect()
 }
 
-/// The line that `chat.inject` adds to a transcript. The reference names no parent, and so makes the
-/// model forget everything before; we hang it from the leaf.
+/// The line that `chat.inject` adds to a file. The reference names no parent, and so makes the model
+/// forget everything before; we hang it from the leaf. In a plain list it hangs from the line before
+/// it as long as no line names a parent; and a file that is no transcript has no leaf.
 pub fn injected_entry(into: Option<&Transcript>, message: Message, stamp: &mut Stamp<'_>) -> Entry {
-    let parent = into.and_then(Transcript::leaf).and_then(Entry::key);
     let mut object = Object::new();
     object.insert("type".into(), "message".into());
     object.insert("id".into(), text::head(&(stamp.fresh_id)(), 8).into());
-    object.insert("parentId".into(), parent.map_or(Value::Null, super::entry::EntryId::to_value));
+    if let Some(transcript) = into.filter(|transcript| !transcript.is_list()) {
+        let parent = transcript.leaf().and_then(Entry::key);
+        object.insert("parentId".into(), parent.map_or(Value::Null, EntryId::to_value));
+    }
     object.insert("timestamp".into(), time::iso(stamp.now).into());
     object.insert("message".into(), message.into_value());
     Entry::from_object(object)
@@ -349,5 +351,20 @@ mod tests {
                 r#""content":[{"type":"text","text":"[ops]\n\nbody"}],"timestamp":0,"stopReason":"injected","usage":{"input":0,"output":0,"totalTokens":0}}}"#
             )
         );
+    }
+
+    #[test]
+    fn a_note_in_a_plain_list_leaves_it_one() {
+        let list = "{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\n\
+            {\"type\":\"message\",\"id\":\"a\",\"message\":{\"role\":\"user\"}}\n\
+            {\"type\":\"message\",\"id\":\"b\",\"message\":{\"role\":\"assistant\"}}\n";
+        let mut fresh = || "0bad1dea-0000".to_owned();
+        let mut stamp = Stamp { now: Timestamp::UNIX_EPOCH, fresh_id: &mut fresh };
+        let note = injected_message("body", None, stamp.now);
+        let line = injected_entry(Transcript::read(list).as_ref(), note, &mut stamp);
+        let grown = Transcript::read(&format!("{list}{}\n", line.line())).expect("a header");
+        assert_eq!(grown.context().messages.len(), 3);
+        let note = injected_message("body", None, stamp.now);
+        assert!(!injected_entry(None, note, &mut stamp).line().contains("parentId"));
     }
 }

@@ -10,6 +10,9 @@ use crate::json::{self, Value};
 use crate::message::Message;
 use crate::text;
 
+/// How many sessions one request may preview.
+pub const MAX_SESSIONS: usize = 64;
+
 /// How much of the start of a file [`first_user_message`] looks at.
 pub const FIRST_BYTES: usize = 8192;
 const FIRST_LINES: usize = 10;

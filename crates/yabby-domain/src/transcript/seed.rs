@@ -5,7 +5,7 @@
 //! these views give them the meaning that they had.
 
 use crate::json::{self, Object, Value};
-use crate::message::{Message, Role};
+use crate::message::{Message, Role, text_block};
 
 /// The message on a line; usage that stands beside it is put where it belongs.
 pub fn message_of(mut line: Object) -> Option<Message> {
@@ -119,14 +119,6 @@ fn tool_result(message: &Message) -> Option<Message> {
         result.set("timestamp", timestamp.clone());
     }
     Some(result)
-}
-
-/// One text block.
-pub fn text_block(text: &str) -> Value {
-    let mut block = Object::new();
-    block.insert("type".into(), "text".into());
-    block.insert("text".into(), text.into());
-    Value::Object(block)
 }
 
 /// Provider and model of a `model_change`; an older line names the model alone, or both with a slash.

@@ -24,6 +24,7 @@ pub struct Transcript {
     leaf: Option<usize>,
     labels: Labels,
     has_assistant: bool,
+    is_list: bool,
 }
 
 /// An entry to be appended; its id, parent and time are given by the transcript.
@@ -87,6 +88,7 @@ impl Transcript {
             leaf: None,
             labels: Labels::default(),
             has_assistant: false,
+            is_list: false,
         }
     }
 
@@ -102,13 +104,13 @@ impl Transcript {
     }
 
     fn of(header: Header, entries: Vec<Entry>) -> Self {
-        let linear = header.version() < Version::Three && !entries.iter().any(Entry::names_its_parent);
-        let mut transcript = Self::new(header);
+        let is_list = header.version() < Version::Three && !entries.iter().any(Entry::names_its_parent);
+        let mut transcript = Self { is_list, ..Self::new(header) };
         transcript.entries.reserve(entries.len());
         transcript.by_id.reserve(entries.len());
         for mut entry in entries {
             let previous = transcript.entries.last().and_then(Entry::key);
-            entry.settle(transcript.entries.len(), previous, linear);
+            entry.settle(transcript.entries.len(), previous, is_list);
             transcript.push(entry);
         }
         transcript
@@ -129,6 +131,11 @@ impl Transcript {
     /// All entries in file order, of every branch.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Whether the file is a plain list: an older shape in which no line says what it hangs from.
+    pub(super) fn is_list(&self) -> bool {
+        self.is_list
     }
 
     pub fn has_assistant(&self) -> bool {

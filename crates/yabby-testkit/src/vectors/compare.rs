@@ -80,7 +80,7 @@ impl Names {
 
 /// Start and end of the first generated-id placeholder in `text`.
 fn placeholder(text: &str) -> Option<(usize, usize)> {
-    const KINDS: [&str; 4] = ["$UUID", "$gen", "$id", "$file"];
+    const KINDS: [&str; 6] = ["$UUID", "$gen", "$id", "$file", "$session", "$auto"];
     let mut from = 0;
     while let Some(at) = text[from..].find('$').map(|at| at + from) {
         for kind in KINDS {

@@ -184,7 +184,14 @@ fn with_text_in_blocks(case: &Case) -> Case {
 /// A call id that a later message uses again is a new call; the reference loses its result.
 const REUSED_CALL_IDS: Difference = Difference {
     name: "reused-call-ids-pair-per-message",
-    applies: |case| case.rule == "toolUseResultPairing" && with_own_ids(case).input != case.input,
+    applies: |case| {
+        let pairs = match case.rule.as_str() {
+            "toolUseResultPairing" => true,
+            "sanitizeSessionHistory" => TranscriptPolicy::of(&target(case)).pair_results,
+            _ => false,
+        };
+        pairs && with_own_ids(case).input != case.input
+    },
     expected: |case| {
         let mut promised = answer(&with_own_ids(case)).unwrap_or_default();
         for_each_id(&mut promised["messages"], |_, id| {
@@ -194,7 +201,8 @@ const REUSED_CALL_IDS: Difference = Difference {
     },
 };
 
-const OWN_ID: &str = "#used-in-message-";
+/// Letters alone: these stay whatever form ids are given.
+const OWN_ID: &str = "zUsedInMessagez";
 
 /// The case with ids that each assistant message has for itself, where the reference pairs as we do.
 fn with_own_ids(case: &Case) -> Case {

@@ -12,7 +12,8 @@ use jiff::Timestamp;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::message::Message;
 use yabby_domain::transcript::file::{
-    self, Appended, OnOpen, TranscriptFile, appended_line, header_before_mirror, header_before_run,
+    Appended, Candidate, OnOpen, TranscriptFile, appended_line, header_before_mirror, header_before_run,
+    most_recent,
 };
 use yabby_domain::transcript::file_name::{self, ArchiveReason};
 use yabby_domain::transcript::file_repair::{Repair, repair};
@@ -45,6 +46,8 @@ const DIFFERENCES: &[Difference] = &[
     difference!("a-fork-is-a-session-of-its-own"),
     difference!("injected-notes-hang-from-the-leaf"),
     difference!("line-compaction-keeps-the-header"),
+    difference!("seed-shaped-lines-are-a-conversation"),
+    difference!("lines-that-are-no-objects-are-skipped"),
 ];
 
 fn cases(document: &Value) -> Vec<Case> {
@@ -84,6 +87,8 @@ fn now() -> Timestamp {
 #[derive(Default)]
 struct World {
     files: BTreeMap<String, String>,
+    /// Names of files in the order in which they were last written.
+    written: Vec<String>,
     /// Names of session files in the order in which they were first mentioned.
     mentioned: Vec<String>,
     open: Option<Open>,
@@ -162,7 +167,7 @@ impl World {
                     Some(text) => text.to_owned(),
                     None => op["lines"].as_array()?.iter().map(|line| json::stringify(line) + "\n").collect(),
                 };
-                self.files.insert(file, text);
+                self.write(&file, text);
                 Outcome::default()
             }
             "ensureSessionHeader" => {
@@ -177,8 +182,9 @@ impl World {
             "forkSessionFromParent" => {
                 let Some(text) = text else { return Some(Outcome::returning(Value::Null)) };
                 let parent = self.opened(&file, Some(&text));
+                self.name_session(parent.transcript().session_id());
                 let fork = self.stamped(|stamp| fork::thread(&parent, &path(&file), stamp));
-                let (name, _) = self.forked(fork);
+                let name = self.forked(fork).name;
                 Outcome::returning(
                     serde_json::json!({"sessionFile": path(&name), "sessionIdIsHeaderId": true}),
                 )
@@ -201,8 +207,8 @@ impl World {
                 let backup = file_name::repair_backup(file, 7, now());
                 let suffix = backup.strip_prefix(file).unwrap_or_default();
                 let pattern = suffix.replace("-7-", "-<pid>-").replace(&NOW_MS.to_string(), "<ms>");
-                self.files.insert(backup, text.unwrap_or_default().to_owned());
-                self.files.insert(file.to_owned(), repaired);
+                self.write(&backup, text.unwrap_or_default().to_owned());
+                self.write(file, repaired);
                 serde_json::json!({"repaired": true, "droppedLines": dropped, "backupSuffixPattern": pattern})
             }
         };
@@ -226,6 +232,7 @@ impl World {
         self.append_text(file, header);
         let text = self.files.get(file).cloned();
         let mut opened = self.opened(file, text.as_deref());
+        self.name_session(opened.transcript().session_id());
         let message = NewEntry::Message(mirror_message(&mirrored, now()));
         let appended = self.stamped(|stamp| opened.append(message, stamp));
         self.written(file, appended);
@@ -278,8 +285,8 @@ impl World {
             }
             Some(LineCompaction::Compacted { text: compacted, kept }) => {
                 let archived = file_name::archive(file, ArchiveReason::Backup, now());
-                self.files.insert(archived.clone(), text.unwrap_or_default().to_owned());
-                self.files.insert(file.to_owned(), compacted);
+                self.write(&archived, text.unwrap_or_default().to_owned());
+                self.write(file, compacted);
                 record.retain(|field| !CLEARED_COUNTERS.contains(field));
                 let archived = archived.replace(&time::iso(now()).replace(':', "-"), "<iso-with-dashes>");
                 serde_json::json!({"ok": true, "key": key, "compacted": true, "archived": archived, "kept": kept})
@@ -290,13 +297,23 @@ impl World {
 
     /// Operations on the open session, and those that open one.
     fn with_manager(&mut self, name: &str, op: &Value) -> Option<Outcome> {
+        let outcome = match name {
+            "create" | "open" | "continueRecent" | "forkFrom" => {
+                // The guard stands before the session that it was given, and goes with it.
+                self.guard = None;
+                self.opening(name, op)?
+            }
+            "newSession" | "createBranchedSession" => self.leaving(name, op)?,
+            _ => self.on_open_session(name, op)?,
+        };
+        self.mention_open();
+        Some(outcome)
+    }
+
+    fn opening(&mut self, name: &str, op: &Value) -> Option<Outcome> {
         let text = |field: &str| op[field].as_str();
         match name {
             "create" => self.begin(text("cwd")?, None),
-            "newSession" => {
-                let cwd = self.open.as_ref()?.file.cwd().to_owned();
-                self.begin(&cwd, text("parentSession"));
-            }
             "open" => {
                 let name =
                     text("file").map(str::to_owned).or_else(|| Some(self.open.as_ref()?.name.clone()))?;
@@ -304,59 +321,65 @@ impl World {
                 let file = self.opened(&name, text.as_deref());
                 self.open = Some(Open { name, file });
             }
-            "continueRecent" => {
-                let cwd = text("cwd")?;
-                let recent = self.files.iter().filter(|(name, _)| name.ends_with(".jsonl"));
-                let recent = recent.filter(|(_, text)| file::starts_a_session(text.as_bytes()));
-                // Files are written one after the other, so the one mentioned last is the newest.
-                let newest =
-                    recent.max_by_key(|(name, _)| self.mentioned.iter().position(|known| known == *name));
-                match newest.map(|(name, text)| (name.clone(), text.clone())) {
-                    None => self.begin(cwd, None),
-                    Some((name, text)) => {
-                        let file = self.opened(&name, Some(&text)).working_in(cwd);
-                        self.open = Some(Open { name, file });
-                    }
+            "continueRecent" => match self.newest() {
+                None => self.begin(text("cwd")?, None),
+                Some(name) => {
+                    let content = self.files.get(&name).cloned();
+                    let file = self.opened(&name, content.as_deref()).working_in(text("cwd")?);
+                    self.open = Some(Open { name, file });
                 }
-            }
-            "forkFrom" => {
-                let source = text("file")?;
+            },
+            _ => {
+                let (source, cwd) = (text("file")?, text("cwd")?);
                 let content = self.files.get(source).cloned().unwrap_or_default();
-                match self
-                    .stamped(|stamp| fork::fork_from(&content, &path(source), text("cwd")?, stamp).into())
-                {
-                    Some(Ok(fork)) => {
-                        let (name, file) = self.forked(fork);
-                        self.open = Some(Open { name, file });
-                    }
-                    Some(Err(error)) => return Some(Outcome::failing(error)),
-                    None => return None,
+                match self.stamped(|stamp| fork::fork_from(&content, &path(source), cwd, stamp)) {
+                    Ok(fork) => self.open = Some(self.forked(fork)),
+                    Err(error) => return Some(Outcome::failing(error)),
                 }
             }
-            "createBranchedSession" => {
-                let open = self.open.as_ref()?;
-                match self.stamped(|stamp| {
-                    fork::branch_off(&open.file, &path(&open.name), text("id")?, stamp).into()
-                }) {
-                    Some(Ok(fork)) => {
-                        let (name, file) = self.forked(fork);
-                        let returns = path(&name).into();
-                        self.open = Some(Open { name, file });
-                        self.mention_open();
-                        return Some(Outcome::returning(returns));
-                    }
-                    Some(Err(error)) => return Some(Outcome::failing(error)),
-                    None => return None,
-                }
+        }
+        Some(Outcome::default())
+    }
+
+    fn newest(&self) -> Option<String> {
+        let candidate = self.written.iter().enumerate().filter_map(|(at, name)| {
+            let start = self.files.get(name)?.as_bytes();
+            Some(Candidate { name, start, modified: at as i64 })
+        });
+        Some(most_recent(&candidate.collect::<Vec<_>>())?.name.to_owned())
+    }
+
+    /// Operations that go on in another file.
+    fn leaving(&mut self, name: &str, op: &Value) -> Option<Outcome> {
+        let open = self.open.as_ref()?;
+        if name == "newSession" {
+            let cwd = open.file.cwd().to_owned();
+            self.begin(&cwd, op["parentSession"].as_str());
+            return Some(Outcome::default());
+        }
+        let leaf = op["id"].as_str()?;
+        match self.stamped(|stamp| fork::branch_off(&open.file, &path(&open.name), leaf, stamp)) {
+            Ok(fork) => {
+                let fork = self.forked(fork);
+                let returns = path(&fork.name).into();
+                self.open = Some(fork);
+                Some(Outcome::returning(returns))
             }
+            Err(error) => Some(Outcome::failing(error)),
+        }
+    }
+
+    fn on_open_session(&mut self, name: &str, op: &Value) -> Option<Outcome> {
+        let text = |field: &str| op[field].as_str();
+        match name {
             "prepareSessionManagerForRun" => {
                 let existed = op["hadSessionFile"].as_bool()?;
                 self.open.as_mut()?.file.prepare_for_run(existed, text("sessionId")?, text("cwd")?);
             }
-            "branch" => match self.open.as_mut()?.file.move_leaf(text("id")?) {
-                Ok(()) => {}
-                Err(error) => return Some(Outcome::failing(error)),
-            },
+            "branch" => {
+                let moved = self.open.as_mut()?.file.move_leaf(text("id")?);
+                return Some(moved.map_or_else(Outcome::failing, |()| Outcome::default()));
+            }
             "resetLeaf" => self.open.as_mut()?.file.reset_leaf(),
             "getSessionName" => {
                 let name = self.open.as_ref()?.file.transcript().name();
@@ -379,7 +402,7 @@ impl World {
                 self.guard = Some(ToolResultGuard::new(unanswered));
             }
             "flushPendingToolResults" => {
-                let results = self.guard.as_mut()?.flush(now());
+                let results = self.guard.as_mut().map(|guard| guard.flush(now())).unwrap_or_default();
                 self.append_all(results)?;
             }
             "appendMessage" => {
@@ -397,7 +420,6 @@ impl World {
                 return Some(self.appended(open, appended));
             }
         }
-        self.mention_open();
         Some(Outcome::default())
     }
 
@@ -439,30 +461,34 @@ impl World {
         let (file, action) = self.stamped(|stamp| TranscriptFile::open(text, "$cwd", stamp));
         match action {
             OnOpen::Nothing => {}
-            OnOpen::Replace { text, .. } => {
-                self.files.insert(name.to_owned(), text);
-            }
-            OnOpen::SetAside { text } => {
+            OnOpen::Replace { text, .. } => self.write(name, text),
+            OnOpen::SetAside { text: fresh } => {
                 let archive = file_name::archive(name, ArchiveReason::Backup, now());
-                if let Some(original) = self.files.insert(name.to_owned(), text) {
-                    self.files.insert(archive, original);
-                }
+                self.write(&archive, text.unwrap_or_default().to_owned());
+                self.write(name, fresh);
             }
         }
         file
     }
 
-    fn forked(&mut self, fork: Fork) -> (String, TranscriptFile) {
-        self.files.insert(fork.name.clone(), fork.text);
+    fn forked(&mut self, fork: Fork) -> Open {
+        self.write(&fork.name, fork.text);
         self.mention(&fork.name);
         self.name_session(fork.file.transcript().session_id());
-        (fork.name, fork.file)
+        Open { name: fork.name, file: fork.file }
     }
 
     fn append_text(&mut self, name: &str, text: Option<String>) {
         if let Some(text) = text {
-            self.files.entry(name.to_owned()).or_default().push_str(&text);
+            let before = self.files.remove(name).unwrap_or_default();
+            self.write(name, before + &text);
         }
+    }
+
+    fn write(&mut self, name: &str, text: String) {
+        self.written.retain(|known| known != name);
+        self.written.push(name.to_owned());
+        self.files.insert(name.to_owned(), text);
     }
 
     fn stamped<T>(&self, act: impl FnOnce(&mut Stamp<'_>) -> T) -> T {
@@ -544,7 +570,7 @@ impl World {
             let by_time = (1..=self.made.get())
                 .any(|k| *file == format!("2030-01-01T00-00-00-000Z_{}.jsonl", made_id(k)));
             names.insert(mention.clone(), if by_time { NAMED_BY_TIME } else { file }.into());
-            let lines: Vec<String> = text.lines().map(|line| self.named_line(line)).collect();
+            let lines: Vec<String> = lines(text).map(|line| self.named_line(line)).collect();
             let ends_with_newline = text.ends_with('\n');
             files.insert(mention, serde_json::json!({"endsWithNewline": ends_with_newline, "lines": lines}));
         }
@@ -588,6 +614,11 @@ impl World {
         }
         text
     }
+}
+
+/// The lines of a file as they are recorded: what stands between line feeds.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.strip_suffix('\n').unwrap_or(text).split('\n').filter(|_| !text.is_empty())
 }
 
 fn made_id(k: u32) -> String {

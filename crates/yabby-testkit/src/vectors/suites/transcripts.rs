@@ -484,11 +484,16 @@ fn spelt_out(text: &str) -> Option<String> {
     if let Some(id) = other_id {
         header.insert("id".into(), id.into());
     }
+    // An id that is made up is whatever the rule makes up; all else is spelt out here.
+    let (made_up, _) = stamped(|stamp| TranscriptFile::open(Some(text), "$cwd", stamp));
+    let mut made_up = made_up.transcript().entries().iter().map(entry_id);
     let mut previous = Value::Null;
-    for (at, entry) in entries.iter_mut().enumerate().filter(|_| version >= 2.0) {
+    let is_header = |entry: &Object| entry.get("type").and_then(Value::as_str) == Some("session");
+    for entry in entries.iter_mut().filter(|entry| version >= 2.0 && !is_header(entry)) {
         let nameless = is_nameless(entry);
+        let made_up = made_up.next().unwrap_or_default();
         if nameless {
-            entry.insert("id".into(), format!("$gen{}", 900 + at).into());
+            entry.insert("id".into(), made_up);
         }
         if !entry.contains_key("parentId") && (nameless || is_list) {
             entry.insert("parentId".into(), previous.clone());
@@ -498,6 +503,7 @@ fn spelt_out(text: &str) -> Option<String> {
     Some(objects.iter().map(|object| json::stringify_object(object) + "\n").collect())
 }
 
+/// Lists and objects are no names.
 fn is_nameless(entry: &Object) -> bool {
-    !entry.get("id").is_some_and(json::truthy)
+    !entry.get("id").is_some_and(|id| json::truthy(id) && !id.is_object() && !id.is_array())
 }
