@@ -21,6 +21,8 @@ pub struct Transcript {
     entries: Vec<Entry>,
     /// Of two entries with one id the later one is found.
     by_id: HashMap<EntryId, usize>,
+    /// Some id is used twice.
+    has_twins: bool,
     leaf: Option<usize>,
     labels: Labels,
     has_assistant: bool,
@@ -85,6 +87,7 @@ impl Transcript {
             header,
             entries: Vec::new(),
             by_id: HashMap::new(),
+            has_twins: false,
             leaf: None,
             labels: Labels::default(),
             has_assistant: false,
@@ -175,12 +178,18 @@ impl Transcript {
         let mut path = Vec::new();
         let mut next = Some(leaf);
         while let Some(at) = next.filter(|at| !std::mem::replace(&mut seen[*at], true)) {
-            let entry = &self.entries[at];
-            path.push(entry);
-            next = entry.parent_key().and_then(|parent| self.by_id.get(parent)).copied();
+            path.push(&self.entries[at]);
+            next = self.parent_of(at);
         }
         path.reverse();
         path
+    }
+
+    fn parent_of(&self, at: usize) -> Option<usize> {
+        let parent = self.entries[at].parent_key()?;
+        // Most entries hang from the one before them, which is quicker seen than looked up.
+        let before = at.checked_sub(1).filter(|before| self.entries[*before].key() == Some(parent));
+        before.filter(|_| !self.has_twins).or_else(|| self.by_id.get(parent).copied())
     }
 
     fn position(&self, id: &str) -> Option<usize> {
@@ -252,7 +261,7 @@ impl Transcript {
     pub(super) fn push(&mut self, entry: Entry) -> &Entry {
         let at = self.entries.len();
         if let Some(id) = entry.key() {
-            self.by_id.insert(id.clone(), at);
+            self.has_twins |= self.by_id.insert(id.clone(), at).is_some();
         }
         if entry.kind() == EntryKind::Label {
             self.labels.record(&entry);
