@@ -11,10 +11,20 @@ use anyhow::{Context, Result, ensure};
 pub fn refresh(source: &Path) -> Result<()> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors");
     ensure!(
-        source.join("README.md").is_file(),
-        "{} holds no recorded cases (no README.md); name their folder: cargo xtask vectors DIR",
+        source.is_dir(),
+        "{} is no folder; name the one with the recorded cases: cargo xtask vectors DIR",
         source.display()
     );
+    for part in ["README.md", "session-keys.json", "transcripts"] {
+        ensure!(
+            source.join(part).exists(),
+            "{} holds no recorded cases: {part} is missing; name their folder: cargo xtask vectors DIR",
+            source.display()
+        );
+    }
+    let inside =
+        target.canonicalize().is_ok_and(|target| source.canonicalize().is_ok_and(|s| target.starts_with(s)));
+    ensure!(!inside, "{} holds the project's own copy; name another folder", source.display());
     let wanted = files(source)?;
     let present = files(&target).unwrap_or_default();
     let (mut copied, mut removed) = (0, 0);

@@ -9,6 +9,8 @@ use clap::Args;
 use jiff::Timestamp;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::message::{Block, Content, Message, Role};
+use yabby_domain::transcript::context::for_model;
+use yabby_domain::transcript::entry::{Entry, EntryKind};
 use yabby_domain::transcript::tree::Transcript;
 
 /// The conversation that is shown when no file is named.
@@ -40,9 +42,28 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             .file
             .as_ref()
             .map_or_else(|| "the sample".to_owned(), |path| path.display().to_string());
-        bail!("{name} is no transcript: its first line is not a session header");
+        bail!(
+            "{name} is no transcript: it does not begin with a session header; give the path of a session's .jsonl file"
+        );
     };
+    report_unread(&text);
     if arguments.json { print_json(&transcript) } else { print_text(&transcript) }
+}
+
+/// Lines that cannot be read are left alone, but not passed over in silence.
+fn report_unread(text: &str) {
+    let unread = text.lines().filter(|line| !line.trim().is_empty() && Entry::parse(line).is_none()).count();
+    if unread > 0 {
+        anstream::eprintln!(
+            "note: {} cannot be read and {} skipped",
+            counted(unread, "line"),
+            if unread == 1 { "is" } else { "are" }
+        );
+    }
+}
+
+fn counted(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
 /// The context that the next turn would begin with.
@@ -50,7 +71,8 @@ fn print_json(transcript: &Transcript) -> Result<()> {
     let context = transcript.context();
     let mut value = Object::new();
     value.insert("sessionId".to_owned(), transcript.session_id().into());
-    value.insert("messages".to_owned(), context.messages.into_iter().map(Message::into_value).collect());
+    let messages = for_model(context.messages).into_iter().map(Message::into_value);
+    value.insert("messages".to_owned(), messages.collect());
     writeln!(anstream::stdout(), "{}", json::stringify_pretty(&Value::Object(value)))?;
     Ok(())
 }
@@ -63,16 +85,28 @@ fn print_text(transcript: &Transcript) -> Result<()> {
     let messages = transcript.context().messages;
     let name = transcript.name();
     let title = harmless(name.as_deref().unwrap_or_else(|| transcript.session_id()));
-    writeln!(out, "{HEADING}{title}{HEADING:#} {FAINT}{} messages{FAINT:#}", messages.len())?;
+    writeln!(out, "{HEADING}{title}{HEADING:#} {FAINT}{}{FAINT:#}", counted(messages.len(), "message"))?;
+    let told = transcript.branch().iter().filter(|entry| entry.kind() == EntryKind::Message).count();
+    let shown = messages.iter().filter(|message| !is_summary(message)).count();
+    if told > shown {
+        let earlier = counted(told - shown, "earlier message");
+        writeln!(out, "{FAINT}{earlier} summarised below{FAINT:#}")?;
+    }
     for message in &messages {
         let (label, style) = label(message.role());
-        let time = message.get("timestamp").and_then(Value::as_f64).and_then(minute).unwrap_or_default();
-        writeln!(out, "\n{style}{label}{style:#} {FAINT}{time}{FAINT:#}")?;
+        match message.get("timestamp").and_then(Value::as_f64).and_then(minute) {
+            Some(time) => writeln!(out, "\n{style}{label}{style:#} {FAINT}{time}{FAINT:#}")?,
+            None => writeln!(out, "\n{style}{label}{style:#}")?,
+        }
         for line in body(message).lines() {
             writeln!(out, "  {}", harmless(line))?;
         }
     }
     Ok(())
+}
+
+fn is_summary(message: &Message) -> bool {
+    matches!(message.role(), Role::CompactionSummary | Role::BranchSummary)
 }
 
 /// What somebody wrote must not steer the reader's terminal.

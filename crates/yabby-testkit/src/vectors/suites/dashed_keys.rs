@@ -14,7 +14,11 @@ pub struct DashedGroup {
 }
 
 pub fn group_of(key: &str) -> Option<DashedGroup> {
-    let rest = key.strip_prefix("agent:").and_then(|rest| rest.split_once(':')).map_or(key, |(_, rest)| rest);
+    let key = key.trim();
+    let rest = match key.strip_prefix("agent:") {
+        Some(below) => below.split_once(':').filter(|(agent, _)| !agent.is_empty())?.1,
+        None => key,
+    };
     for channel in CORE_CHANNELS.into_iter().chain(["webchat"]) {
         for (word, kind) in [("group", "group"), ("chan", "channel")] {
             let id = rest.strip_prefix(&format!("{channel}-{word}-")).and_then(|tail| tail.split(':').next());
