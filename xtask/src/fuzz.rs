@@ -27,7 +27,10 @@ pub fn run(target: &str, seconds: &str) -> Result<()> {
         .args([&format!("-max_total_time={seconds}"), "-max_len=4096", "-timeout=10"])
         .env("RUSTFLAGS", FLAGS)
         .status()?;
-    ensure!(status.success(), "{target}: the fuzzer found an input that fails; it is in fuzz/crash-*");
+    ensure!(
+        status.success(),
+        "{target}: the fuzzer ended with {status}; an input that fails is in fuzz/crash-*"
+    );
     Ok(())
 }
 

@@ -153,7 +153,7 @@ impl<'a> LastFields<'a> {
 /// `kept` is the object that stood in the record before: what we do not know of it stays.
 pub fn mirror(context: Option<&DeliveryContext>, kept: Option<&Object>) -> Patch {
     let mut patch = Patch::default();
-    patch.set_delivery_context_object(context.map(|context| with_kept_fields(context, kept)));
+    patch.set_delivery_context_object(with_kept_fields(context, kept));
     patch.set_last_channel(context.and_then(|c| c.channel.as_deref()));
     patch.set_last_to(context.and_then(|c| c.to.as_deref()));
     patch.set_last_account_id(context.and_then(|c| c.account.as_deref()));
@@ -174,26 +174,18 @@ pub fn last_route(
 
 const OWN_FIELDS: [&str; 4] = ["channel", "to", "accountId", "threadId"];
 
-fn with_kept_fields(context: &DeliveryContext, kept: Option<&Object>) -> Object {
-    let own = context.to_object();
-    let unknown = |(field, _): &(&String, &Value)| !OWN_FIELDS.contains(&field.as_str());
-    match kept {
-        Some(kept) if kept.iter().any(|member| unknown(&member)) => {
-            let mut object = kept.clone();
-            for field in OWN_FIELDS {
-                match own.get(field) {
-                    Some(value) => {
-                        object.insert(field.to_owned(), value.clone());
-                    }
-                    None => {
-                        object.shift_remove(field);
-                    }
-                }
-            }
-            object
-        }
-        _ => own,
+fn with_kept_fields(context: Option<&DeliveryContext>, kept: Option<&Object>) -> Option<Object> {
+    let is_own = |field: &String| OWN_FIELDS.contains(&field.as_str());
+    let Some(kept) = kept.filter(|kept| !kept.keys().all(is_own)) else {
+        return context.map(DeliveryContext::to_object);
+    };
+    let own = context.map(DeliveryContext::to_object).unwrap_or_default();
+    let mut object = kept.clone();
+    object.retain(|field, _| !is_own(field) || own.contains_key(field));
+    for (field, value) in own {
+        object.insert(field, value);
     }
+    Some(object)
 }
 
 /// Brings the delivery fields of a record into one form before it is written; `None` if they are.
@@ -257,5 +249,11 @@ mod tests {
             r#"{"deliveryContext":{"replyToMessageId":"9","channel":"slack","to":"C1"},"lastChannel":"slack","lastTo":"C1"}"#
         );
         assert_eq!(normalize_entry(&old), None);
+        let mut without_address = entry(r#"{"lastTo":" ","deliveryContext":{"replyToMessageId":"9"}}"#);
+        without_address.apply(&normalize_entry(&without_address).unwrap());
+        assert_eq!(
+            json::stringify_object(without_address.as_object()),
+            r#"{"deliveryContext":{"replyToMessageId":"9"}}"#
+        );
     }
 }

@@ -47,7 +47,7 @@ pub fn keys(bytes: &[u8]) {
     assert_eq!(KeyPolicy::default().store_key(stored.as_str()), stored);
 }
 
-/// What was read can be written, and what was written reads back the same.
+/// What was read can be written, and writing settles: the second text reads back as itself.
 pub fn store(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Some(store) = parse_store(&text) {

@@ -1,4 +1,4 @@
-//! Turning any messages into ones that a provider accepts.
+//! Turning any messages into ones that a provider accepts (`transcripts.md` §8, §9).
 
 use std::collections::{HashMap, HashSet, VecDeque};
 

@@ -1,4 +1,4 @@
-//! The rules of the providers, stated message by message.
+//! The rules of the providers, stated message by message (`transcripts.md` §8).
 
 use std::collections::HashSet;
 

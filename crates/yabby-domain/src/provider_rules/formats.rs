@@ -1,4 +1,4 @@
-//! The formats that providers ask of ids, names, images and signatures.
+//! The formats that providers ask of ids, names, images and signatures (`transcripts.md` §8).
 
 use super::{ProviderFamily, UNSIGNED_CALL};
 use crate::json::Value;

@@ -1,5 +1,5 @@
 //! What `yabby-domain` promises to be: no waiting, no clock, no files, no sockets, no surroundings;
-//! and every file says what it is.
+//! and every file says which section of the specification it is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,9 @@ fn the_domain_does_no_io() {
         "Zoned::now",
         "TimeZone::system",
         "println!",
+        "use std::{",
+        "async {",
+        "async move",
     ];
     for file in sources() {
         let text = fs::read_to_string(&file).unwrap();
@@ -31,10 +34,13 @@ fn the_domain_does_no_io() {
 }
 
 #[test]
-fn every_file_says_what_it_is() {
+fn every_file_says_which_section_it_is() {
     for file in sources() {
         let text = fs::read_to_string(&file).unwrap();
-        assert!(text.starts_with("//! "), "{} does not begin with its purpose", file.display());
+        let purpose: String = text.lines().take_while(|line| line.starts_with("//!")).collect();
+        // The list of all rules has no section of its own.
+        let names_its_section = purpose.contains(".md`") || file.ends_with("src/lib.rs");
+        assert!(names_its_section, "{} does not say which section it is", file.display());
     }
 }
 

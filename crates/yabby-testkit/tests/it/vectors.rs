@@ -1,10 +1,11 @@
 //! Every recorded case, and the runner itself.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use yabby_testkit::vectors::{differences, print_report, run, totals};
+use yabby_testkit::vectors::{Outcome, differences, print_report, run, totals};
 
 use crate::project;
 
@@ -18,6 +19,43 @@ fn every_recorded_case_passes() {
     for report in reports.iter().filter(|report| report.not_yet) {
         assert!(later.iter().any(|folder| report.file.starts_with(folder)), "{} is not run", report.file);
     }
+}
+
+/// How often each difference met a recorded case. A predicate that grows too wide changes a count.
+#[test]
+fn differences_touch_the_cases_they_are_meant_for() {
+    let expected = [
+        ("a-fork-is-a-session-of-its-own", 1),
+        ("a-run-keeps-earlier-lines", 1),
+        ("injected-notes-hang-from-the-leaf", 1),
+        ("joined-user-turns-keep-text", 1),
+        ("line-compaction-keeps-the-header", 2),
+        ("lines-that-are-no-objects-are-skipped", 3),
+        ("nothing-appended-is-lost", 9),
+        ("reused-call-ids-pair-per-message", 1),
+        ("usage-without-cache-fields", 3),
+    ];
+    let reports = run(&project("vectors")).unwrap();
+    let mut counts = BTreeMap::<&str, usize>::new();
+    for (_, outcome) in reports.iter().flat_map(|report| &report.cases) {
+        if let Outcome::ByDesign(name) = outcome {
+            *counts.entry(name).or_default() += 1;
+        }
+    }
+    assert_eq!(counts, BTreeMap::from(expected));
+}
+
+/// The values in `tests/promises` are written by hand: what we promise, not what was recorded.
+#[test]
+fn promises_are_kept_to_the_letter() {
+    let reports = run(&project("crates/yabby-testkit/tests/promises")).unwrap();
+    for report in &reports {
+        assert_eq!(report.error, None, "{}", report.file);
+        for (case, outcome) in &report.cases {
+            assert_eq!(*outcome, Outcome::Passed, "{}#{case}", report.file);
+        }
+    }
+    assert!(totals(&reports).passed >= 25);
 }
 
 #[test]
@@ -86,6 +124,28 @@ fn any_part_of_the_folder_can_be_run() {
         assert!(sum.failed == 0 && sum.passed >= cases, "{part}: {sum:?}");
         assert_eq!(sum.not_yet > 0, part == "vectors/cli", "{part}");
     }
+}
+
+#[test]
+fn what_holds_no_cases_does_not_pass() {
+    let folder = scratch("no-cases");
+    assert_eq!(runner(&folder).status.code(), Some(2), "an empty folder");
+    for (file, text) in
+        [("labels.json", "{}"), ("labels.json", "[]"), ("labels.json", "not JSON"), ("unknown.json", "[]")]
+    {
+        let folder = scratch("no-cases");
+        fs::write(folder.join(file), text).unwrap();
+        assert_eq!(runner(&folder).status.code(), Some(1), "{file}: {text}");
+    }
+}
+
+/// A folder is what it holds, not what it is called.
+#[test]
+fn a_folder_of_cases_may_have_any_name() {
+    let folder = scratch("cli");
+    fs::copy(project("vectors/labels.json"), folder.join("labels.json")).unwrap();
+    let output = runner(&folder);
+    assert!(String::from_utf8(output.stdout).unwrap().contains("labels.json: 16 passed"));
 }
 
 #[test]

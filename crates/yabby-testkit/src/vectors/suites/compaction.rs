@@ -329,7 +329,9 @@ pub fn complete(usage: &Value) -> Value {
     usage
 }
 
-/// A compaction that would change nothing is reported; the reference has an empty text summarised.
+/// A compaction with nothing to summarise is reported; the reference asks the model for a summary of
+/// nothing and changes nothing. Whether there is anything is asked of our own rule, which the cases of
+/// `prepareCompaction` hold against the reference.
 const EMPTY_COMPACTION: Difference = Difference {
     name: "empty-compaction-is-reported",
     applies: |case| {

@@ -25,7 +25,7 @@ fn answer(case: &Case) -> Option<Value> {
     })
 }
 
-/// The recorded runs found `sh` and no other program that the cases name, on Linux.
+/// The recorded runs were on a Linux with these few programs and variables.
 fn taken(case: &Case) -> Value {
     let config = Config::new(case.arg("config").clone());
     let here = Surroundings {

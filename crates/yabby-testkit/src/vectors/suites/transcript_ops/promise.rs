@@ -1,7 +1,8 @@
 //! What we promise where the reference loses data (`transcripts.md` §9), as a plain model.
 //!
-//! It shares no code with the rules under test but the readers of single values: entries are JSON
-//! lines, ids are the recorded names. It names the first difference that the operations come to;
+//! Which lines a file holds is worked out here, apart from the rules under test: entries are JSON
+//! lines, ids are the recorded names. What the model is told of those lines, the names of media, and
+//! the ids of lines that have none are taken from the rules themselves. It names the first difference that the operations come to;
 //! where they come to none, the recorded answer counts.
 
 mod lines;
