@@ -61,6 +61,7 @@ mod tests {
                 session_started(&gpt, &opus),
                 "✅ New session started · model: openai/gpt (default: anthropic/opus)",
             ),
+            (new_session("abc"), "🧭 New session: abc"),
             (aborted(0), "⚙️ Agent was aborted."),
             (aborted(1), "⚙️ Agent was aborted. Stopped 1 sub-agent."),
             (aborted(2), "⚙️ Agent was aborted. Stopped 2 sub-agents."),

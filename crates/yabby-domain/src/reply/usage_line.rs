@@ -143,4 +143,13 @@ mod tests {
         assert_eq!(Prices::from_config(&config, "a", "m").map(|prices| prices.cache_write), Some(6.25));
         assert_eq!(Prices::from_config(&config, "a", "x"), None);
     }
+
+    #[test]
+    fn a_session_is_told_what_it_asked_for() {
+        let of =
+            |value: crate::json::Value| display_of(&SessionEntry::new(value.as_object().unwrap().clone()));
+        assert_eq!(of(serde_json::json!({"responseUsage": "on"})), UsageDisplay::Tokens);
+        assert_eq!(of(serde_json::json!({"responseUsage": "full"})), UsageDisplay::Full);
+        assert_eq!(of(serde_json::json!({"responseUsage": 7})), UsageDisplay::Off);
+    }
 }

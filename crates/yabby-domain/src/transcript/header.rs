@@ -184,4 +184,10 @@ mod tests {
             r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-15T09:30:00.000Z","cwd":"/w","parentSession":"/p.jsonl"}"#
         );
     }
+
+    #[test]
+    fn a_fork_names_the_file_it_comes_from() {
+        let header = Header::parse(r#"{"type":"session","id":"a","parentSession":"/s/b.jsonl"}"#).unwrap();
+        assert_eq!(header.parent_session(), Some("/s/b.jsonl"));
+    }
 }

@@ -35,15 +35,47 @@ fn json_gives_the_messages_the_model_would_see() {
     assert_eq!(roles, ["user", "assistant", "toolResult", "toolResult", "assistant", "user", "assistant"]);
 }
 
+/// Runs `history` on a file with a header and these lines.
+fn history_of(name: &str, lines: &[&str], arguments: &[&str]) -> Output {
+    let path = std::env::temp_dir().join(format!("yabby-{name}-{}.jsonl", std::process::id()));
+    let header = r#"{"type":"session","version":3,"id":"s"}"#;
+    std::fs::write(&path, format!("{header}\n{}\n", lines.join("\n"))).unwrap();
+    let output = yabby(&[&["history", path.to_str().unwrap()], arguments].concat());
+    std::fs::remove_file(&path).unwrap();
+    output
+}
+
 #[test]
 fn a_message_cannot_steer_the_terminal() {
     let line =
         r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"a\u001b[2Jb"}}"#;
-    let path = std::env::temp_dir().join(format!("yabby-history-{}.jsonl", std::process::id()));
-    std::fs::write(&path, format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{line}\n")).unwrap();
-    let output = yabby(&["history", path.to_str().unwrap()]);
-    std::fs::remove_file(&path).unwrap();
-    assert!(text(&output.stdout).contains("a\u{fffd}[2Jb"));
+    let shown = text(&history_of("steer", &[line], &[]).stdout);
+    assert!(shown.contains("a\u{fffd}[2Jb"), "{shown}");
+    assert!(shown.contains("1 message\n"), "{shown}");
+}
+
+const COMPACTED: [&str; 5] = [
+    r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"long ago"}}"#,
+    r#"{"type":"compaction","id":"2","parentId":"1","summary":"They met.","firstKeptEntryId":"2","tokensBefore":9}"#,
+    "{ a torn line",
+    r#"{"type":"message","id":"3","parentId":"2","message":{"role":"bashExecution","command":"ls","output":"","excludeFromContext":true}}"#,
+    r#"{"type":"message","id":"4","parentId":"3","message":{"role":"user","content":"now"}}"#,
+];
+
+#[test]
+fn what_is_not_shown_is_said() {
+    let output = history_of("compacted", &COMPACTED, &[]);
+    assert!(text(&output.stdout).contains("1 earlier message summarised below"));
+    assert_eq!(text(&output.stderr), "note: 1 line cannot be read and is skipped\n");
+}
+
+#[test]
+fn json_has_only_what_a_model_is_told() {
+    let output = history_of("told", &COMPACTED, &["--json"]);
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("valid JSON");
+    let messages = value["messages"].as_array().unwrap();
+    assert!(messages.iter().all(|message| message["role"] == "user"), "{messages:?}");
+    assert_eq!(messages.len(), 2);
 }
 
 #[test]
