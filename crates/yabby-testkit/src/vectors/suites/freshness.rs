@@ -2,6 +2,7 @@
 
 use jiff::tz::TimeZone;
 use serde_json::json;
+use yabby_domain::channel::normalize_channel;
 use yabby_domain::inbound::ThreadId;
 use yabby_domain::json::{Object, Value, number};
 use yabby_domain::session::freshness::{
@@ -41,12 +42,17 @@ fn answer(case: &Case) -> Option<Value> {
             put(&mut value, "idleMinutes", policy.idle_minutes);
             Value::Object(value)
         }
-        // The recorded answer is the object as configured; ours is the setting it was read into.
+        // The recorded answer is the object as configured; ours is the setting it was read into, so the
+        // object is shown only if it reads as that setting.
         "resolveChannelResetConfig" => {
-            let channels = case.arg("sessionCfg").get("resetByChannel").and_then(Value::as_object);
-            let found = section().for_channel(case.text("channel").unwrap_or(""));
-            let same = |value: &&Value| Reset::from_value(value) == found;
-            found.and_then(|_| channels?.values().find(same).cloned()).unwrap_or_default()
+            let channel = case.text("channel").unwrap_or("");
+            let object = normalize_channel(channel)
+                .and_then(|name| case.arg("sessionCfg").get("resetByChannel")?.get(name));
+            let found = section().for_channel(channel);
+            object
+                .filter(|object| found.is_some() && Reset::from_value(object) == found)
+                .cloned()
+                .unwrap_or_default()
         }
         "evaluateSessionFreshness" => {
             let verdict = freshness(
