@@ -39,5 +39,6 @@ pub mod skills;
 pub mod system_events;
 pub mod text;
 pub mod transcript;
+mod unique;
 pub mod usage;
 pub mod zone;

@@ -9,6 +9,7 @@ use std::fmt;
 use crate::config::Config;
 use crate::json::{self, Value};
 use crate::text;
+use crate::unique::unique;
 
 /// A model and its provider, e.g. `anthropic/claude-opus-4-5`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -217,16 +218,6 @@ impl AllowedModels {
     pub fn allows(&self, model: &ModelRef) -> bool {
         self.any || self.models.contains(model)
     }
-}
-
-fn unique(models: impl Iterator<Item = ModelRef>) -> Vec<ModelRef> {
-    let mut seen = Vec::new();
-    for model in models {
-        if !seen.contains(&model) {
-            seen.push(model);
-        }
-    }
-    seen
 }
 
 /// Why a model cannot be chosen.

@@ -1,12 +1,13 @@
 //! Which agent and which session a message belongs to (`sessions.md` §4).
 
-use crate::channel::core_channel;
+use crate::channel::normalize_channel;
 use crate::collation;
 use crate::config::Config;
 use crate::id::{AccountId, AgentId, MainKey};
 use crate::json::{self, Value};
 use crate::session::key::{DmScope, IdentityLinks, PeerAddress, PeerKind, SessionKey, default_agent};
 use crate::text;
+use crate::unique::unique;
 
 /// Everything routing needs to know, read once from the configuration.
 #[derive(Clone, Debug, Default)]
@@ -182,25 +183,16 @@ pub fn peer_key(
 
 /// The accounts of a channel that bindings name, sorted as a reader expects.
 pub fn bound_accounts(config: &Config, channel: &str) -> Vec<AccountId> {
-    let name_of = |raw: &str| {
-        let name = text::lower_non_blank(raw)?;
-        Some(core_channel(&name).map_or(name, str::to_owned))
-    };
-    let Some(wanted) = name_of(channel) else {
+    let Some(wanted) = normalize_channel(channel) else {
         return Vec::new();
     };
-    let mut accounts: Vec<AccountId> = Vec::new();
-    for binding in config.list(&["bindings"]).unwrap_or_default() {
-        let Some(matched) = binding.get("match") else { continue };
-        let of_channel = text_of(matched, "channel").and_then(name_of).is_some_and(|name| name == wanted);
-        let account =
-            text_of(matched, "accountId").and_then(text::non_blank).filter(|account| *account != "*");
-        if let Some(account) = account.filter(|_| of_channel).map(AccountId::normalize)
-            && !accounts.contains(&account)
-        {
-            accounts.push(account);
-        }
-    }
+    let account = |binding: &Value| {
+        let matched = binding.get("match")?;
+        let named = text_of(matched, "channel").and_then(normalize_channel)?;
+        let account = text_of(matched, "accountId").and_then(text::non_blank)?;
+        (named == wanted && account != "*").then(|| AccountId::normalize(account))
+    };
+    let mut accounts = unique(config.list(&["bindings"]).unwrap_or_default().iter().filter_map(account));
     accounts.sort_by(|left, right| collation::compare(left.as_str(), right.as_str()));
     accounts
 }

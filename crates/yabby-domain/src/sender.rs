@@ -2,6 +2,7 @@
 
 use crate::channel::ChatType;
 use crate::text;
+use crate::unique::unique;
 
 /// What a channel knows about the author of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,13 +27,7 @@ impl<'m> Sender<'m> {
 
     /// Every way to name the sender, the label last.
     pub fn labels(&self) -> Vec<String> {
-        let mut labels = Vec::<String>::new();
-        for label in self.known().into_iter().flatten().map(str::to_owned).chain(self.label()) {
-            if !labels.contains(&label) {
-                labels.push(label);
-            }
-        }
-        labels
+        unique(self.known().into_iter().flatten().map(str::to_owned).chain(self.label()))
     }
 
     fn known(&self) -> [Option<&'m str>; 5] {

@@ -7,6 +7,7 @@ use crate::id::AccountId;
 use crate::inbound::InboundMessage;
 use crate::json::{self, Object, Value};
 use crate::text;
+use crate::unique::unique;
 
 /// What is known about the sender's authority.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -150,7 +151,7 @@ fn sender_names(message: &InboundMessage, channel: Option<&'static str>) -> Vec<
         if channel == Some("whatsapp") { [number, id, &message.from] } else { [id, number, &message.from] };
     let spelt =
         names.into_iter().flatten().flat_map(|name| format_list(channel, &[Value::from(name.as_str())]));
-    unique(spelt.collect())
+    unique(spelt)
 }
 
 /// A list in the spelling that its channel compares.
@@ -188,16 +189,6 @@ fn googlechat_user(entry: &str) -> String {
         rest = bare.unwrap_or(rest);
     }
     text::lower(rest)
-}
-
-fn unique(list: Vec<String>) -> Vec<String> {
-    let mut seen = Vec::new();
-    for entry in list {
-        if !seen.contains(&entry) {
-            seen.push(entry);
-        }
-    }
-    seen
 }
 
 /// One way in which a sender may have been authorised.

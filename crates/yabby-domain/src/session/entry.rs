@@ -8,6 +8,7 @@ use crate::channel::ChatType;
 use crate::delivery::DeliveryContext;
 use crate::inbound::ThreadId;
 use crate::json::{self, Object, Value};
+use crate::unique::unique;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionEntry(Object);
@@ -164,13 +165,7 @@ impl SessionEntry {
     /// All labels: the one the reference keeps, then those of an older list.
     pub fn labels(&self) -> Vec<&str> {
         let listed = self.label_list().unwrap_or_default().iter().filter_map(Value::as_str);
-        let mut labels: Vec<&str> = Vec::new();
-        for label in self.label().into_iter().chain(listed) {
-            if !labels.contains(&label) {
-                labels.push(label);
-            }
-        }
-        labels
+        unique(self.label().into_iter().chain(listed))
     }
 
     /// Where the conversation's replies go; older spellings of the fields are read as well.
