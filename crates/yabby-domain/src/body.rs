@@ -16,15 +16,11 @@ pub fn normalize_newlines(text: &str) -> String {
 /// The words of a message without what channels and histories put around them: everything up to the
 /// current message, `[…]` groups, and `Name:` at the start of lines.
 pub fn strip_structure(text: &str) -> String {
-    static GROUP: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(&format!(r"\[[^\]]+\][{}]*", text::SPACE_CLASS)).ok());
+    static GROUP: LazyLock<Regex> =
+        LazyLock::new(|| text::pattern(&format!(r"\[[^\]]+\][{}]*", text::SPACE_CLASS)));
     let current =
         text.split_once(CURRENT_MESSAGE_MARKER).map_or(text, |(_, current)| text::trim_start(current));
-    let without_groups = match &*GROUP {
-        Some(group) => group.replace_all(current, ""),
-        None => current.into(),
-    };
-    let words = strip_line_labels(&without_groups).replace("\\n", " ");
+    let words = strip_line_labels(&GROUP.replace_all(current, "")).replace("\\n", " ");
     text::trim(&text::collapse_spaces(&words)).to_owned()
 }
 

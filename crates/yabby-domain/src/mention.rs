@@ -101,16 +101,13 @@ fn visible_lower_case(text: &str) -> String {
 
 /// The message without mentions of the agent, for reading commands.
 pub fn strip_mentions(text: &str, message: &InboundMessage, patterns: &[String]) -> String {
-    static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("@[0-9+]{5,}").ok());
+    static NUMBER: LazyLock<Regex> = LazyLock::new(|| text::pattern("@[0-9+]{5,}"));
     let all = patterns.iter().cloned().chain(channel_patterns(message));
     let mut stripped = text.to_owned();
     for pattern in Mentions::new(all).0 {
         stripped = pattern.replace_all(&stripped, " ");
     }
-    if let Some(number) = &*NUMBER {
-        stripped = number.replace_all(&stripped, " ").into_owned();
-    }
-    text::trim(&text::collapse_spaces(&stripped)).to_owned()
+    text::trim(&text::collapse_spaces(&NUMBER.replace_all(&stripped, " "))).to_owned()
 }
 
 /// How the platform itself writes mentions.

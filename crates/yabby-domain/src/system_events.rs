@@ -81,18 +81,14 @@ pub fn render(summary: &[String], events: &[SystemEvent], zone: &StampZone) -> O
 
 /// The notice without what concerns machines only.
 fn worth_telling(notice: &str) -> Option<String> {
-    static LAST_INPUT: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(" · (?i-u:last input) [^·]+").ok());
+    static LAST_INPUT: LazyLock<Regex> = LazyLock::new(|| text::pattern(" · (?i-u:last input) [^·]+"));
     let notice = text::non_blank(notice)?;
     let lowered = text::lower(notice);
     let routine = ["reason periodic", "heartbeat poll", "heartbeat wake"];
     if routine.iter().any(|words| lowered.contains(words)) || lowered.starts_with("read heartbeat.md") {
         return None;
     }
-    let told = match &*LAST_INPUT {
-        Some(last_input) if notice.starts_with("Node:") => last_input.replace(notice, ""),
-        _ => notice.into(),
-    };
+    let told = if notice.starts_with("Node:") { LAST_INPUT.replace(notice, "") } else { notice.into() };
     text::non_blank(&told).map(str::to_owned)
 }
 

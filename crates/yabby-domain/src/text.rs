@@ -7,6 +7,8 @@
 
 use std::borrow::Cow;
 
+use regex::Regex;
+
 /// Where the stand-ins begin: the stand-in of surrogate `s` is `STAND_INS + s`.
 const STAND_INS: u32 = 0x10_0000;
 
@@ -141,6 +143,11 @@ pub fn is_space(c: char) -> bool {
 /// [`is_space`] as a class for the `regex` crate, without its brackets.
 pub const SPACE_CLASS: &str =
     r"\t\n\x0b\x0c\r \u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}";
+
+/// A pattern that is part of our own source, for a static: if it does not compile, the first use says so.
+pub(crate) fn pattern(source: &str) -> Regex {
+    Regex::new(source).expect("a constant pattern compiles")
+}
 
 pub fn trim(text: &str) -> &str {
     text.trim_matches(is_space)

@@ -7,6 +7,7 @@ use regex::Regex;
 use super::{Settings, is_due, tokens};
 use crate::json::Value;
 use crate::message::Message;
+use crate::text;
 
 /// When the last answer is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +75,6 @@ pub fn overflows(answer: &Message, context_window: u64) -> bool {
 }
 
 /// What providers say about a request that is too long. The last two say it without words.
-#[expect(clippy::unwrap_used, reason = "a constant pattern")]
 static OVERFLOW: LazyLock<Regex> = LazyLock::new(|| {
     let signs = [
         "prompt is too long",
@@ -94,7 +94,7 @@ static OVERFLOW: LazyLock<Regex> = LazyLock::new(|| {
         "token limit exceeded",
         r"^4(?:00|13)\s*(?:status code)?\s*\(no body\)",
     ];
-    Regex::new(&format!("(?i){}", signs.join("|"))).unwrap()
+    text::pattern(&format!("(?i){}", signs.join("|")))
 });
 
 #[cfg(test)]

@@ -31,8 +31,7 @@ pub fn take_model(body: &str, aliases: &[String]) -> Option<ModelDirective> {
 static MODEL: LazyLock<Regex> = LazyLock::new(|| {
     let space = format!("[{}]", text::SPACE_CLASS);
     let name = r"[A-Za-z0-9_.:@-]+(?:/[A-Za-z0-9_.:@-]+)*";
-    #[expect(clippy::expect_used, reason = "a constant pattern")]
-    Regex::new(&format!("^{space}*:?{space}*({name})?")).expect("the pattern is valid")
+    text::pattern(&format!("^{space}*:?{space}*({name})?"))
 });
 
 fn model_command(body: &str) -> Option<(&str, Option<String>)> {

@@ -47,7 +47,7 @@ fn with_newest_images(mut messages: Vec<Message>, recipient: &Recipient<'_>) -> 
 
 fn count_images(messages: &[Message]) -> usize {
     let blocks = messages.iter().flat_map(|message| message.blocks());
-    blocks.filter(|block| block.get("type").and_then(Value::as_str) == Some("image")).count()
+    blocks.filter(|block| kind(block) == "image").count()
 }
 
 /// A message with acceptable content.

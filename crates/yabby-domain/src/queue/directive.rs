@@ -54,10 +54,10 @@ impl QueueRequest {
 
 impl QueueDirective {
     pub fn extract(body: &str) -> Self {
-        static COMMAND: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            Regex::new(&format!("(?:^|[{SPACE_CLASS}])(?i-u:/queue)(?:$|[{SPACE_CLASS}:])")).ok()
+        static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
+            text::pattern(&format!("(?:^|[{SPACE_CLASS}])(?i-u:/queue)(?:$|[{SPACE_CLASS}:])"))
         });
-        let Some(found) = COMMAND.as_ref().and_then(|command| command.find(body)) else {
+        let Some(found) = COMMAND.find(body) else {
             return Self { rest: text::trim(body).to_owned(), request: None };
         };
         let (before, after) = cut_at_command(body, found.start());

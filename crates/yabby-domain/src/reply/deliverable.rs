@@ -73,24 +73,18 @@ pub fn deliverable(payload: ReplyPayload, options: &DeliveryOptions<'_>) -> Resu
 
 /// Some models wrap what they mean to say in `<final>`.
 fn without_final_tags(text: &str) -> String {
-    static TAG: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    static TAG: LazyLock<Regex> = LazyLock::new(|| {
         let space = format!("[{SPACE_CLASS}]*");
-        Regex::new(&format!("<{space}/?{space}(?i-u:final){space}>")).ok()
+        text::pattern(&format!("<{space}/?{space}(?i-u:final){space}>"))
     });
-    match &*TAG {
-        Some(tag) => tag.replace_all(text, "").into_owned(),
-        None => text.to_owned(),
-    }
+    TAG.replace_all(text, "").into_owned()
 }
 
 /// A paragraph that says the same as the one before it is dropped. The text is touched only then.
 fn without_repeated_blocks(text: &str) -> String {
-    static BREAK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("\n{2,}").ok());
-    let Some(breaks) = &*BREAK else {
-        return text.to_owned();
-    };
+    static BREAK: LazyLock<Regex> = LazyLock::new(|| text::pattern("\n{2,}"));
     let said = |block: &str| text::collapse_spaces(text::trim(block));
-    let blocks: Vec<&str> = breaks.split(text::trim(text)).collect();
+    let blocks: Vec<&str> = BREAK.split(text::trim(text)).collect();
     let mut kept: Vec<&str> = Vec::with_capacity(blocks.len());
     let mut last = String::new();
     for block in &blocks {
@@ -116,11 +110,7 @@ pub struct PrefixValues<'v> {
 impl PrefixValues<'_> {
     /// `{model}` and its like become values; what is not known stays as it was written.
     pub fn fill_in(&self, template: &str) -> String {
-        static NAME: LazyLock<Option<Regex>> =
-            LazyLock::new(|| Regex::new(r"\{([a-zA-Z][a-zA-Z0-9.]*)\}").ok());
-        let Some(name) = &*NAME else {
-            return template.to_owned();
-        };
+        static NAME: LazyLock<Regex> = LazyLock::new(|| text::pattern(r"\{([a-zA-Z][a-zA-Z0-9.]*)\}"));
         let value = |found: &Captures<'_>| {
             let value = match found[1].to_ascii_lowercase().as_str() {
                 "model" => self.model,
@@ -132,7 +122,7 @@ impl PrefixValues<'_> {
             };
             value.unwrap_or(&found[0]).to_owned()
         };
-        name.replace_all(template, value).into_owned()
+        NAME.replace_all(template, value).into_owned()
     }
 }
 

@@ -25,14 +25,10 @@ pub fn without_duplicates(payloads: Vec<ReplyPayload>, sent: &[String]) -> Vec<R
 
 /// The text as it is compared: in lower case, without pictures, white space collapsed.
 pub fn comparable(text: &str) -> String {
-    static PICTURES: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"[\p{Emoji_Presentation}\p{Extended_Pictographic}]").ok());
+    static PICTURES: LazyLock<Regex> =
+        LazyLock::new(|| text::pattern(r"[\p{Emoji_Presentation}\p{Extended_Pictographic}]"));
     let lowered = text::lower(text::trim(text));
-    let plain = match &*PICTURES {
-        Some(pictures) => pictures.replace_all(&lowered, ""),
-        None => lowered.into(),
-    };
-    text::trim(&text::collapse_spaces(&plain)).to_owned()
+    text::trim(&text::collapse_spaces(&PICTURES.replace_all(&lowered, ""))).to_owned()
 }
 
 /// Where the turn's message came from.

@@ -37,7 +37,7 @@ impl MediaSplit {
             let (found, rest) = read_payload(payload);
             let rest = if found.is_empty() { Cow::Borrowed(line) } else { rest.into() };
             sources.extend(found);
-            let rest = text::trim(&replace(&BLANKS, &rest, " ")).to_owned();
+            let rest = text::trim(&BLANKS.replace_all(&rest, " ")).to_owned();
             if !rest.is_empty() {
                 kept.push(rest.into());
             }
@@ -45,7 +45,7 @@ impl MediaSplit {
         let cleaned = tidy(&kept.join("\n"));
         match without_audio_tag(&cleaned) {
             Some(untagged) => {
-                let text = text::trim(&replace(&EMPTY_LINES, &untagged, "\n")).to_owned();
+                let text = text::trim(&EMPTY_LINES.replace_all(&untagged, "\n")).to_owned();
                 Self { text, sources, audio_as_voice: true }
             }
             None if sources.is_empty() => Self { text: reply.to_owned(), ..Self::default() },
@@ -54,21 +54,14 @@ impl MediaSplit {
     }
 }
 
-static BLANKS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("[ \t]{2,}").ok());
-static EMPTY_LINES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("\n{2,}").ok());
-static BLANKS_AT_END: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("[ \t]+\n").ok());
-
-fn replace<'t>(pattern: &Option<Regex>, text: &'t str, with: &str) -> Cow<'t, str> {
-    match pattern {
-        Some(pattern) => pattern.replace_all(text, with),
-        None => text.into(),
-    }
-}
+static BLANKS: LazyLock<Regex> = LazyLock::new(|| text::pattern("[ \t]{2,}"));
+static EMPTY_LINES: LazyLock<Regex> = LazyLock::new(|| text::pattern("\n{2,}"));
+static BLANKS_AT_END: LazyLock<Regex> = LazyLock::new(|| text::pattern("[ \t]+\n"));
 
 fn tidy(text: &str) -> String {
-    let text = replace(&BLANKS_AT_END, text, "\n");
-    let text = replace(&BLANKS, &text, " ");
-    text::trim(&replace(&EMPTY_LINES, &text, "\n")).to_owned()
+    let text = BLANKS_AT_END.replace_all(text, "\n");
+    let text = BLANKS.replace_all(&text, " ");
+    text::trim(&EMPTY_LINES.replace_all(&text, "\n")).to_owned()
 }
 
 /// What follows `MEDIA:` at the start of a line. One backtick may stand before it.

@@ -21,18 +21,14 @@ pub struct ReplyTags {
 
 impl ReplyTags {
     pub fn extract(text: &str) -> Self {
-        static TAG: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        static TAG: LazyLock<Regex> = LazyLock::new(|| {
             let space = format!("[{SPACE_CLASS}]*");
-            Regex::new(&format!(
+            text::pattern(&format!(
                 r"\[\[{space}(?:(?i-u:reply_to_current)|(?i-u:reply_to){space}:{space}([^\]\n]+)){space}\]\]"
             ))
-            .ok()
         });
-        let Some(tag) = &*TAG else {
-            return Self { text: tidy(text), ..Self::default() };
-        };
         let mut tags = Self::default();
-        for found in tag.captures_iter(text) {
+        for found in TAG.captures_iter(text) {
             tags.found = true;
             match found.get(1) {
                 Some(id) => {
@@ -41,7 +37,7 @@ impl ReplyTags {
                 None => tags.current = true,
             }
         }
-        tags.text = tidy(&tag.replace_all(text, " "));
+        tags.text = tidy(&TAG.replace_all(text, " "));
         tags
     }
 
@@ -55,11 +51,10 @@ impl ReplyTags {
 
 /// The text without `[[audio_as_voice]]`, if it has that tag.
 pub fn without_audio_tag(text: &str) -> Option<String> {
-    static TAG: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(&format!(r"\[\[[{SPACE_CLASS}]*(?i-u:audio_as_voice)[{SPACE_CLASS}]*\]\]")).ok()
+    static TAG: LazyLock<Regex> = LazyLock::new(|| {
+        text::pattern(&format!(r"\[\[[{SPACE_CLASS}]*(?i-u:audio_as_voice)[{SPACE_CLASS}]*\]\]"))
     });
-    let tag = TAG.as_ref()?;
-    tag.is_match(text).then(|| tidy(&tag.replace_all(text, " ")))
+    TAG.is_match(text).then(|| tidy(&TAG.replace_all(text, " ")))
 }
 
 /// Runs of blanks become one space, and none are left around line feeds and at the ends.

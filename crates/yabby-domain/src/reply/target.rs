@@ -31,14 +31,14 @@ pub fn comparable_target(channel: &str, raw: &str) -> Option<String> {
 }
 
 fn telegram(target: &str) -> Option<String> {
-    static LINK: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"^(?i-u:(?:https?://)?t\.me/)([A-Za-z0-9_]+)$").ok());
+    static LINK: LazyLock<Regex> =
+        LazyLock::new(|| text::pattern(r"^(?i-u:(?:https?://)?t\.me/)([A-Za-z0-9_]+)$"));
     let prefix = ["telegram:", "tg:"].into_iter().find(|prefix| target.starts_with(prefix));
     let name = match prefix {
         Some(prefix) => text::non_blank(&target[prefix.len()..])?,
         None => target,
     };
-    let linked = LINK.as_ref().and_then(|link| link.captures(name)).map(|found| format!("@{}", &found[1]));
+    let linked = LINK.captures(name).map(|found| format!("@{}", &found[1]));
     Some(text::lower(&format!("telegram:{}", linked.as_deref().unwrap_or(name))))
 }
 

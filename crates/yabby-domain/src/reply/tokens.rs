@@ -102,12 +102,10 @@ fn strip_edges(text: &str) -> Option<String> {
 }
 
 fn without_markup(text: &str) -> String {
-    static MARKUP: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("<[^>]*>").ok());
-    static NO_BREAK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("(?i-u:&nbsp;)").ok());
-    let mut plain = text.to_owned();
-    for pattern in [&*MARKUP, &*NO_BREAK].into_iter().flatten() {
-        plain = pattern.replace_all(&plain, " ").into_owned();
-    }
+    static MARKUP: LazyLock<Regex> = LazyLock::new(|| text::pattern("<[^>]*>"));
+    static NO_BREAK: LazyLock<Regex> = LazyLock::new(|| text::pattern("(?i-u:&nbsp;)"));
+    let without_tags = MARKUP.replace_all(text, " ");
+    let plain = NO_BREAK.replace_all(&without_tags, " ");
     plain.trim_matches(['*', '`', '~', '_']).to_owned()
 }
 

@@ -28,9 +28,8 @@ const CHANNELS: [&str; 13] = [
     "BlueBubbles",
 ];
 
-#[expect(clippy::unwrap_used, reason = "a constant pattern")]
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}Z| [0-9]{2}:[0-9]{2})(?-u:\b)").unwrap()
+    text::pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}Z| [0-9]{2}:[0-9]{2})(?-u:\b)")
 });
 
 /// The text behind a leading `[header]`, if the header is an envelope's.
