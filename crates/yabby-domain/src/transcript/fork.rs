@@ -86,11 +86,7 @@ fn without_labels(branch: &[&Entry]) -> Vec<Entry> {
 pub fn fork_from(source: &str, path: &str, cwd: &str, stamp: &mut Stamp<'_>) -> Result<Fork, NoSource> {
     let source = Transcript::read(source).ok_or_else(|| NoSource(path.to_owned()))?;
     let header = begin(cwd, path, stamp).header().clone();
-    let mut text = header.line() + "\n";
-    for entry in source.entries() {
-        text.push_str(entry.line());
-        text.push('\n');
-    }
+    let text = file_text(&header, source.entries());
     let name = file_name::session_file(stamp.now, header.session_id());
     let (file, _) = TranscriptFile::open(Some(&text), cwd, stamp);
     Ok(Fork { file, name, text })
@@ -102,13 +98,18 @@ fn begin(cwd: &str, path: &str, stamp: &mut Stamp<'_>) -> Transcript {
 }
 
 fn finish(fork: Transcript, cwd: &str, stamp: &Stamp<'_>) -> Fork {
-    let mut text = fork.header().line() + "\n";
-    for entry in fork.entries() {
+    let text = file_text(fork.header(), fork.entries());
+    let name = file_name::session_file(stamp.now, fork.session_id());
+    Fork { file: TranscriptFile::on_disk(fork, &text, cwd), name, text }
+}
+
+fn file_text(header: &Header, entries: &[Entry]) -> String {
+    let mut text = header.line() + "\n";
+    for entry in entries {
         text.push_str(entry.line());
         text.push('\n');
     }
-    let name = file_name::session_file(stamp.now, fork.session_id());
-    Fork { file: TranscriptFile::on_disk(fork, &text, cwd), name, text }
+    text
 }
 
 #[cfg(test)]
