@@ -33,6 +33,7 @@ pub mod repair;
 pub mod reply;
 pub mod route;
 pub mod sanitize;
+pub mod seam;
 pub mod sender;
 pub mod session;
 pub mod skills;

@@ -43,11 +43,15 @@ pub fn sessions_folder(state: &str, agent: &AgentId) -> String {
 
 /// The transcript of a session, with the topic in its name if there is one.
 pub fn transcript_path(state: &str, agent: &AgentId, session_id: &str, topic: Option<&ThreadId>) -> String {
-    let folder = sessions_folder(state, agent);
+    format!("{}/{}.jsonl", sessions_folder(state, agent), transcript_name(session_id, topic))
+}
+
+/// What a transcript is called, without the ending of its file.
+pub fn transcript_name(session_id: &str, topic: Option<&ThreadId>) -> String {
     match topic {
-        None => format!("{folder}/{session_id}.jsonl"),
-        Some(ThreadId::Number(n)) => format!("{folder}/{session_id}-topic-{}.jsonl", json::number_text(*n)),
-        Some(ThreadId::Text(topic)) => format!("{folder}/{session_id}-topic-{}.jsonl", percent_encode(topic)),
+        None => session_id.to_owned(),
+        Some(ThreadId::Number(n)) => format!("{session_id}-topic-{}", json::number_text(*n)),
+        Some(ThreadId::Text(topic)) => format!("{session_id}-topic-{}", percent_encode(topic)),
     }
 }
 

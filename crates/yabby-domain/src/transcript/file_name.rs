@@ -5,7 +5,44 @@ use jiff::Timestamp;
 
 use super::time;
 use crate::id::AgentId;
-use crate::session::path::{Folders, transcript_path};
+use crate::inbound::ThreadId;
+use crate::session::path::{Folders, transcript_name, transcript_path};
+
+/// The name of a transcript in its folder, without `.jsonl`. It cannot name anything outside of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TranscriptId(String);
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} cannot be the name of a transcript: it must be a plain file name of at most 200 bytes")]
+pub struct UnsafeName(pub String);
+
+impl TranscriptId {
+    /// The transcript of a session, with the topic in its name if there is one.
+    pub fn new(session_id: &str, topic: Option<&ThreadId>) -> Result<Self, UnsafeName> {
+        Self::named(&transcript_name(session_id, topic))
+    }
+
+    /// The transcript in the file of this name.
+    pub fn of_file(name: &str) -> Result<Self, UnsafeName> {
+        Self::named(name.strip_suffix(".jsonl").ok_or_else(|| UnsafeName(name.to_owned()))?)
+    }
+
+    fn named(name: &str) -> Result<Self, UnsafeName> {
+        const LONGEST: usize = 200;
+        let is_plain = |c: char| !matches!(c, '/' | '\\') && !c.is_control();
+        let is_safe =
+            !name.is_empty() && name.len() <= LONGEST && !name.starts_with('.') && name.chars().all(is_plain);
+        if is_safe { Ok(Self(name.to_owned())) } else { Err(UnsafeName(name.to_owned())) }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn file_name(&self) -> String {
+        format!("{}.jsonl", self.0)
+    }
+}
 
 /// A file that pi names: the time of its header and its session.
 pub fn session_file(now: Timestamp, session_id: &str) -> String {
@@ -73,6 +110,19 @@ mod tests {
         assert_eq!(repair_backup("s.jsonl", 7, now), "s.jsonl.bak-7-1768469400001");
         assert_eq!(repair_draft("s.jsonl", 7, now), "s.jsonl.repair-7-1768469400001.tmp");
     }
+
+    #[test]
+    fn a_transcript_cannot_be_outside_its_folder() {
+        let topic = ThreadId::Text("../7".to_owned());
+        assert_eq!(TranscriptId::new("s", Some(&topic)).unwrap().file_name(), "s-topic-..%2F7.jsonl");
+        assert_eq!(TranscriptId::of_file("a_b.jsonl").unwrap().as_str(), "a_b");
+        let long = "x".repeat(201);
+        for name in ["", ".", "..", "../s", "/etc/passwd", "a/b", "a\\b", "a\0", ".hidden", long.as_str()] {
+            assert!(TranscriptId::new(name, None).is_err(), "{name:?}");
+        }
+        assert!(TranscriptId::of_file("notes.txt").is_err());
+    }
+
     #[test]
     fn a_file_is_looked_for_where_it_likely_is() {
         let folders = Folders { state: "/state", home: "/home/me", current: "/" };

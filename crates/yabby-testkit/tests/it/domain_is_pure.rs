@@ -9,7 +9,6 @@ use crate::project;
 #[test]
 fn the_domain_does_no_io() {
     let forbidden = [
-        "async fn",
         "std::fs",
         "std::net",
         "std::env",
@@ -29,6 +28,11 @@ fn the_domain_does_no_io() {
         let text = fs::read_to_string(&file).unwrap();
         for word in forbidden {
             assert!(!text.contains(word), "{} uses {word}", file.display());
+        }
+        // The doors say that they wait; whoever implements them does.
+        for line in text.lines().filter(|line| line.contains("async fn")) {
+            let is_signature = file.ends_with("src/seam.rs") && !line.contains('{');
+            assert!(is_signature, "{} waits: {line}", file.display());
         }
     }
 }

@@ -1,0 +1,155 @@
+//! The doors to the outside: what the rules need from whatever keeps state (`sessions.md` §6,
+//! `transcripts.md` §2, §4).
+//!
+//! One set of stories, `store_contract` in the test kit, is told to every back end behind these traits.
+
+use async_trait::async_trait;
+
+use crate::session::entry::SessionEntry;
+use crate::session::key::SessionKey;
+use crate::transcript::context::Context;
+use crate::transcript::file_name::{ArchiveReason, TranscriptId};
+use crate::transcript::tree::{BranchSummary, NewEntry, Transcript, UnknownEntry};
+
+/// The time, as far as the rules know.
+pub trait Clock: Send + Sync {
+    fn now(&self) -> jiff::Timestamp;
+}
+
+/// What is to become of a record: it is given the record as it is, `None` if there is none, and leaves
+/// it as it shall be; `None` removes it.
+pub type Change = Box<dyn FnOnce(&mut Option<SessionEntry>) + Send>;
+
+/// The records of one agent's sessions.
+#[async_trait]
+pub trait SessionStore: Send + Sync {
+    async fn get(&self, key: &SessionKey) -> Result<Option<SessionEntry>, StoreError>;
+
+    /// All records, in the order in which they were begun.
+    async fn list(&self) -> Result<Vec<(SessionKey, SessionEntry)>, StoreError>;
+
+    /// Changes a record in one atomic step, and answers with what became of it once that can no longer
+    /// be lost. Of an error nothing remains.
+    async fn update(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError>;
+}
+
+/// The conversations of one agent.
+#[async_trait]
+pub trait TranscriptStore: Send + Sync {
+    /// The whole conversation, of every branch; `None` if there is none.
+    async fn load(&self, id: &TranscriptId) -> Result<Option<Transcript>, StoreError>;
+
+    /// What the model is told at the end of a conversation. Reads no more than it must.
+    async fn context(&self, id: &TranscriptId) -> Result<Option<Context>, StoreError>;
+
+    /// Opens a conversation to go on with it, or begins one. Nobody else can write it meanwhile.
+    async fn open(&self, id: &TranscriptId, begin: Begin) -> Result<Box<dyn TranscriptWriter>, StoreError>;
+
+    /// The first or the last bytes of a conversation, which may cut a line.
+    async fn peek(&self, id: &TranscriptId, part: Part) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// A new conversation that goes on from another one; its name.
+    async fn fork(&self, id: &TranscriptId, fork: Fork) -> Result<TranscriptId, StoreError>;
+
+    /// Keeps the last lines only, and the whole under another name.
+    async fn compact(
+        &self,
+        id: &TranscriptId,
+        keep: crate::transcript::line_compact::MaxLines,
+    ) -> Result<Compacted, StoreError>;
+
+    /// Puts a conversation away, and what belongs to it; where to, if there was one.
+    async fn archive(&self, id: &TranscriptId, reason: ArchiveReason) -> Result<Option<String>, StoreError>;
+
+    /// All conversations, the one that changed last first.
+    async fn list(&self) -> Result<Vec<TranscriptId>, StoreError>;
+}
+
+/// How a conversation begins if there is none yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Begin {
+    pub session_id: String,
+    /// Where the agent works.
+    pub cwd: String,
+    /// The file of the conversation that this one comes from.
+    pub parent: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    First(usize),
+    Last(usize),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fork {
+    /// The branch that leads to this entry.
+    At(String),
+    /// The branch that leads to the leaf; just a header if there is none.
+    Leaf,
+    /// Every branch, in another folder of work.
+    Whole { cwd: String },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Compacted {
+    Missing,
+    Untouched { kept: usize },
+    Done { kept: usize, archived: String },
+}
+
+/// A conversation that is being written. It is let go of when this is dropped.
+#[async_trait]
+pub trait TranscriptWriter: Send {
+    /// The conversation; of a long one perhaps only what is needed to go on with it.
+    fn transcript(&self) -> &Transcript;
+
+    /// Appends entries below the leaf, and answers with their ids once none of them can be lost.
+    async fn append(&mut self, entries: Vec<NewEntry>) -> Result<Vec<String>, StoreError>;
+
+    /// Moves the leaf: the next entry starts a new branch there, `None` at the root.
+    async fn move_leaf(&mut self, id: Option<&str>) -> Result<(), StoreError>;
+
+    /// Moves the leaf, and appends a summary of the branch that is left; its id.
+    async fn branch(&mut self, id: Option<&str>, left: BranchSummary) -> Result<String, StoreError>;
+}
+
+/// Why something was not read or not kept. Every text says what happened, to which thing, and what to
+/// do.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// What is there was left as it is.
+    #[error("{path} is damaged: {what}. Nothing was changed; `yabby doctor --fix` repairs it")]
+    Damaged { path: String, what: String },
+    #[error(transparent)]
+    StoreLocked(#[from] crate::session::store_lock::LockTimeout),
+    #[error(transparent)]
+    TranscriptLocked(#[from] crate::transcript::lock::Locked),
+    #[error(transparent)]
+    UnknownEntry(#[from] UnknownEntry),
+    #[error(transparent)]
+    NoSource(#[from] crate::transcript::fork::NoSource),
+    #[error(transparent)]
+    UnsafeName(#[from] crate::transcript::file_name::UnsafeName),
+    /// A link, or a folder behind one, leads out of the folder that it has to stay in.
+    #[error("{path} leads out of {folder}; move the file there, or name its folder in `session.store`")]
+    Outside { path: String, folder: String },
+    #[error("cannot {doing} {path}: {source}{}", remedy(.source))]
+    Io { doing: &'static str, path: String, source: std::io::Error },
+    /// The change itself failed; nothing was written.
+    #[error("the change of {key} was given up half-way; nothing was written")]
+    ChangePanicked { key: String },
+    #[error("{path} is closed; open it again")]
+    Closed { path: String },
+}
+
+fn remedy(error: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::StorageFull => "; free some space, then try again",
+        ErrorKind::QuotaExceeded => "; the quota is used up: free some space, then try again",
+        ErrorKind::ReadOnlyFilesystem => "; the file system is mounted read-only",
+        ErrorKind::PermissionDenied => "; check who owns it and its permissions",
+        _ => "",
+    }
+}

@@ -1,0 +1,121 @@
+//! Everything that is done to a disk, so that tests can make any of it fail.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use yabby_domain::seam::StoreError;
+
+/// What is done to files. Reading is not part of it: a read that fails loses nothing.
+pub trait Disk: Send + Sync {
+    /// Creates a file that only its owner can read; one that exists already is an error.
+    fn create_new(&self, path: &Path) -> io::Result<File>;
+
+    /// Opens a file to append to it, and creates it for its owner if it is missing. A link is an error.
+    fn open_append(&self, path: &Path) -> io::Result<File>;
+
+    /// Writes some of the bytes, and tells how many.
+    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Cuts a file off.
+    fn truncate(&self, file: &File, length: u64) -> io::Result<()>;
+
+    /// Comes back when what was written to the file survives a power failure.
+    fn sync(&self, file: &File) -> io::Result<()>;
+
+    /// Comes back when the names in a folder survive a power failure.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    fn create_folder(&self, folder: &Path) -> io::Result<()>;
+}
+
+/// The real one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalDisk;
+
+const OWNER_ONLY: u32 = 0o600;
+
+/// `O_NOFOLLOW`: a link in the place of a file is never written through.
+pub(crate) fn no_follow() -> i32 {
+    i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default()
+}
+
+impl Disk for LocalDisk {
+    fn create_new(&self, path: &Path) -> io::Result<File> {
+        OpenOptions::new().read(true).append(true).create_new(true).mode(OWNER_ONLY).open(path)
+    }
+
+    fn open_append(&self, path: &Path) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true).mode(OWNER_ONLY).custom_flags(no_follow());
+        options.open(path)
+    }
+
+    fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<usize> {
+        file.write(bytes)
+    }
+
+    fn truncate(&self, file: &File, length: u64) -> io::Result<()> {
+        file.set_len(length)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_data()
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        File::open(folder)?.sync_all()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+
+    fn create_folder(&self, folder: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(folder)
+    }
+}
+
+/// Writes all of the bytes, however many at a time the disk takes.
+pub(crate) fn write_all(disk: &dyn Disk, file: &File, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match disk.write(file, bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Says what was being done to which file when it failed.
+pub(crate) trait Doing<T> {
+    fn doing(self, doing: &'static str, path: &Path) -> Result<T, StoreError>;
+}
+
+impl<T> Doing<T> for io::Result<T> {
+    fn doing(self, doing: &'static str, path: &Path) -> Result<T, StoreError> {
+        self.map_err(|source| StoreError::Io { doing, path: shown(path), source })
+    }
+}
+
+pub(crate) fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// The path with something after its name, such as `.lock`.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}

@@ -1,0 +1,7 @@
+//! Where state is kept: plain files, in the layout that OpenClaw uses.
+//!
+//! [`disk`] is the one way to the file system for everything that must not be lost; [`files`] holds the
+//! stores. What may be written, and when, is decided by the rules in `yabby-domain`.
+
+pub mod disk;
+pub mod files;
