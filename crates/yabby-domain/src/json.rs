@@ -252,7 +252,7 @@ fn write_value(out: &mut String, value: &Value, indent: Option<usize>, depth: us
         Value::Bool(true) => out.push_str("true"),
         Value::Bool(false) => out.push_str("false"),
         Value::Number(n) => write_number(out, n),
-        Value::String(s) => write_string(out, s),
+        Value::String(s) => push_string(out, s),
         Value::Array(items) => write_array(out, items, indent, depth),
         Value::Object(object) => write_object(out, object, indent, depth),
     }
@@ -297,7 +297,7 @@ fn write_object(out: &mut String, object: &Object, indent: Option<usize>, depth:
             out.push(',');
         }
         write_break(out, indent, depth + 1);
-        write_string(out, key);
+        push_string(out, key);
         out.push_str(if indent.is_some() { ": " } else { ":" });
         write_value(out, value, indent, depth + 1);
     }
@@ -312,14 +312,18 @@ fn write_break(out: &mut String, indent: Option<usize>, depth: usize) {
     }
 }
 
-/// The members of an object in the order JavaScript enumerates them: integer-like keys first, in
-/// ascending order, then the others as they were inserted.
+/// The members of an object in the order JavaScript enumerates them.
 pub fn in_js_order(object: &Object) -> Vec<(&String, &Value)> {
-    if !object.keys().any(|key| array_index(key).is_some()) {
-        return object.iter().collect();
+    by_js_order(object.iter())
+}
+
+/// Keys in the order JavaScript enumerates them: integer-like keys first, in ascending order, then the
+/// others as they were inserted.
+pub fn by_js_order<K: AsRef<str>, V>(members: impl Iterator<Item = (K, V)>) -> Vec<(K, V)> {
+    let mut members: Vec<_> = members.collect();
+    if members.iter().any(|(key, _)| array_index(key.as_ref()).is_some()) {
+        members.sort_by_key(|(key, _)| array_index(key.as_ref()).map_or(u64::MAX, u64::from));
     }
-    let mut members: Vec<_> = object.iter().collect();
-    members.sort_by_key(|(key, _)| array_index(key).map_or(u64::MAX, u64::from));
     members
 }
 
@@ -333,7 +337,8 @@ fn array_index(key: &str) -> Option<u32> {
     key.parse::<u32>().ok().filter(|index| *index != u32::MAX)
 }
 
-fn write_string(out: &mut String, text: &str) {
+/// Appends a text in quotes.
+pub fn push_string(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {

@@ -12,6 +12,7 @@ pub mod path;
 pub mod reset;
 pub mod send_policy;
 pub mod store_cache;
+pub mod store_journal;
 pub mod store_lock;
 pub mod store_text;
 pub mod title;

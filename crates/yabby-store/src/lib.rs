@@ -5,3 +5,4 @@
 
 pub mod disk;
 pub mod files;
+mod process;

@@ -237,6 +237,11 @@ impl Patch {
         self.0.iter().filter_map(|(field, value)| Some((field.clone(), value.clone()?))).collect()
     }
 
+    /// The fields that are to go.
+    pub fn removed(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|(_, value)| value.is_none()).map(|(field, _)| field.as_str())
+    }
+
     /// A patch that sets every field of `object`.
     pub fn from_object(object: &Object) -> Self {
         Self(object.iter().map(|(field, value)| (field.clone(), Some(value.clone()))).collect())

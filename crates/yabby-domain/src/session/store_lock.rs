@@ -29,11 +29,68 @@ pub enum WhenLocked {
     GiveUp,
 }
 
-/// `started` is when the first attempt was made, `written` when the lock was, if that can be told.
-pub fn when_locked(now: f64, started: f64, written: Option<f64>) -> WhenLocked {
+/// A lock that somebody else holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Held {
+    /// When the lock was written, if that can be told.
+    pub written: Option<f64>,
+    pub holder: Option<Holder>,
+}
+
+/// Who a lock says it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Holder {
+    pub pid: i64,
+    /// When it got the lock.
+    pub since: f64,
+}
+
+impl Holder {
+    /// The holder in the text of a lock; `None` if it cannot be read.
+    pub fn read(lock: &str) -> Option<Self> {
+        let lock = json::parse(lock).ok()?;
+        let pid = lock.get("pid")?.as_i64()?;
+        Some(Self { pid, since: lock.get("startedAt")?.as_f64()? })
+    }
+}
+
+/// What is known about a process.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Process {
+    Gone,
+    /// It runs since then, in epoch milliseconds.
+    Since(f64),
+    /// It runs, or may be running.
+    Alive,
+}
+
+impl Process {
+    /// Whether the process is not the one that did something at `time`: it is gone, or another one got
+    /// its number since.
+    pub fn is_not_the_one(self, time: f64) -> bool {
+        /// The start of a process is known to the second.
+        const PRECISION_MS: f64 = 2000.0;
+        match self {
+            Self::Gone => true,
+            Self::Since(start) => start > time + PRECISION_MS,
+            Self::Alive => false,
+        }
+    }
+}
+
+/// What to do about a lock; `started` is when the first attempt was made.
+///
+/// The reference waits until a lock is old. We look after its holder as well, though not at once: a
+/// process in another container has a number that means nothing here, and is through by then.
+pub fn when_locked(now: f64, started: f64, held: Held, process: impl Fn(i64) -> Process) -> WhenLocked {
+    const GRACE_MS: f64 = 2000.0;
+    let age = held.written.map(|written| now - written);
+    let is_abandoned = |holder: Holder| process(holder.pid).is_not_the_one(holder.since);
     if now - started > TIMEOUT_MS {
         WhenLocked::GiveUp
-    } else if written.is_some_and(|written| now - written > STALE_MS) {
+    } else if age.is_some_and(|age| age > STALE_MS) {
+        WhenLocked::Remove
+    } else if age.is_some_and(|age| age > GRACE_MS) && held.holder.is_some_and(is_abandoned) {
         WhenLocked::Remove
     } else {
         WhenLocked::Wait(POLL_MS)
@@ -63,8 +120,24 @@ mod tests {
             (40_000.0, 0.0, Some(0.0), WhenLocked::GiveUp),
         ];
         for (now, started, written, expected) in table {
-            assert_eq!(when_locked(now, started, written), expected, "{now} {started} {written:?}");
+            let held = Held { written, holder: Holder::read(&lock_text(7, 10_000.0)) };
+            let decided = when_locked(now, started, held, |_| Process::Since(9000.0));
+            assert_eq!(decided, expected, "{now} {started} {written:?}");
         }
+        //  now       process                       what to do
+        let table = [
+            (13_000.0, Process::Gone, WhenLocked::Remove),
+            (12_000.0, Process::Gone, WhenLocked::Wait(25.0)),
+            (13_000.0, Process::Alive, WhenLocked::Wait(25.0)),
+            (13_000.0, Process::Since(11_000.0), WhenLocked::Wait(25.0)),
+            (13_000.0, Process::Since(12_500.0), WhenLocked::Remove),
+        ];
+        for (now, process, expected) in table {
+            let held = Held { written: Some(10_000.0), holder: Holder::read(&lock_text(7, 10_000.0)) };
+            assert_eq!(when_locked(now, now, held, |_| process), expected, "{now} {process:?}");
+        }
+        let unreadable = Held { written: Some(10_000.0), holder: Holder::read("{") };
+        assert_eq!(when_locked(13_000.0, 13_000.0, unreadable, |_| Process::Gone), WhenLocked::Wait(25.0));
         assert_eq!(lock_text(7, 1000.0), r#"{"pid":7,"startedAt":1000}"#);
         let error = LockTimeout { path: lock_path("/s/sessions.json") };
         assert_eq!(error.to_string(), "timeout acquiring session store lock: /s/sessions.json.lock");

@@ -1,8 +1,16 @@
 //! The text of `sessions.json`: reading any, writing the reference's (`sessions.md` §6).
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
 use crate::delivery;
 use crate::json::{self, Object, Value};
 use crate::session::entry::SessionEntry;
+use crate::text;
 
 /// Reads a store. Strict JSON or JSON5; anything else is no store, which the caller must not
 /// mistake for an empty one when it is about to write.
@@ -39,10 +47,96 @@ fn rename(entry: &mut Object, old: &str, new: &str) -> bool {
     true
 }
 
+/// Takes a store apart without parsing its records: key and text of each, in order. `None` if it is no
+/// store.
+pub fn split_store(text: &str) -> Option<Vec<(String, String)>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if let Ok(Parts(parts)) = serde_json::from_str(text) {
+        return Some(parts.into_iter().map(|(key, record)| (key, record.get().to_owned())).collect());
+    }
+    let Value::Object(store) = json::parse_json5(text)? else { return None };
+    Some(store.iter().map(|(key, record)| (key.clone(), json::stringify(record))).collect())
+}
+
+/// The texts of the values of an object, in order; of two equal keys the last one counts.
+struct Parts<'t>(Vec<(String, &'t RawValue)>);
+
+impl<'t> Deserialize<'t> for Parts<'t> {
+    fn deserialize<D: Deserializer<'t>>(source: D) -> Result<Self, D::Error> {
+        source.deserialize_map(PartsVisitor)
+    }
+}
+
+struct PartsVisitor;
+
+impl<'t> Visitor<'t> for PartsVisitor {
+    type Value = Parts<'t>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of session records")
+    }
+
+    fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Parts<'t>, A::Error> {
+        let mut parts: Vec<(String, &RawValue)> = Vec::new();
+        let mut places = HashMap::new();
+        while let Some((key, record)) = map.next_entry::<String, &RawValue>()? {
+            match places.entry(text::from_outside(&key).into_owned()) {
+                Entry::Occupied(place) => {
+                    let place: &usize = place.get();
+                    parts[*place].1 = record;
+                }
+                Entry::Vacant(place) => {
+                    parts.push((place.key().clone(), record));
+                    place.insert(parts.len() - 1);
+                }
+            }
+        }
+        Ok(Parts(parts))
+    }
+}
+
+/// Why a text is no store, with its line.
+pub fn damage(text: &str) -> String {
+    match serde_json::from_str::<Parts<'_>>(text) {
+        Err(error) => error.to_string(),
+        Ok(_) => "it is no store".to_owned(),
+    }
+}
+
+/// The record in a text that [`split_store`] gave; `None` if it is nested too deep to be read.
+pub fn read_record(text: &str) -> Option<Value> {
+    let mut record = json::parse(text).ok()?;
+    if let Some(entry) = record.as_object_mut() {
+        rename_old_fields(entry);
+    }
+    Some(record)
+}
+
+/// The text of a record as it stands in a store.
+pub fn record_text(record: &Value) -> String {
+    // No text of JSON holds a line feed, so every one of them is between two lines.
+    json::stringify_pretty(&written(record)).replace('\n', "\n  ")
+}
+
+/// Puts a store together from keys and the texts of their records.
+pub fn join_store<'s>(records: impl Iterator<Item = (&'s str, &'s str)> + Clone) -> String {
+    let length = records.clone().map(|(key, record)| key.len() + record.len() + 16).sum();
+    let mut text = String::with_capacity(length);
+    for (key, record) in json::by_js_order(records) {
+        text.push_str(if text.is_empty() { "{\n  " } else { ",\n  " });
+        json::push_string(&mut text, key);
+        text.push_str(": ");
+        text.push_str(record);
+    }
+    text.push_str(if text.is_empty() { "{}" } else { "\n}" });
+    text
+}
+
 /// Writes a store: every record's delivery fields in one form, an indent of two, no final line feed.
 pub fn store_text(store: &Object) -> String {
-    let normalized: Object = store.iter().map(|(key, entry)| (key.clone(), written(entry))).collect();
-    json::stringify_pretty(&Value::Object(normalized))
+    let records: Vec<(&str, String)> =
+        store.iter().map(|(key, record)| (key.as_str(), record_text(record))).collect();
+    join_store(records.iter().map(|(key, record)| (*key, record.as_str())))
 }
 
 /// A record as it is written.
