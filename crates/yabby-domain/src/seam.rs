@@ -116,7 +116,7 @@ pub trait TranscriptWriter: Send {
 
 /// Why something was not read or not kept. Every text says what happened, to which thing, and what to
 /// do.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// What is there was left as it is.
     #[error("{path} is damaged: {what}. Nothing was changed; `yabby doctor --fix` repairs it")]
@@ -135,10 +135,14 @@ pub enum StoreError {
     #[error("{path} leads out of {folder}; move the file there, or name its folder in `session.store`")]
     Outside { path: String, folder: String },
     #[error("cannot {doing} {path}: {source}{}", remedy(.source))]
-    Io { doing: &'static str, path: String, source: std::io::Error },
+    Io { doing: &'static str, path: String, source: std::sync::Arc<std::io::Error> },
     /// The change itself failed; nothing was written.
     #[error("the change of {key} was given up half-way; nothing was written")]
     ChangePanicked { key: String },
+    #[error(
+        "{path} is being changed all the time by a program that does not take its lock; stop that program"
+    )]
+    Busy { path: String },
     #[error("{path} is closed; open it again")]
     Closed { path: String },
 }

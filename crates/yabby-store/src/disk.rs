@@ -105,7 +105,7 @@ pub(crate) trait Doing<T> {
 
 impl<T> Doing<T> for io::Result<T> {
     fn doing(self, doing: &'static str, path: &Path) -> Result<T, StoreError> {
-        self.map_err(|source| StoreError::Io { doing, path: shown(path), source })
+        self.map_err(|source| StoreError::Io { doing, path: shown(path), source: source.into() })
     }
 }
 

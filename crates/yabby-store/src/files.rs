@@ -1,4 +1,5 @@
 //! The stores of one machine: `sessions.json` with its journal, and transcripts.
 
-pub mod atomic;
-pub mod folder;
+mod atomic;
+mod folder;
+pub mod sessions;

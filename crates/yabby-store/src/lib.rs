@@ -3,6 +3,7 @@
 //! [`disk`] is the one way to the file system for everything that must not be lost; [`files`] holds the
 //! stores. What may be written, and when, is decided by the rules in `yabby-domain`.
 
+pub mod clock;
 pub mod disk;
 pub mod files;
 mod process;

@@ -7,8 +7,8 @@ use yabby_domain::session::store_lock::Process;
 
 /// Looks a process up. Where there is no `/proc` it is only known whether it runs.
 pub(crate) fn look_up(pid: i64) -> Process {
-    if let Some(started) = started_at(pid) {
-        return Process::Since(started);
+    if let Some(known) = in_proc(pid) {
+        return known;
     }
     if Path::new("/proc/self/stat").exists() && !Path::new(&format!("/proc/{pid}")).exists() {
         return Process::Gone;
@@ -20,18 +20,20 @@ pub(crate) fn look_up(pid: i64) -> Process {
     }
 }
 
-/// Epoch milliseconds of the start of a process, to the second.
-fn started_at(pid: i64) -> Option<f64> {
+/// When a process started, to the second. One that ended and waits to be buried is gone.
+fn in_proc(pid: i64) -> Option<Process> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name of the program, in parentheses, may hold anything.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    let is_dead = matches!(fields.first(), Some(&("Z" | "X")));
+    if matches!(fields.first(), Some(&("Z" | "X"))) {
+        return Some(Process::Gone);
+    }
     let ticks: f64 = fields.get(19)?.parse().ok()?;
     let boot = fs::read_to_string("/proc/stat").ok()?;
     let boot: f64 = boot.lines().find_map(|line| line.strip_prefix("btime "))?.parse().ok()?;
     #[expect(clippy::cast_precision_loss, reason = "about a hundred")]
     let per_second = rustix::param::clock_ticks_per_second() as f64;
-    (!is_dead).then_some((boot + ticks / per_second) * 1000.0)
+    Some(Process::Since((boot + ticks / per_second) * 1000.0))
 }
 
 #[cfg(test)]
@@ -53,6 +55,6 @@ mod tests {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let pid = i64::from(child.id());
         child.wait().unwrap();
-        assert!(look_up(pid).is_not_the_one(0.0));
+        assert!(look_up(pid).is_not_the_one(f64::MAX));
     }
 }

@@ -235,8 +235,8 @@ pub struct Journal {
     pub whole: usize,
     /// The lines, counted from one, that cannot be read.
     pub damaged: Vec<usize>,
-    /// The writer died before a draft took the place of the store.
-    pub has_waiting_draft: bool,
+    /// Drafts that did not take the place of the store, since their writers died.
+    pub waiting_drafts: Vec<String>,
 }
 
 impl Journal {
@@ -257,7 +257,7 @@ impl Journal {
                     if is_in_place(&folded) {
                         journal.changes.retain(|change| change.number > folded.up_to);
                     } else {
-                        journal.has_waiting_draft = true;
+                        journal.waiting_drafts.push(folded.draft);
                     }
                 }
             }
@@ -370,7 +370,7 @@ mod tests {
 
         let half_folded = format!("{header}{}{folded}{}", begun(1), begun(2));
         let journal = Journal::read(half_folded.as_bytes(), |_| false);
-        assert_eq!((numbers(&journal), journal.has_waiting_draft), (vec![1, 2], true));
+        assert_eq!((numbers(&journal), journal.waiting_drafts), (vec![1, 2], vec!["d".to_owned()]));
         let journal = Journal::read(half_folded.as_bytes(), |folded| folded.draft == "d");
         assert_eq!((numbers(&journal), journal.last_number), (vec![2], 2));
         assert_eq!(Journal::read(b"", |_| false), Journal::default());

@@ -32,6 +32,11 @@ impl<'d> Draft<'d> {
         &self.path
     }
 
+    /// Somebody else put it in its place, or wants it to stay.
+    pub(crate) fn let_be(mut self) {
+        self.placed = true;
+    }
+
     /// Puts the draft in the place of the file.
     pub(crate) fn place(mut self) -> Result<(), StoreError> {
         self.disk.rename(&self.path, &self.target).doing("replace", &self.target)?;

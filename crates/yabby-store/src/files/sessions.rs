@@ -1,0 +1,169 @@
+//! The records of an agent's sessions in `sessions.json`, with a journal beside it (`sessions.md` §6).
+//!
+//! An update is one line in the journal, and durable with it; the store, which OpenClaw reads, follows
+//! within a second and on exit. A thread of its own, the [`keeper`], does all the work on the files of
+//! one store; everybody else sends to it. What waits while the disk is busy goes there together.
+
+mod catalog;
+mod fold;
+mod journal_file;
+mod keeper;
+mod lock_file;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::oneshot;
+use yabby_domain::seam::{Change, Clock, SessionStore, StoreError};
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::SessionKey;
+use yabby_domain::session::store_cache;
+
+use crate::clock::SystemClock;
+use crate::disk::{Disk, LocalDisk, shown};
+use keeper::{Keeper, Message};
+
+/// The store of one agent. Dropping the last handle writes `sessions.json` and waits for it.
+#[derive(Clone)]
+pub struct SessionFile(Arc<Handle>);
+
+struct Handle {
+    path: PathBuf,
+    sender: Sender<Message>,
+    keeper: Option<JoinHandle<()>>,
+}
+
+/// What a store works with.
+#[derive(Clone)]
+pub struct Settings {
+    pub disk: Arc<dyn Disk>,
+    pub clock: Arc<dyn Clock>,
+    /// How long what was read may be used again while the file looks the same; zero reads every time.
+    pub cache_ms: f64,
+    /// How long after a change `sessions.json` follows.
+    pub follow_after: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            disk: Arc::new(LocalDisk),
+            clock: Arc::new(SystemClock),
+            cache_ms: store_cache::lifetime_ms(None),
+            follow_after: Duration::from_millis(500),
+        }
+    }
+}
+
+impl Settings {
+    /// With the lifetime that `OPENCLAW_SESSION_CACHE_TTL_MS` asks for.
+    pub fn from_environment() -> Self {
+        let setting = std::env::var("OPENCLAW_SESSION_CACHE_TTL_MS").ok();
+        Self { cache_ms: store_cache::lifetime_ms(setting.as_deref()), ..Self::default() }
+    }
+}
+
+/// Something that a person should know about a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice(pub String);
+
+impl SessionFile {
+    /// The store in the file of this path, which need not exist. Nothing is read or written before the
+    /// first question.
+    pub fn open(path: impl Into<PathBuf>, settings: Settings) -> Result<Self, StoreError> {
+        let path = path.into();
+        let (sender, receiver) = mpsc::channel();
+        let keeper = Keeper::new(path.clone(), settings, sender.clone());
+        let thread = std::thread::Builder::new().name("session store".to_owned());
+        let keeper = thread.spawn(move || keeper.run(&receiver));
+        let keeper = keeper.map_err(|source| StoreError::Io {
+            doing: "start a thread for",
+            path: shown(&path),
+            source: source.into(),
+        })?;
+        Ok(Self(Arc::new(Handle { path, sender, keeper: Some(keeper) })))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// What came up since this was last asked.
+    pub fn notices(&self) -> Result<Vec<Notice>, StoreError> {
+        self.blocking(|reply| Message::Notices { reply })
+            .map(|notices| notices.into_iter().map(Notice).collect())
+    }
+
+    /// Writes `sessions.json` now if the journal holds anything that it does not.
+    pub fn flush(&self) -> Result<(), StoreError> {
+        self.blocking(|reply| Message::Flush { reply })?
+    }
+
+    /// As [`SessionStore::get`], for callers that may block.
+    pub fn get_blocking(&self, key: &SessionKey) -> Result<Option<SessionEntry>, StoreError> {
+        self.blocking(|reply| Message::Get { key: key.clone(), reply })?
+    }
+
+    /// As [`SessionStore::list`], for callers that may block.
+    pub fn list_blocking(&self) -> Result<Vec<(SessionKey, SessionEntry)>, StoreError> {
+        self.blocking(|reply| Message::List { reply })?
+    }
+
+    /// As [`SessionStore::update`], for callers that may block.
+    pub fn update_blocking(
+        &self,
+        key: &SessionKey,
+        change: Change,
+    ) -> Result<Option<SessionEntry>, StoreError> {
+        self.blocking(|reply| Message::Update { key: key.clone(), change, reply })?
+    }
+
+    fn blocking<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> Result<T, StoreError> {
+        self.ask(message)?.blocking_recv().map_err(|_| self.closed())
+    }
+
+    async fn waiting<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> Result<T, StoreError> {
+        self.ask(message)?.await.map_err(|_| self.closed())
+    }
+
+    fn ask<T>(
+        &self,
+        message: impl FnOnce(oneshot::Sender<T>) -> Message,
+    ) -> Result<oneshot::Receiver<T>, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.0.sender.send(message(reply)).map_err(|_| self.closed())?;
+        Ok(answer)
+    }
+
+    fn closed(&self) -> StoreError {
+        StoreError::Closed { path: shown(&self.0.path) }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let _ = self.sender.send(Message::Close);
+        if let Some(keeper) = self.keeper.take() {
+            let _ = keeper.join();
+        }
+    }
+}
+
+#[async_trait]
+impl SessionStore for SessionFile {
+    async fn get(&self, key: &SessionKey) -> Result<Option<SessionEntry>, StoreError> {
+        self.waiting(|reply| Message::Get { key: key.clone(), reply }).await?
+    }
+
+    async fn list(&self) -> Result<Vec<(SessionKey, SessionEntry)>, StoreError> {
+        self.waiting(|reply| Message::List { reply }).await?
+    }
+
+    async fn update(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError> {
+        self.waiting(|reply| Message::Update { key: key.clone(), change, reply }).await?
+    }
+}

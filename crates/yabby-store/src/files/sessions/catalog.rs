@@ -1,0 +1,142 @@
+//! The records of a store as texts, in order (`sessions.md` §6).
+//!
+//! A record is parsed when somebody wants it, and written anew only if it changed; the others go back
+//! as they are. So a store of ten thousand sessions costs little more than its own size.
+
+use std::sync::{Arc, OnceLock};
+
+use indexmap::IndexMap;
+use yabby_domain::json::Value;
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::SessionKey;
+use yabby_domain::session::store_text::{self, join_store, read_record, record_text};
+
+/// Cheap to copy: the copies share their records.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Catalog(IndexMap<Arc<str>, Arc<Record>>);
+
+#[derive(Debug)]
+struct Record {
+    /// As it was read, or as we wrote it.
+    text: Arc<str>,
+    /// As it is written; made when it is first needed.
+    written: OnceLock<Arc<str>>,
+}
+
+impl Catalog {
+    /// The records in the text of a store, or why it is none. Blank text holds nothing, which is no
+    /// damage.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        if text.trim_start_matches('\u{feff}').trim().is_empty() {
+            return Ok(Self::default());
+        }
+        let records = store_text::split_store(text).ok_or_else(|| store_text::damage(text))?;
+        let record = |text: String| Arc::new(Record { text: text.into(), written: OnceLock::new() });
+        Ok(Self(records.into_iter().map(|(key, text)| (key.into(), record(text))).collect()))
+    }
+
+    /// A record; `None` also for a value that is none, such as null.
+    pub(super) fn entry(&self, key: &str) -> Option<SessionEntry> {
+        self.0.get(key).and_then(|record| record.entry())
+    }
+
+    pub(super) fn entries(&self) -> Vec<(SessionKey, SessionEntry)> {
+        let records = self.0.iter();
+        records.filter_map(|(key, record)| Some((SessionKey::new(key.clone()), record.entry()?))).collect()
+    }
+
+    /// Sets or removes a record.
+    pub(super) fn put(&mut self, key: &str, entry: Option<SessionEntry>) {
+        match entry {
+            Some(entry) => {
+                let text: Arc<str> = record_text(&Value::Object(entry.into_object())).into();
+                let record = Record { text: text.clone(), written: OnceLock::from(text) };
+                self.0.insert(key.into(), Arc::new(record));
+            }
+            None => {
+                self.0.shift_remove(key);
+            }
+        }
+    }
+
+    /// Takes over the records of another store, save those whose keys are known here.
+    pub(super) fn adopt(&mut self, other: Self) {
+        for (key, record) in other.0 {
+            self.0.entry(key).or_insert(record);
+        }
+    }
+
+    /// The text of the store.
+    pub(super) fn text(&self) -> String {
+        join_store(self.0.iter().map(|(key, record)| (&**key, record.written())))
+    }
+}
+
+impl Record {
+    fn entry(&self) -> Option<SessionEntry> {
+        match read_record(&self.text)? {
+            Value::Object(entry) => Some(SessionEntry::new(entry)),
+            _ => None,
+        }
+    }
+
+    fn written(&self) -> &str {
+        self.written.get_or_init(|| match read_record(&self.text).map(|record| record_text(&record)) {
+            Some(text) if text == *self.text => self.text.clone(),
+            Some(text) => text.into(),
+            // Nested deeper than we read: it stays as it is.
+            None => self.text.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use yabby_domain::json;
+
+    #[test]
+    fn what_did_not_change_goes_back_as_it_is() {
+        let store = json::parse(
+            r#"{"b":{"sessionId":"1","x":{"y":[]}},"a":null,"7":{"sessionId":"2","lone":"\ud83d"},"c":[3.5]}"#,
+        )
+        .unwrap();
+        let text = json::stringify_pretty(&store);
+        let mut catalog = Catalog::read(&text).unwrap();
+        assert_eq!(catalog.text(), text);
+        let mut entry = catalog.entry("b").unwrap();
+        let mut patch = yabby_domain::session::entry::Patch::default();
+        patch.set_label(Some("new"));
+        entry.apply(&patch);
+        catalog.put("b", Some(entry));
+        catalog.put("c", None);
+        let keys: Vec<String> =
+            catalog.entries().into_iter().map(|(key, _)| key.as_str().to_owned()).collect();
+        assert_eq!(keys, ["7", "b"]);
+        let read_again = json::parse(&catalog.text()).unwrap();
+        assert_eq!(read_again["b"]["label"], "new");
+        assert_eq!(read_again["7"], store["7"]);
+        assert_eq!(read_again.get("c"), None);
+    }
+
+    #[test]
+    fn any_spelling_is_read_and_the_reference_s_is_written() {
+        let catalog = Catalog::read("\u{feff}// mine\n{k: {sessionId: 's', provider: 'x',},}").unwrap();
+        assert_eq!(
+            catalog.text(),
+            "{\n  \"k\": {\n    \"sessionId\": \"s\",\n    \"channel\": \"x\"\n  }\n}"
+        );
+        assert_eq!(Catalog::read(" \n").unwrap().text(), "{}");
+        let damage = Catalog::read("{\n\"k\": {\"sessionId\"\n").unwrap_err();
+        assert!(damage.contains("line 3"), "{damage}");
+        assert!(Catalog::read("[]").is_err());
+    }
+
+    #[test]
+    fn records_of_an_older_store_are_added_unless_they_are_known() {
+        let mut catalog = Catalog::read(r#"{"a":{"sessionId":"new"}}"#).unwrap();
+        catalog.adopt(Catalog::read(r#"{"a":{"sessionId":"old"},"b":{"sessionId":"b"}}"#).unwrap());
+        assert_eq!(catalog.entry("a").unwrap().session_id(), Some("new"));
+        assert_eq!(catalog.entry("b").unwrap().session_id(), Some("b"));
+    }
+}

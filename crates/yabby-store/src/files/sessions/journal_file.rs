@@ -1,0 +1,180 @@
+//! The journal on the disk: one process at a time appends to it, any may read it (`sessions.md` §6).
+//!
+//! The lock is the system's own on the open file, so it ends with its process. A journal is replaced by
+//! another one under the same name when it is folded into the store; who waited for the old one's lock
+//! looks again.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use yabby_domain::seam::StoreError;
+
+use crate::disk::{Disk, Doing, write_all};
+use crate::files::atomic::{Draft, sync_parent};
+use crate::files::folder::open_inside;
+
+pub(super) struct JournalFile {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    open: Option<File>,
+    is_writable: bool,
+    was_written: bool,
+    /// An append failed and could not be taken back: what is behind this was never promised to anybody.
+    cut_at: Option<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+impl JournalFile {
+    pub(super) fn new(disk: Arc<dyn Disk>, path: PathBuf) -> Self {
+        Self { disk, path, open: None, is_writable: false, was_written: false, cut_at: None }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it was ever opened to be written.
+    pub(super) fn was_written(&self) -> bool {
+        self.was_written
+    }
+
+    /// Waits for the journal; to write, it is created. `false` if there is none to read.
+    pub(super) fn lock(&mut self, access: Access) -> Result<bool, StoreError> {
+        loop {
+            self.open(access)?;
+            let Some(file) = &self.open else { return Ok(false) };
+            match access {
+                Access::Read => file.lock_shared(),
+                Access::Write => file.lock(),
+            }
+            .doing("lock", &self.path)?;
+            if same_file(file, &self.path) {
+                return Ok(true);
+            }
+            self.open = None;
+        }
+    }
+
+    pub(super) fn unlock(&mut self) {
+        if let Some(file) = &self.open
+            && file.unlock().is_err()
+        {
+            // Closing it lets go of it, too.
+            self.open = None;
+        }
+    }
+
+    fn open(&mut self, access: Access) -> Result<(), StoreError> {
+        let is_wrong =
+            |file: &File| !same_file(file, &self.path) || (access == Access::Write && !self.is_writable);
+        if self.open.as_ref().is_some_and(is_wrong) {
+            self.open = None;
+        }
+        if self.open.is_none() {
+            self.is_writable = access == Access::Write;
+            self.was_written |= self.is_writable;
+            self.open = match access {
+                Access::Read => open_inside(&self.path)?,
+                Access::Write => Some(self.create()?),
+            };
+        }
+        Ok(())
+    }
+
+    fn create(&self) -> Result<File, StoreError> {
+        let opened = match self.disk.open_append(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = self.path.parent().unwrap_or(Path::new("."));
+                self.disk.create_folder(folder).doing("create", folder)?;
+                self.disk.open_append(&self.path)
+            }
+            opened => opened,
+        };
+        opened.doing("open", &self.path)
+    }
+
+    /// How long the journal is, of what was promised to anybody.
+    pub(super) fn len(&self) -> Result<u64, StoreError> {
+        let Some(file) = &self.open else { return Ok(0) };
+        let length = file.metadata().doing("look at", &self.path)?.len();
+        Ok(self.cut_at.map_or(length, |cut| cut.min(length)))
+    }
+
+    /// Everything from `start` on.
+    pub(super) fn read_from(&self, start: u64) -> Result<Vec<u8>, StoreError> {
+        let Some(file) = &self.open else { return Ok(Vec::new()) };
+        let missing = self.len()?.saturating_sub(start);
+        let mut bytes = vec![0; usize::try_from(missing).unwrap_or(usize::MAX)];
+        file.read_exact_at(&mut bytes, start).doing("read", &self.path)?;
+        Ok(bytes)
+    }
+
+    /// The first bytes.
+    pub(super) fn read_start(&self, most: usize) -> Result<Vec<u8>, StoreError> {
+        let Some(file) = &self.open else { return Ok(Vec::new()) };
+        let mut bytes = vec![0; most];
+        let read = file.read_at(&mut bytes, 0).doing("read", &self.path)?;
+        bytes.truncate(read);
+        Ok(bytes)
+    }
+
+    /// Appends lines behind the first `whole` bytes, and comes back when they are safe. Otherwise none of
+    /// them remains.
+    pub(super) fn append(&mut self, whole: u64, lines: &[u8]) -> Result<(), StoreError> {
+        let Some(file) = &self.open else {
+            return Err(io::Error::from(io::ErrorKind::NotFound)).doing("append to", &self.path);
+        };
+        if file.metadata().doing("look at", &self.path)?.len() != whole {
+            // Somebody died while writing.
+            self.disk.truncate(file, whole).doing("truncate", &self.path)?;
+        }
+        self.cut_at = None;
+        let appended = write_all(&*self.disk, file, lines).and_then(|()| self.disk.sync(file));
+        let appended = appended.doing("append to", &self.path);
+        let appended = appended.and_then(|()| match whole {
+            0 => sync_parent(&*self.disk, &self.path),
+            _ => Ok(()),
+        });
+        if appended.is_err() {
+            let taken_back = self.disk.truncate(file, whole);
+            self.cut_at = taken_back.is_err().then_some(whole);
+        }
+        appended
+    }
+
+    /// Takes back what stands behind the first `whole` bytes.
+    pub(super) fn take_back(&mut self, whole: u64) -> Result<(), StoreError> {
+        self.append(whole, &[])
+    }
+
+    /// Begins a new journal with these lines in the place of this one. The lock is let go of.
+    pub(super) fn replace(&mut self, header: &str, lines: &[u8]) -> Result<(), StoreError> {
+        let text = [header.as_bytes(), lines].concat();
+        Draft::write(&*self.disk, &self.path, &text)?.place()?;
+        self.cut_at = None;
+        // The lock was on the old one.
+        self.open = None;
+        Ok(())
+    }
+
+    /// Takes the journal away; only while it is locked, and when nothing in it is needed.
+    pub(super) fn remove(&mut self) -> Result<(), StoreError> {
+        self.disk.remove(&self.path).doing("remove", &self.path)?;
+        self.open = None;
+        Ok(())
+    }
+}
+
+/// Whether the path still names this file.
+fn same_file(file: &File, path: &Path) -> bool {
+    let (Ok(open), Ok(named)) = (file.metadata(), path.symlink_metadata()) else { return false };
+    (open.dev(), open.ino()) == (named.dev(), named.ino())
+}

@@ -1,0 +1,87 @@
+//! The lock file that OpenClaw and yabby take before they write a store (`sessions.md` §6).
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use uuid::Uuid;
+use yabby_domain::seam::{Clock, StoreError};
+use yabby_domain::session::store_lock::{Held, Holder, LockTimeout, WhenLocked, lock_text, when_locked};
+
+use crate::clock::millis;
+use crate::disk::{Disk, Doing, beside, shown, write_all};
+use crate::process;
+
+/// The lock, held until this is dropped.
+pub(super) struct StoreLock {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    text: String,
+}
+
+impl StoreLock {
+    /// Waits for the lock, at most as long as OpenClaw would.
+    pub(super) fn acquire(disk: Arc<dyn Disk>, clock: &dyn Clock, store: &Path) -> Result<Self, StoreError> {
+        let path = beside(store, ".lock");
+        let started = millis(clock);
+        loop {
+            match disk.create_new(&path) {
+                Ok(file) => {
+                    let text = lock_text(std::process::id(), millis(clock));
+                    let lock = Self { disk: disk.clone(), path, text };
+                    // An empty lock is a lock as well.
+                    let _ = write_all(&*disk, &file, lock.text.as_bytes());
+                    return Ok(lock);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let folder = store.parent().unwrap_or(Path::new("."));
+                    disk.create_folder(folder).doing("create", folder)?;
+                    continue;
+                }
+                Err(error) => return Err(error).doing("create", &path),
+            }
+            let Some((held, inode)) = examine(&path) else { continue };
+            match when_locked(millis(clock), started, held, process::look_up) {
+                WhenLocked::Remove => evict(&*disk, &path, inode),
+                WhenLocked::Wait(ms) => std::thread::sleep(Duration::from_secs_f64(ms / 1000.0)),
+                WhenLocked::GiveUp => return Err(LockTimeout { path: shown(&path) }.into()),
+            }
+        }
+    }
+}
+
+impl Drop for StoreLock {
+    fn drop(&mut self) {
+        // Another one may have thought us dead; its lock is not ours to remove.
+        if fs::read_to_string(&self.path).is_ok_and(|text| text == self.text || text.is_empty()) {
+            let _ = self.disk.remove(&self.path);
+        }
+    }
+}
+
+/// A lock and the number of its file; `None` if it is gone.
+fn examine(path: &Path) -> Option<(Held, u64)> {
+    let metadata = path.symlink_metadata().ok()?;
+    let holder = fs::read_to_string(path).ok().and_then(|text| Holder::read(&text));
+    #[expect(clippy::cast_precision_loss, reason = "milliseconds of this age of the world")]
+    let written = metadata.mtime() as f64 * 1000.0 + metadata.mtime_nsec() as f64 / 1e6;
+    Some((Held { written: Some(written), holder }, metadata.ino()))
+}
+
+/// Removes a lock that was found abandoned, but not the one that somebody else may have put in its
+/// place since.
+fn evict(disk: &dyn Disk, path: &Path, inode: u64) {
+    let aside = beside(path, &format!(".{}.stale", Uuid::new_v4()));
+    if disk.rename(path, &aside).is_err() {
+        return;
+    }
+    if aside.symlink_metadata().is_ok_and(|metadata| metadata.ino() != inode) {
+        // That was a fresh one: give it back, unless there is another already.
+        let _ = fs::hard_link(&aside, path);
+    }
+    let _ = disk.remove(&aside);
+}

@@ -1,0 +1,5 @@
+//! Stories about state on a disk.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod sessions;

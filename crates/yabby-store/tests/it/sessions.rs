@@ -1,0 +1,526 @@
+//! `sessions.json` and its journal.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, SystemTime};
+
+use tempfile::TempDir;
+use yabby_domain::json::{self, Value};
+use yabby_domain::seam::{Change, StoreError};
+use yabby_domain::session::entry::{Patch, SessionEntry};
+use yabby_domain::session::key::SessionKey;
+use yabby_store::disk::{Disk, LocalDisk};
+use yabby_store::files::sessions::{SessionFile, Settings};
+
+/// A folder with a store in it.
+struct Home {
+    folder: TempDir,
+}
+
+impl Home {
+    fn new() -> Self {
+        Self { folder: TempDir::new().unwrap() }
+    }
+
+    fn with_store(text: &str) -> Self {
+        let home = Self::new();
+        fs::write(home.path("sessions.json"), text).unwrap();
+        home
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A store that is folded only when somebody asks for it.
+    fn open(&self) -> SessionFile {
+        self.open_with(Settings { follow_after: Duration::from_secs(3600), ..Settings::default() })
+    }
+
+    fn open_with(&self, settings: Settings) -> SessionFile {
+        SessionFile::open(self.path("sessions.json"), settings).unwrap()
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn store(&self) -> Value {
+        json::parse(&self.text("sessions.json")).unwrap()
+    }
+
+    fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Everything that can be seen of a folder.
+    fn state(&self) -> Vec<(String, u64, i64, Vec<u8>)> {
+        let look = |name: String| {
+            let path = self.path(&name);
+            let metadata = path.metadata().unwrap();
+            (name, metadata.ino(), metadata.mtime_nsec(), fs::read(path).unwrap())
+        };
+        self.files().into_iter().map(look).collect()
+    }
+}
+
+fn key(text: &str) -> SessionKey {
+    SessionKey::new(text)
+}
+
+fn entry(text: &str) -> SessionEntry {
+    SessionEntry::new(json::parse(text).unwrap().as_object().unwrap().clone())
+}
+
+fn begin(text: &str) -> Change {
+    let new = entry(text);
+    Box::new(move |record| *record = Some(new))
+}
+
+fn set(field: &str, value: impl Into<Value>) -> Change {
+    let mut patch = Patch::default();
+    patch.put(field, Some(value.into()));
+    Box::new(move |record| {
+        record.get_or_insert_default().apply(&patch);
+    })
+}
+
+fn remove() -> Change {
+    Box::new(|record| *record = None)
+}
+
+fn count_up(field: &'static str) -> Change {
+    Box::new(move |record| {
+        let record = record.get_or_insert_default();
+        let count = record.get(field).and_then(Value::as_f64).unwrap_or(0.0);
+        let mut patch = Patch::default();
+        patch.put(field, Some(json::number(count + 1.0)));
+        record.apply(&patch);
+    })
+}
+
+/// The process of this store died: nothing is written any more.
+fn die(store: SessionFile) {
+    std::mem::forget(store);
+}
+
+#[test]
+fn an_update_is_in_the_journal_at_once_and_in_the_store_later() {
+    let home = Home::new();
+    let store = home.open();
+    let main = key("agent:main:main");
+    store.update_blocking(&main, begin(r#"{"sessionId":"s","updatedAt":1}"#)).unwrap();
+    let updated = store.update_blocking(&main, set("label", "mine")).unwrap().unwrap();
+    assert_eq!(updated.label(), Some("mine"));
+    assert_eq!(home.files(), ["sessions.json.journal"]);
+    assert_eq!(home.text("sessions.json.journal").lines().count(), 3);
+    store.flush().unwrap();
+    let text = "{\n  \"agent:main:main\": {\n    \"sessionId\": \"s\",\n    \"updatedAt\": 1,\n    \"label\": \"mine\"\n  }\n}";
+    assert_eq!(home.text("sessions.json"), text);
+    assert_eq!(home.text("sessions.json.journal").lines().count(), 1);
+    assert_eq!(home.path("sessions.json").metadata().unwrap().mode() & 0o777, 0o600);
+    drop(store);
+    assert_eq!(home.files(), ["sessions.json"]);
+}
+
+#[test]
+fn the_store_follows_on_exit_and_by_itself() {
+    let home = Home::new();
+    let store = home.open();
+    store.update_blocking(&key("k"), begin(r#"{"sessionId":"s"}"#)).unwrap();
+    drop(store);
+    assert_eq!(home.store()["k"]["sessionId"], "s");
+    assert_eq!(home.files(), ["sessions.json"]);
+
+    let store = home.open_with(Settings { follow_after: Duration::ZERO, ..Settings::default() });
+    store.update_blocking(&key("k"), set("label", "x")).unwrap();
+    while home.store()["k"]["label"] != "x" {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn reading_alone_changes_nothing() {
+    let home = Home::with_store("{ /* by hand */ 'k': {sessionId: 's', provider: 'x'}, n: null }");
+    let writer = home.open();
+    writer.update_blocking(&key("new"), begin(r#"{"sessionId":"n"}"#)).unwrap();
+    die(writer);
+    let before = home.state();
+    let reader = home.open();
+    assert_eq!(reader.get_blocking(&key("k")).unwrap().unwrap().channel(), Some("x"));
+    assert_eq!(reader.get_blocking(&key("n")).unwrap(), None);
+    assert_eq!(reader.get_blocking(&key("missing")).unwrap(), None);
+    assert_eq!(reader.list_blocking().unwrap().len(), 2);
+    drop(reader);
+    assert_eq!(home.state(), before);
+
+    let empty = Home::new();
+    assert_eq!(empty.open().list_blocking().unwrap(), vec![]);
+    assert_eq!(empty.files(), [""; 0]);
+}
+
+#[test]
+fn what_a_dead_writer_promised_is_there() {
+    let home = Home::with_store(r#"{"old":{"sessionId":"o","x":1}}"#);
+    let writer = home.open();
+    writer.update_blocking(&key("new"), begin(r#"{"sessionId":"n"}"#)).unwrap();
+    writer.update_blocking(&key("old"), set("x", 2)).unwrap();
+    writer.update_blocking(&key("new"), remove()).unwrap();
+    writer.update_blocking(&key("new"), begin(r#"{"sessionId":"m"}"#)).unwrap();
+    die(writer);
+    let store = home.open();
+    assert_eq!(store.get_blocking(&key("new")).unwrap().unwrap().session_id(), Some("m"));
+    assert_eq!(store.get_blocking(&key("old")).unwrap().unwrap().get("x"), Some(&Value::from(2)));
+    store.flush().unwrap();
+    assert_eq!(json::stringify(&home.store()), r#"{"old":{"sessionId":"o","x":2},"new":{"sessionId":"m"}}"#);
+    assert_eq!(store.notices().unwrap(), vec![]);
+}
+
+#[test]
+fn two_processes_never_undo_each_other() {
+    let home = Home::new();
+    let stores = [home.open(), home.open()];
+    std::thread::scope(|scope| {
+        for store in &stores {
+            scope.spawn(|| {
+                for round in 0..100 {
+                    store.update_blocking(&key("shared"), count_up("count")).unwrap();
+                    if round % 10 == 0 {
+                        store.flush().unwrap();
+                    }
+                }
+            });
+        }
+    });
+    let [one, other] = stores;
+    assert_eq!(one.get_blocking(&key("shared")).unwrap(), other.get_blocking(&key("shared")).unwrap());
+    drop(one);
+    drop(other);
+    assert_eq!(home.store()["shared"]["count"], 200);
+    assert_eq!(home.files(), ["sessions.json"]);
+}
+
+#[test]
+fn after_a_foreign_write_changes_are_made_again_where_they_belong() {
+    let home = Home::with_store(
+        r#"{"kept":{"sessionId":"a"},"gone":{"sessionId":"b"},"reset":{"sessionId":"c"},"left":{"sessionId":"d"}}"#,
+    );
+    let store = home.open();
+    for name in ["kept", "gone", "reset"] {
+        store.update_blocking(&key(name), set("totalTokens", 7)).unwrap();
+    }
+    store.update_blocking(&key("begun"), begin(r#"{"sessionId":"e"}"#)).unwrap();
+    store.update_blocking(&key("left"), remove()).unwrap();
+    let foreign = r#"{"kept":{"sessionId":"a","label":"theirs"},"reset":{"sessionId":"c2"},"left":{"sessionId":"d"},"theirs":{"sessionId":"f"}}"#;
+    fs::write(home.path("sessions.json"), foreign).unwrap();
+
+    assert_eq!(store.get_blocking(&key("gone")).unwrap(), None);
+    let notices = store.notices().unwrap();
+    assert_eq!(notices.len(), 2, "{notices:?}");
+    assert!(notices[0].0.contains("gone") && notices[1].0.contains("reset"), "{notices:?}");
+    store.flush().unwrap();
+    assert_eq!(
+        json::stringify(&home.store()),
+        r#"{"kept":{"sessionId":"a","label":"theirs","totalTokens":7},"reset":{"sessionId":"c2"},"theirs":{"sessionId":"f"},"begun":{"sessionId":"e"}}"#
+    );
+    let unapplied = home.text("sessions.json.unapplied");
+    assert_eq!(unapplied.lines().count(), 2);
+    assert!(unapplied.contains(r#""key":"gone","sessionId":"b","set":{"totalTokens":7}"#), "{unapplied}");
+    assert_eq!(store.notices().unwrap(), vec![]);
+}
+
+#[test]
+fn a_store_that_cannot_be_read_is_never_written() {
+    for damaged in [&b"{\"k\": {\"sessionId\": \"s\"}, "[..], b"[1]", b"\xff\xfe{}", b"{\"a\":1}}"] {
+        let home = Home::new();
+        fs::write(home.path("sessions.json"), damaged).unwrap();
+        let store = home.open();
+        for error in [
+            store.get_blocking(&key("k")).unwrap_err(),
+            store.update_blocking(&key("k"), set("label", "x")).unwrap_err(),
+            store.flush().unwrap_err(),
+        ] {
+            assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+            let text = error.to_string();
+            assert!(text.contains("sessions.json") && text.contains("yabby doctor --fix"), "{text}");
+        }
+        drop(store);
+        assert_eq!(fs::read(home.path("sessions.json")).unwrap(), damaged);
+    }
+    let home = Home::with_store("{");
+    let store = home.open();
+    store.get_blocking(&key("k")).unwrap_err();
+    fs::write(home.path("sessions.json"), r#"{"k":{"sessionId":"s"}}"#).unwrap();
+    assert!(store.update_blocking(&key("k"), set("label", "x")).unwrap().is_some());
+}
+
+#[test]
+fn an_empty_file_is_a_store_without_sessions() {
+    for empty in ["", " \n", "{}"] {
+        let home = Home::with_store(empty);
+        let store = home.open();
+        assert_eq!(store.list_blocking().unwrap(), vec![]);
+        store.update_blocking(&key("k"), begin(r#"{"sessionId":"s"}"#)).unwrap();
+        drop(store);
+        assert_eq!(home.store()["k"]["sessionId"], "s");
+    }
+}
+
+#[test]
+fn a_line_that_was_being_written_is_dropped_and_a_damaged_one_is_kept() {
+    let home = Home::new();
+    let writer = home.open();
+    writer.update_blocking(&key("a"), begin(r#"{"sessionId":"a"}"#)).unwrap();
+    writer.update_blocking(&key("b"), begin(r#"{"sessionId":"b"}"#)).unwrap();
+    die(writer);
+    let journal = home.text("sessions.json.journal");
+    let lines: Vec<&str> = journal.lines().collect();
+
+    fs::write(home.path("sessions.json.journal"), format!("{}\n{}\n{}", lines[0], lines[1], &lines[2][..20]))
+        .unwrap();
+    let store = home.open();
+    assert_eq!(store.list_blocking().unwrap().len(), 1);
+    store.update_blocking(&key("c"), begin(r#"{"sessionId":"c"}"#)).unwrap();
+    die(store);
+    assert_eq!(home.open().list_blocking().unwrap().len(), 2);
+    assert_eq!(home.files(), ["sessions.json.journal"]);
+
+    fs::write(home.path("sessions.json.journal"), format!("{}\nrot\n{}\n", lines[0], lines[2])).unwrap();
+    let store = home.open();
+    store.flush().unwrap();
+    assert!(store.notices().unwrap()[0].0.contains("line 2"));
+    drop(store);
+    assert_eq!(home.store()["b"]["sessionId"], "b");
+    let copies: Vec<String> = home.files().into_iter().filter(|name| name.contains("damaged")).collect();
+    assert_eq!(copies.len(), 1);
+    assert!(home.text(&copies[0]).contains("\nrot\n"));
+}
+
+#[test]
+fn a_lock_is_waited_for_and_a_dead_holder_s_is_removed() {
+    let home = Home::new();
+    let store = home.open();
+    store.update_blocking(&key("k"), begin(r#"{"sessionId":"s"}"#)).unwrap();
+    let lock = home.path("sessions.json.lock");
+
+    fs::write(&lock, format!(r#"{{"pid":{},"startedAt":{}}}"#, std::process::id(), now_ms())).unwrap();
+    std::thread::scope(|scope| {
+        let flushed = scope.spawn(|| store.flush());
+        // Updates do not wait for anybody's lock.
+        store.update_blocking(&key("k"), set("label", "x")).unwrap();
+        assert!(!home.path("sessions.json").exists());
+        fs::remove_file(&lock).unwrap();
+        flushed.join().unwrap().unwrap();
+    });
+    assert!(home.path("sessions.json").exists());
+
+    store.update_blocking(&key("k"), set("label", "y")).unwrap();
+    fs::write(&lock, format!(r#"{{"pid":{},"startedAt":{}}}"#, i32::MAX, now_ms())).unwrap();
+    File::open(&lock).unwrap().set_modified(SystemTime::now() - Duration::from_secs(3)).unwrap();
+    store.flush().unwrap();
+    assert_eq!(home.store()["k"]["label"], "y");
+
+    store.update_blocking(&key("k"), set("label", "z")).unwrap();
+    fs::write(&lock, "").unwrap();
+    File::open(&lock).unwrap().set_modified(SystemTime::now() - Duration::from_secs(31)).unwrap();
+    store.flush().unwrap();
+    assert_eq!(home.store()["k"]["label"], "z");
+    assert!(!lock.exists());
+}
+
+fn now_ms() -> u128 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis()
+}
+
+/// A disk on which the first sync waits until it is let go.
+struct SlowDisk {
+    syncs: AtomicUsize,
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Disk for SlowDisk {
+    fn sync(&self, file: &File) -> io::Result<()> {
+        self.syncs.fetch_add(1, Ordering::SeqCst);
+        let mut is_open = self.is_open.lock().unwrap();
+        while !*is_open {
+            is_open = self.opened.wait(is_open).unwrap();
+        }
+        LocalDisk.sync(file)
+    }
+
+    fn create_new(&self, path: &Path) -> io::Result<File> {
+        LocalDisk.create_new(path)
+    }
+
+    fn open_append(&self, path: &Path) -> io::Result<File> {
+        LocalDisk.open_append(path)
+    }
+
+    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize> {
+        LocalDisk.write(file, bytes)
+    }
+
+    fn truncate(&self, file: &File, length: u64) -> io::Result<()> {
+        LocalDisk.truncate(file, length)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        LocalDisk.sync_folder(folder)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        LocalDisk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        LocalDisk.remove(path)
+    }
+
+    fn create_folder(&self, folder: &Path) -> io::Result<()> {
+        LocalDisk.create_folder(folder)
+    }
+}
+
+#[tokio::test]
+async fn all_that_wait_share_one_sync_and_none_is_answered_before_it() {
+    use yabby_domain::seam::SessionStore;
+    let home = Home::new();
+    let disk =
+        Arc::new(SlowDisk { syncs: AtomicUsize::new(0), is_open: Mutex::new(false), opened: Condvar::new() });
+    let store = home.open_with(Settings {
+        disk: disk.clone(),
+        follow_after: Duration::from_secs(3600),
+        ..Settings::default()
+    });
+    let update = |number: usize| {
+        let store = store.clone();
+        tokio::spawn(async move { store.update(&key(&format!("k{number}")), set("n", number)).await })
+    };
+    let first = update(0);
+    while disk.syncs.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    let others: Vec<_> = (1..64).map(update).collect();
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!first.is_finished());
+    *disk.is_open.lock().unwrap() = true;
+    disk.opened.notify_all();
+    first.await.unwrap().unwrap();
+    for other in others {
+        other.await.unwrap().unwrap();
+    }
+    assert_eq!(disk.syncs.load(Ordering::SeqCst), 2);
+    assert_eq!(store.list().await.unwrap().len(), 64);
+}
+
+#[test]
+fn an_older_program_s_store_is_read_and_then_taken_over() {
+    let home = Home::new();
+    let folder = home.path("agents/main/sessions");
+    fs::create_dir_all(&folder).unwrap();
+    let older = home.path("agents/main/sessions.json");
+    fs::write(&older, r#"{"agent:main:main":{"sessionId":"main","channel":"whatsapp","to":"+1"}}"#).unwrap();
+    let open = || {
+        let settings = Settings { follow_after: Duration::from_secs(3600), ..Settings::default() };
+        SessionFile::open(folder.join("sessions.json"), settings).unwrap()
+    };
+    let reader = open();
+    assert_eq!(reader.get_blocking(&key("agent:main:main")).unwrap().unwrap().session_id(), Some("main"));
+    drop(reader);
+    assert!(older.exists() && !folder.join("sessions.json").exists());
+
+    let store = open();
+    store.update_blocking(&key("k"), begin(r#"{"sessionId":"s"}"#)).unwrap();
+    store.update_blocking(&key("agent:main:main"), remove()).unwrap();
+    drop(store);
+    assert!(!older.exists());
+    let names: Vec<_> =
+        fs::read_dir(home.path("agents/main")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(names.iter().any(|name| name.to_string_lossy().starts_with("sessions.json.bak.")), "{names:?}");
+    assert_eq!(open().list_blocking().unwrap().len(), 1);
+
+    fs::write(&older, "{").unwrap();
+    let store = open();
+    store.update_blocking(&key("k"), set("label", "x")).unwrap();
+    assert!(store.notices().unwrap()[0].0.contains("agents/main/sessions.json"));
+    drop(store);
+    assert_eq!(fs::read_to_string(&older).unwrap(), "{");
+}
+
+#[test]
+fn nothing_is_written_through_a_link() {
+    let home = Home::new();
+    let victim = home.path("victim.txt");
+    fs::write(&victim, "mine").unwrap();
+    for name in ["sessions.json.journal", "sessions.json.unapplied"] {
+        symlink(&victim, home.path(name)).unwrap();
+    }
+    let store = home.open();
+    let error = store.update_blocking(&key("k"), set("label", "x")).unwrap_err();
+    assert!(error.to_string().contains("sessions.json.journal"), "{error}");
+    drop(store);
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+}
+
+#[test]
+fn a_change_that_panics_changes_nothing_and_stops_nobody() {
+    let home = Home::new();
+    let store = home.open();
+    let error = store.update_blocking(&key("k"), Box::new(|_| panic!("half-way"))).unwrap_err();
+    assert!(matches!(error, StoreError::ChangePanicked { .. }), "{error}");
+    store.update_blocking(&key("k"), set("label", "x")).unwrap();
+    assert_eq!(store.list_blocking().unwrap().len(), 1);
+}
+
+#[test]
+fn an_update_without_change_writes_nothing() {
+    let home = Home::with_store(r#"{"k":{"sessionId":"s"}}"#);
+    let store = home.open();
+    let same = store.update_blocking(&key("k"), set("sessionId", "s")).unwrap();
+    assert_eq!(same.unwrap().session_id(), Some("s"));
+    assert_eq!(store.update_blocking(&key("none"), Box::new(|_| {})).unwrap(), None);
+    assert_eq!(home.text("sessions.json.journal"), "");
+    drop(store);
+    assert_eq!(home.text("sessions.json"), r#"{"k":{"sessionId":"s"}}"#);
+    assert_eq!(home.files(), ["sessions.json"]);
+}
+
+#[test]
+fn delivery_fields_are_in_one_form_as_soon_as_they_are_written() {
+    let home = Home::new();
+    let store = home.open();
+    let written =
+        store.update_blocking(&key("k"), begin(r#"{"sessionId":"s","lastChannel":"IMSG","lastTo":" 1 "}"#));
+    let text = json::stringify_object(written.unwrap().unwrap().as_object());
+    assert!(text.contains(r#""deliveryContext":{"channel":"imessage","to":"1"}"#), "{text}");
+    store.flush().unwrap();
+    assert_eq!(json::stringify(&home.store()["k"]), text);
+}
+
+#[test]
+fn what_was_read_is_used_again_until_the_file_changes_or_it_is_old() {
+    let home = Home::with_store(r#"{"k":{"sessionId":"1"}}"#);
+    let file = File::options().write(true).open(home.path("sessions.json")).unwrap();
+    let modified = file.metadata().unwrap().modified().unwrap();
+    let cached = home.open();
+    let uncached = home.open_with(Settings { cache_ms: 0.0, ..Settings::default() });
+    let id = |store: &SessionFile| {
+        store.get_blocking(&key("k")).unwrap().unwrap().session_id().unwrap().to_owned()
+    };
+    assert_eq!((id(&cached), id(&uncached)), ("1".to_owned(), "1".to_owned()));
+    fs::write(home.path("sessions.json"), r#"{"k":{"sessionId":"2"}}"#).unwrap();
+    assert_eq!((id(&cached), id(&uncached)), ("2".to_owned(), "2".to_owned()));
+    file.set_modified(modified).unwrap();
+    assert_eq!(id(&cached), "2");
+}
