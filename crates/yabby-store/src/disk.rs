@@ -29,6 +29,12 @@ pub trait Disk: Send + Sync {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
+    /// Renames a file to a name that nobody has; one that is taken is an error.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Gives a file a second name; one that is taken is an error.
+    fn link(&self, file: &Path, name: &Path) -> io::Result<()>;
+
     fn remove(&self, path: &Path) -> io::Result<()>;
 
     fn create_folder(&self, folder: &Path) -> io::Result<()>;
@@ -74,6 +80,25 @@ impl Disk for LocalDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         std::fs::rename(from, to)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // Some file systems cannot do it in one step.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                if to.symlink_metadata().is_ok() {
+                    return Err(io::ErrorKind::AlreadyExists.into());
+                }
+                std::fs::rename(from, to)
+            }
+            done => Ok(done?),
+        }
+    }
+
+    fn link(&self, file: &Path, name: &Path) -> io::Result<()> {
+        std::fs::hard_link(file, name)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
