@@ -84,13 +84,11 @@ impl Process {
 /// process in another container has a number that means nothing here, and is through by then.
 pub fn when_locked(now: f64, started: f64, held: Held, process: impl Fn(i64) -> Process) -> WhenLocked {
     const GRACE_MS: f64 = 2000.0;
-    let age = held.written.map(|written| now - written);
+    let is_older = |ms: f64| held.written.is_some_and(|written| now - written > ms);
     let is_abandoned = |holder: Holder| process(holder.pid).is_not_the_one(holder.since);
     if now - started > TIMEOUT_MS {
         WhenLocked::GiveUp
-    } else if age.is_some_and(|age| age > STALE_MS) {
-        WhenLocked::Remove
-    } else if age.is_some_and(|age| age > GRACE_MS) && held.holder.is_some_and(is_abandoned) {
+    } else if is_older(STALE_MS) || (is_older(GRACE_MS) && held.holder.is_some_and(is_abandoned)) {
         WhenLocked::Remove
     } else {
         WhenLocked::Wait(POLL_MS)

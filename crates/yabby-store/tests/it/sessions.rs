@@ -381,6 +381,14 @@ impl Disk for SlowDisk {
         LocalDisk.rename(from, to)
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        LocalDisk.rename_new(from, to)
+    }
+
+    fn link(&self, file: &Path, name: &Path) -> io::Result<()> {
+        LocalDisk.link(file, name)
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         LocalDisk.remove(path)
     }

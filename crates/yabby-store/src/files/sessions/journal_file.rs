@@ -6,13 +6,13 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use yabby_domain::seam::StoreError;
 
-use crate::disk::{Disk, Doing, write_all};
+use crate::disk::{Disk, Doing, names_file, write_all};
 use crate::files::atomic::{Draft, sync_parent};
 use crate::files::folder::open_inside;
 
@@ -56,7 +56,10 @@ impl JournalFile {
                 Access::Write => file.lock(),
             }
             .doing("lock", &self.path)?;
-            if same_file(file, &self.path) {
+            if names_file(&self.path, file) {
+                if access == Access::Write {
+                    self.cut_off()?;
+                }
                 return Ok(true);
             }
             self.open = None;
@@ -72,9 +75,18 @@ impl JournalFile {
         }
     }
 
+    /// Takes back what could not be taken back before. Nothing may build on it.
+    fn cut_off(&mut self) -> Result<(), StoreError> {
+        if let (Some(whole), Some(file)) = (self.cut_at, &self.open) {
+            self.disk.truncate(file, whole).doing("truncate", &self.path)?;
+            self.cut_at = None;
+        }
+        Ok(())
+    }
+
     fn open(&mut self, access: Access) -> Result<(), StoreError> {
         let is_wrong =
-            |file: &File| !same_file(file, &self.path) || (access == Access::Write && !self.is_writable);
+            |file: &File| !names_file(&self.path, file) || (access == Access::Write && !self.is_writable);
         if self.open.as_ref().is_some_and(is_wrong) {
             self.open = None;
         }
@@ -171,10 +183,4 @@ impl JournalFile {
         self.open = None;
         Ok(())
     }
-}
-
-/// Whether the path still names this file.
-fn same_file(file: &File, path: &Path) -> bool {
-    let (Ok(open), Ok(named)) = (file.metadata(), path.symlink_metadata()) else { return false };
-    (open.dev(), open.ino()) == (named.dev(), named.ino())
 }

@@ -1,6 +1,6 @@
 //! The lock file that OpenClaw and yabby take before they write a store (`sessions.md` §6).
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use yabby_domain::seam::{Clock, StoreError};
 use yabby_domain::session::store_lock::{Held, Holder, LockTimeout, WhenLocked, lock_text, when_locked};
 
 use crate::clock::millis;
-use crate::disk::{Disk, Doing, beside, shown, write_all};
+use crate::disk::{Disk, Doing, beside, names_file, shown, write_all};
 use crate::process;
 
 /// The lock, held until this is dropped.
 pub(super) struct StoreLock {
     disk: Arc<dyn Disk>,
     path: PathBuf,
-    text: String,
+    file: File,
 }
 
 impl StoreLock {
@@ -31,10 +31,9 @@ impl StoreLock {
             match disk.create_new(&path) {
                 Ok(file) => {
                     let text = lock_text(std::process::id(), millis(clock));
-                    let lock = Self { disk: disk.clone(), path, text };
                     // An empty lock is a lock as well.
-                    let _ = write_all(&*disk, &file, lock.text.as_bytes());
-                    return Ok(lock);
+                    let _ = write_all(&*disk, &file, text.as_bytes());
+                    return Ok(Self { disk, path, file });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -57,8 +56,9 @@ impl StoreLock {
 impl Drop for StoreLock {
     fn drop(&mut self) {
         // Another one may have thought us dead; its lock is not ours to remove.
-        if fs::read_to_string(&self.path).is_ok_and(|text| text == self.text || text.is_empty()) {
-            let _ = self.disk.remove(&self.path);
+        if names_file(&self.path, &self.file) {
+            // While it stays nobody can write for half a minute, so one failure is not enough.
+            let _ = self.disk.remove(&self.path).or_else(|_| self.disk.remove(&self.path));
         }
     }
 }
@@ -81,7 +81,7 @@ fn evict(disk: &dyn Disk, path: &Path, inode: u64) {
     }
     if aside.symlink_metadata().is_ok_and(|metadata| metadata.ino() != inode) {
         // That was a fresh one: give it back, unless there is another already.
-        let _ = fs::hard_link(&aside, path);
+        let _ = disk.link(&aside, path);
     }
     let _ = disk.remove(&aside);
 }

@@ -1,0 +1,242 @@
+//! The keeper's part in bringing `sessions.json` up to date (`sessions.md` §6).
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+use yabby_domain::seam::StoreError;
+use yabby_domain::session::store_cache::Reading;
+use yabby_domain::session::store_journal::{Folded, Journal, Line};
+use yabby_domain::transcript::file_name::{self, ArchiveReason};
+
+use super::super::fold::{Drafted, Placed, Snapshot, Unplaced, fold};
+use super::super::journal_file::Access;
+use super::reading::{FileState, UNAPPLIED};
+use super::writing::new_header;
+use super::{Fold, Keeper, Message};
+use crate::clock::millis;
+use crate::disk::{Doing, beside, shown, write_all};
+use crate::files::atomic::sync_parent;
+
+impl Keeper {
+    pub(super) fn start_fold(&mut self) {
+        self.fold = Fold::Running { again: false };
+        let (disk, clock, store, sender) =
+            (self.disk.clone(), self.clock.clone(), self.store.clone(), self.sender.clone());
+        let work = move || {
+            let folded = fold(&disk, &*clock, &store, &sender);
+            let _ = sender.send(Message::FoldEnded(folded));
+        };
+        let started = std::thread::Builder::new().name("session store fold".to_owned()).spawn(work);
+        if let Err(source) = started {
+            self.fold_ended(Err(source).doing("start a thread for", &self.store));
+        }
+    }
+
+    pub(super) fn fold_ended(&mut self, folded: Result<(), StoreError>) {
+        /// What went wrong may go wrong again at once.
+        const RETRY_AFTER: Duration = Duration::from_secs(2);
+        let again = matches!(self.fold, Fold::Running { again: true });
+        self.fold = match &folded {
+            Err(_) => Fold::Due(Instant::now() + RETRY_AFTER),
+            Ok(()) if again => Fold::Due(Instant::now() + self.follow_after),
+            Ok(()) => Fold::Idle,
+        };
+        let mut served = std::mem::take(&mut self.flush_now);
+        if let Err(error) = &folded {
+            served.append(&mut self.flush_next);
+            let journal = shown(self.journal.path());
+            self.notice(format!(
+                "{} is behind: {error}. What it lacks is safe in {journal}",
+                shown(&self.store)
+            ));
+        }
+        for reply in served {
+            let _ = reply.send(folded.clone());
+        }
+        let is_wanted_now = !self.flush_next.is_empty() || (self.is_closing && again);
+        if folded.is_ok() && is_wanted_now {
+            self.start_fold();
+        }
+    }
+
+    pub(super) fn flush(&mut self, reply: oneshot::Sender<Result<(), StoreError>>) {
+        let is_folding = matches!(self.fold, Fold::Running { .. });
+        match self.read().map(|loaded| loaded.is_behind) {
+            Err(error) => {
+                let _ = reply.send(Err(error));
+            }
+            Ok(false) if !is_folding => {
+                let _ = reply.send(Ok(()));
+            }
+            Ok(_) => {
+                self.flush_next.push(reply);
+                if !is_folding {
+                    self.start_fold();
+                }
+            }
+        }
+    }
+
+    pub(super) fn fold_before_closing(&mut self) {
+        if let Fold::Due(_) = self.fold {
+            self.start_fold();
+        }
+    }
+
+    /// Whether there is nothing left to be done before closing; a journal without use goes then.
+    pub(super) fn has_nothing_to_do(&mut self) -> bool {
+        match self.fold {
+            Fold::Running { .. } => return false,
+            // It was tried; the journal keeps what the store does not have.
+            Fold::Due(_) => {}
+            // Nobody is harmed if it stays.
+            Fold::Idle => self.tidy_up().unwrap_or_default(),
+        }
+        true
+    }
+
+    fn tidy_up(&mut self) -> Result<(), StoreError> {
+        if !self.journal.was_written() || self.journal.path().symlink_metadata().is_err() {
+            return Ok(());
+        }
+        self.locked(|keeper| {
+            let loaded = keeper.loaded()?;
+            let is_of_use =
+                loaded.is_behind || !loaded.waiting_drafts.is_empty() || loaded.is_journal_damaged;
+            if is_of_use { Ok(()) } else { keeper.journal.remove() }
+        })
+    }
+
+    /// What is to be written; `None` if the store has everything.
+    pub(super) fn snapshot(&mut self) -> Result<Option<Snapshot>, StoreError> {
+        self.forget_waiting_drafts()?;
+        if let Fold::Running { again } = &mut self.fold {
+            *again = false;
+        }
+        let Some(loaded) = self.loaded.as_ref().filter(|loaded| loaded.is_behind) else { return Ok(None) };
+        Ok(Some(Snapshot {
+            catalog: loaded.catalog.clone(),
+            up_to: loaded.last_number,
+            journal_end: loaded.journal_end,
+            base: loaded.store.to_string(),
+        }))
+    }
+
+    /// Begins a new journal if this one names drafts whose writers died, and then removes them: the
+    /// lines that name them must go first.
+    fn forget_waiting_drafts(&mut self) -> Result<(), StoreError> {
+        let Some(loaded) = self.loaded.as_mut().filter(|loaded| !loaded.waiting_drafts.is_empty()) else {
+            return Ok(());
+        };
+        let drafts = std::mem::take(&mut loaded.waiting_drafts);
+        let (base, end) = (loaded.store.to_string(), loaded.journal_end);
+        let bytes = self.journal.read_from(0)?;
+        let whole = bytes.get(..usize::try_from(end).unwrap_or(usize::MAX)).unwrap_or(&bytes);
+        let journal = Journal::read(whole, |folded| self.is_in_place(folded, &base));
+        let lines: String = journal.changes.into_iter().map(|change| Line::Change(change).text()).collect();
+        self.begin_journal(lines.as_bytes())?;
+        let folder = self.store.parent().unwrap_or(Path::new("."));
+        for draft in drafts.iter().filter(|draft| !draft.contains('/') && draft.ends_with(".tmp")) {
+            // Only a draft; it harms nobody if it stays.
+            let _ = self.disk.remove(&folder.join(draft));
+        }
+        // The new journal has another lock.
+        self.journal.lock(Access::Write)?;
+        self.catch_up(true)
+    }
+
+    /// Puts a new journal with these lines in the place of the old one.
+    fn begin_journal(&mut self, lines: &[u8]) -> Result<(), StoreError> {
+        if self.loaded()?.is_journal_damaged {
+            self.keep_copy_of_journal()?;
+        }
+        let (id, header) = new_header();
+        self.journal.replace(&header, lines)?;
+        if let Some(loaded) = &mut self.loaded {
+            loaded.journal_id = Some(id);
+            loaded.journal_end = (header.len() + lines.len()) as u64;
+            loaded.is_journal_damaged = false;
+        }
+        Ok(())
+    }
+
+    /// Puts the draft of a store in its place, and what it does not hold into a new journal.
+    pub(super) fn place(&mut self, drafted: &Drafted) -> Result<Placed, Unplaced> {
+        self.locked(|keeper| {
+            if keeper.loaded()?.store.to_string() != drafted.base {
+                return Ok(Placed::StoreChanged);
+            }
+            keeper.keep_unapplied(drafted.up_to)?;
+            keeper.announce(drafted)?;
+            let placed = keeper.disk.rename(&drafted.path, &keeper.store).doing("replace", &keeper.store);
+            if let Err(error) = placed {
+                let end = keeper.loaded()?.journal_end;
+                let draft_stays = keeper.journal.take_back(end).is_err();
+                return Err(Unplaced { error, draft_stays });
+            }
+            // Should any of this fail, the journal says what is in the store.
+            let settled = keeper.settle(drafted);
+            if settled.is_err() {
+                keeper.loaded = None;
+            }
+            settled?;
+            Ok(Placed::InPlace)
+        })
+    }
+
+    /// Says in the journal what is about to happen.
+    fn announce(&mut self, drafted: &Drafted) -> Result<(), StoreError> {
+        let end = self.loaded()?.journal_end;
+        let draft = drafted.path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let folded =
+            Folded { up_to: drafted.up_to, draft: draft.unwrap_or_default(), base: drafted.base.clone() };
+        self.journal.append(end, Line::Folded(folded).text().as_bytes())
+    }
+
+    /// The new store is in its place: the journal and what we know follow.
+    fn settle(&mut self, drafted: &Drafted) -> Result<(), StoreError> {
+        sync_parent(&*self.disk, &self.store)?;
+        let (start, end) = (drafted.journal_end, self.loaded()?.journal_end);
+        let mut rest = self.journal.read_from(start)?;
+        rest.truncate(usize::try_from(end - start).unwrap_or_default());
+        self.archive_older_store()?;
+        self.begin_journal(&rest)?;
+        let store = FileState::of(&self.store).doing("look at", &self.store)?;
+        let older_store = self.older_store.as_deref().map_or(FileState::Missing, FileState::of_readable);
+        let reading = Reading { at: millis(&*self.clock), modified: store.modified() };
+        if let Some(loaded) = &mut self.loaded {
+            (loaded.store, loaded.older_store) = (store, older_store);
+            loaded.reading = reading;
+            loaded.adopted = false;
+            loaded.is_behind = !rest.is_empty();
+            loaded.unapplied.retain(|(change, _)| change.number > drafted.up_to);
+        }
+        Ok(())
+    }
+
+    /// Changes that belong nowhere are kept in a file of their own.
+    fn keep_unapplied(&mut self, up_to: u64) -> Result<(), StoreError> {
+        let unapplied = &self.loaded()?.unapplied;
+        let lines = unapplied.iter().filter(|(change, _)| change.number <= up_to);
+        let lines: String = lines.map(|(change, _)| Line::Change(change.clone()).text()).collect();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let path = beside(&self.store, UNAPPLIED);
+        let file = self.disk.open_append(&path).doing("open", &path)?;
+        write_all(&*self.disk, &file, lines.as_bytes())
+            .and_then(|()| self.disk.sync(&file))
+            .doing("write", &path)?;
+        sync_parent(&*self.disk, &path)
+    }
+
+    /// The store of an older program has been taken over, and is put away.
+    fn archive_older_store(&mut self) -> Result<(), StoreError> {
+        let adopted = self.loaded()?.adopted;
+        let Some(path) = self.older_store.as_ref().filter(|_| adopted) else { return Ok(()) };
+        let archive = file_name::archive(&shown(path), ArchiveReason::Backup, self.clock.now());
+        self.disk.rename(path, Path::new(&archive)).doing("put away", path)?;
+        sync_parent(&*self.disk, path)
+    }
+}

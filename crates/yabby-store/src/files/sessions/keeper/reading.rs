@@ -1,0 +1,274 @@
+//! What the keeper knows of the files, and how it learns what others wrote (`sessions.md` §6).
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use yabby_domain::seam::StoreError;
+use yabby_domain::session::store_cache::Reading;
+use yabby_domain::session::store_journal::{Change, Conflict, Folded, Journal};
+
+use super::super::catalog::Catalog;
+use super::super::journal_file::Access;
+use super::{Fold, Keeper};
+use crate::clock::millis;
+use crate::disk::{Doing, beside, shown};
+use crate::files::atomic::Draft;
+
+/// What is known of the files.
+pub(super) struct Loaded {
+    pub(super) catalog: Catalog,
+    pub(super) reading: Reading,
+    pub(super) store: FileState,
+    pub(super) older_store: FileState,
+    pub(super) journal_id: Option<String>,
+    /// How much of the journal is in the catalog.
+    pub(super) journal_end: u64,
+    pub(super) last_number: u64,
+    /// The catalog holds what an older program's store does.
+    pub(super) adopted: bool,
+    /// There is something that the store does not have.
+    pub(super) is_behind: bool,
+    /// Folds were begun and their writers died.
+    pub(super) waiting_drafts: Vec<String>,
+    /// The journal holds lines that we cannot read.
+    pub(super) is_journal_damaged: bool,
+    pub(super) unapplied: Vec<(Change, Conflict)>,
+}
+
+/// Enough of a file to see that it was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileState {
+    Missing,
+    There { inode: u64, size: u64, modified_ns: i128, changed_ns: i128 },
+}
+
+/// What stands after the name of the store in the name of the file for changes that belong nowhere.
+pub(super) const UNAPPLIED: &str = ".unapplied";
+
+impl Keeper {
+    /// What the files say now.
+    pub(super) fn read(&mut self) -> Result<&Loaded, StoreError> {
+        let has_journal = self.journal.lock(Access::Read)?;
+        let caught_up = self.catch_up(has_journal);
+        self.journal.unlock();
+        caught_up?;
+        self.loaded()
+    }
+
+    /// Does something that no other process may interfere with.
+    pub(super) fn locked<T, E: From<StoreError>>(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.journal.lock(Access::Write)?;
+        let done = self.catch_up(true).map_err(E::from).and_then(|()| act(self));
+        self.journal.unlock();
+        if self.fold == Fold::Idle && self.loaded.as_ref().is_some_and(|loaded| loaded.is_behind) {
+            self.fold = Fold::Due(Instant::now() + self.follow_after);
+        }
+        done
+    }
+
+    pub(super) fn loaded(&mut self) -> Result<&Loaded, StoreError> {
+        self.loaded.as_ref().ok_or_else(|| StoreError::Closed { path: shown(&self.store) })
+    }
+
+    /// Reads what others wrote since, while the journal is locked; everything if need be.
+    pub(super) fn catch_up(&mut self, has_journal: bool) -> Result<(), StoreError> {
+        let journal_id = if has_journal { self.journal_id()? } else { None };
+        let store = FileState::of(&self.store).doing("look at", &self.store)?;
+        let older_store = self.older_store.as_deref().map_or(FileState::Missing, FileState::of_readable);
+        let end = if has_journal { self.journal.len()? } else { 0 };
+        let now = millis(&*self.clock);
+        let is_known = self.loaded.as_ref().is_some_and(|loaded| {
+            (loaded.store, loaded.older_store) == (store, older_store)
+                && loaded.journal_id == journal_id
+                && loaded.journal_end <= end
+                && loaded.reading.is_good(now, store.modified(), self.cache_ms)
+        });
+        if !is_known {
+            let reading = Reading { at: now, modified: store.modified() };
+            return self.load(store, older_store, reading, has_journal);
+        }
+        let Some(loaded) = &mut self.loaded else { return Ok(()) };
+        if loaded.journal_end == end {
+            return Ok(());
+        }
+        let rest = self.journal.read_from(loaded.journal_end)?;
+        let journal = Journal::read(&rest, |_| false);
+        loaded.journal_end += journal.whole as u64;
+        loaded.replay(journal);
+        self.tell_unapplied();
+        Ok(())
+    }
+
+    /// The first line of the journal, by which it is told from the one before.
+    fn journal_id(&mut self) -> Result<Option<String>, StoreError> {
+        const HEADER: usize = 200;
+        let start = self.journal.read_start(HEADER)?;
+        Ok(Journal::read(&start, |_| false).id)
+    }
+
+    fn load(
+        &mut self,
+        store: FileState,
+        older_store: FileState,
+        reading: Reading,
+        has_journal: bool,
+    ) -> Result<(), StoreError> {
+        self.loaded = None;
+        let mut catalog = read_store(&self.store)?.unwrap_or_default();
+        let mut adopted = false;
+        if let Some(path) = self.older_store.clone().filter(|_| older_store != FileState::Missing) {
+            match read_store(&path) {
+                Ok(older) => {
+                    catalog.adopt(older.unwrap_or_default());
+                    adopted = true;
+                }
+                Err(error) => self.notice(error.to_string()),
+            }
+        }
+        let bytes = if has_journal { self.journal.read_from(0)? } else { Vec::new() };
+        let base = store.to_string();
+        let journal = Journal::read(&bytes, |folded| self.is_in_place(folded, &base));
+        for line in &journal.damaged {
+            self.notice(format!(
+                "{}, line {line}: not a change of ours; kept in a copy beside it and skipped",
+                shown(self.journal.path())
+            ));
+        }
+        let mut loaded = Loaded {
+            catalog,
+            reading,
+            store,
+            older_store,
+            journal_id: journal.id.clone(),
+            journal_end: journal.whole as u64,
+            last_number: 0,
+            adopted,
+            is_behind: adopted,
+            waiting_drafts: Vec::new(),
+            is_journal_damaged: !journal.damaged.is_empty(),
+            unapplied: Vec::new(),
+        };
+        loaded.replay(journal);
+        self.loaded = Some(loaded);
+        self.tell_unapplied();
+        Ok(())
+    }
+
+    fn tell_unapplied(&mut self) {
+        let unapplied = self.loaded.iter().flat_map(|loaded| &loaded.unapplied);
+        for text in unapplied.map(told).collect::<Vec<_>>() {
+            self.notice(text);
+        }
+    }
+
+    /// Whether a draft took the place of the store: it is gone, and the store is another file since.
+    pub(super) fn is_in_place(&self, folded: &Folded, store_now: &str) -> bool {
+        let folder = self.store.parent().unwrap_or(Path::new("."));
+        let is_plain = !folded.draft.contains('/');
+        let waits = is_plain && folder.join(&folded.draft).symlink_metadata().is_ok();
+        !waits && folded.base != store_now
+    }
+
+    /// A journal with lines that we cannot read is not replaced before there is a copy of it.
+    pub(super) fn keep_copy_of_journal(&self) -> Result<(), StoreError> {
+        let copy = beside(self.journal.path(), &format!(".damaged-{}", self.clock.now().as_millisecond()));
+        Draft::write(&*self.disk, &copy, &self.journal.read_from(0)?)?.place()
+    }
+
+    pub(super) fn notice(&mut self, text: String) {
+        if self.noticed.insert(text.clone()) {
+            self.notices.push(text);
+        }
+    }
+}
+
+impl Loaded {
+    /// Makes the changes of a journal, or of the rest of one.
+    fn replay(&mut self, journal: Journal) {
+        self.last_number = self.last_number.max(journal.last_number);
+        self.waiting_drafts.extend(journal.waiting_drafts);
+        self.is_journal_damaged |= !journal.damaged.is_empty();
+        for change in journal.changes {
+            self.is_behind = true;
+            let mut record = self.catalog.entry(&change.key);
+            match change.kind.apply(&mut record) {
+                Ok(()) => self.catalog.put(&change.key, record),
+                Err(conflict) => self.unapplied.push((change, conflict)),
+            }
+        }
+    }
+}
+
+/// Why a change was not made, for a person.
+fn told((change, conflict): &(Change, Conflict)) -> String {
+    format!(
+        "a change of {} at {} was not made again: {conflict}. It will be kept in {UNAPPLIED}",
+        change.key, change.at
+    )
+}
+
+/// The records of a store; `None` if there is no such file.
+fn read_store(path: &Path) -> Result<Option<Catalog>, StoreError> {
+    let bytes = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        bytes => bytes.doing("read", path)?,
+    };
+    let damaged = |what| StoreError::Damaged { path: shown(path), what };
+    let text = String::from_utf8(bytes).map_err(|error| damaged(error.utf8_error().to_string()))?;
+    Catalog::read(&text).map(Some).map_err(damaged)
+}
+
+/// `agents/<id>/sessions.json` for `agents/<id>/sessions/sessions.json`.
+pub(super) fn older_store(store: &Path) -> Option<PathBuf> {
+    let folder = store.parent().filter(|folder| folder.file_name().is_some_and(|name| name == "sessions"))?;
+    Some(folder.parent()?.join(store.file_name()?))
+}
+
+impl FileState {
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
+        match path.metadata() {
+            Ok(metadata) => Ok(Self::There {
+                inode: metadata.ino(),
+                size: metadata.size(),
+                modified_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+                changed_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::Missing),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The same; a file that cannot be looked at is as good as missing.
+    pub(super) fn of_readable(path: &Path) -> Self {
+        Self::of(path).unwrap_or(Self::Missing)
+    }
+
+    pub(super) fn modified(self) -> Option<f64> {
+        match self {
+            Self::Missing => None,
+            #[expect(clippy::cast_precision_loss, reason = "equal times stay equal")]
+            Self::There { modified_ns, .. } => Some(modified_ns as f64),
+        }
+    }
+}
+
+impl fmt::Display for FileState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("none"),
+            // Without the time of the change: renaming a file sets it.
+            Self::There { inode, size, modified_ns, .. } => write!(f, "{inode}-{size}-{modified_ns}"),
+        }
+    }
+}
+
+fn nanoseconds(seconds: i64, rest: i64) -> i128 {
+    i128::from(seconds) * 1_000_000_000 + i128::from(rest)
+}

@@ -1,0 +1,113 @@
+//! Making changes durable: a line each in the journal, one sync for all that wait (`sessions.md` §6).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use tokio::sync::oneshot;
+use uuid::Uuid;
+use yabby_domain::delivery;
+use yabby_domain::seam::{Change, StoreError};
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::SessionKey;
+use yabby_domain::session::store_journal::{self, Line, difference};
+
+use super::{Fold, Keeper};
+use crate::disk::shown;
+
+pub(super) struct Update {
+    pub(super) key: SessionKey,
+    pub(super) change: Change,
+    pub(super) reply: oneshot::Sender<Result<Option<SessionEntry>, StoreError>>,
+}
+
+impl Keeper {
+    /// Makes changes, and answers when all of them are safe. If they cannot be kept, none is made.
+    pub(super) fn commit(&mut self, updates: Vec<Update>) {
+        if updates.is_empty() {
+            return;
+        }
+        let mut made = Vec::with_capacity(updates.len());
+        let mut waiting = Vec::with_capacity(updates.len());
+        let mut updates = Some(updates);
+        let kept = self.locked(|keeper| {
+            let mut lines = String::new();
+            for Update { key, change, reply } in updates.take().into_iter().flatten() {
+                made.push(keeper.make(&key, change, &mut lines));
+                waiting.push(reply);
+            }
+            keeper.keep(lines)
+        });
+        if let Err(error) = &kept {
+            // What is in memory may be ahead of the disk now.
+            self.loaded = None;
+            let unmade = updates.into_iter().flatten().map(|update| update.reply);
+            for reply in waiting.into_iter().chain(unmade) {
+                let _ = reply.send(Err(error.clone()));
+            }
+            return;
+        }
+        for (reply, made) in waiting.into_iter().zip(made) {
+            let _ = reply.send(made);
+        }
+    }
+
+    /// Makes one change in memory, and adds its line.
+    fn make(
+        &mut self,
+        key: &SessionKey,
+        change: Change,
+        lines: &mut String,
+    ) -> Result<Option<SessionEntry>, StoreError> {
+        let at = self.clock.now();
+        let loaded = self.loaded.as_mut().ok_or_else(|| StoreError::Closed { path: shown(&self.store) })?;
+        let before = loaded.catalog.entry(key.as_str());
+        let mut after = before.clone();
+        catch_unwind(AssertUnwindSafe(|| change(&mut after)))
+            .map_err(|_| StoreError::ChangePanicked { key: key.as_str().to_owned() })?;
+        if let Some(entry) = &mut after
+            && let Some(patch) = delivery::normalize_entry(entry)
+        {
+            entry.apply(&patch);
+        }
+        let Some(kind) = difference(before.as_ref(), after.as_ref()) else { return Ok(before) };
+        let mut record = before;
+        // The record is the one that the difference was taken from.
+        let _ = kind.apply(&mut record);
+        loaded.catalog.put(key.as_str(), record.clone());
+        loaded.last_number += 1;
+        let change =
+            store_journal::Change { number: loaded.last_number, at, key: key.as_str().to_owned(), kind };
+        lines.push_str(&Line::Change(change).text());
+        Ok(record)
+    }
+
+    /// Appends lines to the journal; comes back when they are safe.
+    fn keep(&mut self, lines: String) -> Result<(), StoreError> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let Some(loaded) = &mut self.loaded else { return Ok(()) };
+        let lines = if loaded.journal_end == 0 {
+            let (id, header) = new_header();
+            loaded.journal_id = Some(id);
+            header + &lines
+        } else {
+            lines
+        };
+        self.journal.append(loaded.journal_end, lines.as_bytes())?;
+        loaded.journal_end += lines.len() as u64;
+        loaded.is_behind = true;
+        match &mut self.fold {
+            Fold::Idle => self.fold = Fold::Due(Instant::now() + self.follow_after),
+            Fold::Running { again } => *again = true,
+            Fold::Due(_) => {}
+        }
+        Ok(())
+    }
+}
+
+/// A name for a new journal, and its first line.
+pub(super) fn new_header() -> (String, String) {
+    let id = Uuid::new_v4().to_string();
+    (id.clone(), Line::Header { id }.text())
+}

@@ -1,0 +1,1 @@
+//! Conversations on disk (`transcripts.md` §2, §4, §7).
