@@ -121,11 +121,9 @@ mod tests {
 
     #[test]
     fn any_spelling_is_read_and_the_reference_s_is_written() {
-        let catalog = Catalog::read("\u{feff}// mine\n{k: {sessionId: 's', provider: 'x',},}").unwrap();
-        assert_eq!(
-            catalog.text(),
-            "{\n  \"k\": {\n    \"sessionId\": \"s\",\n    \"channel\": \"x\"\n  }\n}"
-        );
+        let catalog = Catalog::read("\u{feff}// mine\n{k: {sessionId: 's', room: 'x',},}").unwrap();
+        let written = "{\n  \"k\": {\n    \"sessionId\": \"s\",\n    \"groupChannel\": \"x\"\n  }\n}";
+        assert_eq!(catalog.text(), written);
         assert_eq!(Catalog::read(" \n").unwrap().text(), "{}");
         let damage = Catalog::read("{\n\"k\": {\"sessionId\"\n").unwrap_err();
         assert!(damage.contains("line 3"), "{damage}");
