@@ -6,4 +6,5 @@
 pub mod clock;
 pub mod disk;
 pub mod files;
+pub mod paths;
 mod process;

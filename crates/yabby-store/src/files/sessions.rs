@@ -110,7 +110,7 @@ impl SessionFile {
 
     /// As [`SessionStore::list`], for callers that may block.
     pub fn list_blocking(&self) -> Result<Vec<(SessionKey, SessionEntry)>, StoreError> {
-        self.blocking(|reply| Message::List { reply })?
+        self.blocking(|reply| Message::List { reply })?.map(|catalog| catalog.entries())
     }
 
     /// As [`SessionStore::update`], for callers that may block.
@@ -160,7 +160,9 @@ impl SessionStore for SessionFile {
     }
 
     async fn list(&self) -> Result<Vec<(SessionKey, SessionEntry)>, StoreError> {
-        self.waiting(|reply| Message::List { reply }).await?
+        let catalog = self.waiting(|reply| Message::List { reply }).await??;
+        // Parsing thousands of records takes its time.
+        tokio::task::spawn_blocking(move || catalog.entries()).await.map_err(|_| self.closed())
     }
 
     async fn update(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError> {

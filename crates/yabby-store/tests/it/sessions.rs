@@ -467,6 +467,23 @@ fn an_older_program_s_store_is_read_and_then_taken_over() {
 }
 
 #[test]
+fn drafts_of_dead_writers_are_cleared_away_and_nothing_else() {
+    let home = Home::new();
+    let id = "5d1c7a10-6f0e-4c52-9a35-2b1f0c6f8e11";
+    let dead = format!("sessions.json.{}.{id}.tmp", i32::MAX);
+    let alive = format!("sessions.json.{}.{id}.tmp", std::process::id());
+    for name in [&dead, &alive, "sessions.json.bak", "notes.1.tmp"] {
+        fs::write(home.path(name), "{}").unwrap();
+    }
+    let store = home.open();
+    store.update_blocking(&key("k"), set("label", "x")).unwrap();
+    drop(store);
+    let mut left = vec![alive, "notes.1.tmp".into(), "sessions.json".into(), "sessions.json.bak".into()];
+    left.sort();
+    assert_eq!(home.files(), left);
+}
+
+#[test]
 fn nothing_is_written_through_a_link() {
     let home = Home::new();
     let victim = home.path("victim.txt");

@@ -3,17 +3,21 @@
 //! Meanwhile updates go on. The store's lock file is held from before the snapshot is taken until the
 //! new store is in its place, so that nobody who takes it, too, writes in between.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 
+use uuid::Uuid;
 use yabby_domain::seam::{Clock, StoreError};
+use yabby_domain::session::store_lock::Process;
 
 use super::catalog::Catalog;
 use super::keeper::Message;
 use super::lock_file::StoreLock;
-use crate::disk::{Disk, shown};
+use crate::disk::{Disk, beside, shown};
 use crate::files::atomic::Draft;
+use crate::process;
 
 /// A store to be written.
 pub(super) struct Snapshot {
@@ -66,6 +70,7 @@ pub(super) fn fold(
     /// Programs that ignore the lock are no reason to try for ever.
     const ATTEMPTS: usize = 5;
     let _lock = StoreLock::acquire(disk.clone(), clock, store)?;
+    remove_abandoned_drafts(&**disk, store);
     for _ in 0..ATTEMPTS {
         let Some(snapshot) = ask(keeper, store, |reply| Message::Snapshot { reply })?? else {
             return Ok(());
@@ -90,6 +95,30 @@ pub(super) fn fold(
     Err(StoreError::Busy { path: shown(store) })
 }
 
+/// Removes drafts of the store and its journal whose writers died. Nobody else writes one while we hold
+/// the lock, and one that the journal still speaks of is not removed here.
+fn remove_abandoned_drafts(disk: &dyn Disk, store: &Path) {
+    let (Some(folder), Some(name)) = (store.parent(), store.file_name()) else { return };
+    let journal = fs::read_to_string(beside(store, ".journal")).unwrap_or_default();
+    let Ok(files) = fs::read_dir(folder) else { return };
+    for file in files.flatten() {
+        let draft = file.file_name().to_string_lossy().into_owned();
+        let writer = draft.strip_prefix(&*name.to_string_lossy()).and_then(writer_of);
+        let is_gone = writer.is_some_and(|pid| process::look_up(pid) == Process::Gone);
+        if is_gone && !journal.contains(&draft) {
+            let _ = disk.remove(&file.path());
+        }
+    }
+}
+
+/// Who wrote the draft whose name ends like this: `.<pid>.<uuid>.tmp`.
+fn writer_of(ending: &str) -> Option<i64> {
+    let ending = ending.strip_prefix(".journal").unwrap_or(ending);
+    let (pid, id) = ending.strip_prefix('.')?.strip_suffix(".tmp")?.split_once('.')?;
+    Uuid::try_parse(id).ok()?;
+    pid.parse().ok()
+}
+
 fn ask<T>(
     keeper: &Sender<Message>,
     store: &Path,
@@ -99,4 +128,19 @@ fn ask<T>(
     let (reply, answer) = mpsc::channel();
     keeper.send(message(reply)).map_err(|_| closed())?;
     answer.recv().map_err(|_| closed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draft_names_its_writer() {
+        let id = "5d1c7a10-6f0e-4c52-9a35-2b1f0c6f8e11";
+        assert_eq!(writer_of(&format!(".42.{id}.tmp")), Some(42));
+        assert_eq!(writer_of(&format!(".journal.7.{id}.tmp")), Some(7));
+        for other in ["", ".tmp", ".42.notes.tmp", ".bak.2026.tmp", ".journal", &format!(".x.{id}.tmp")] {
+            assert_eq!(writer_of(other), None, "{other}");
+        }
+    }
 }

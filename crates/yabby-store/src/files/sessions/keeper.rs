@@ -16,6 +16,7 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 
 use super::Settings;
+use super::catalog::Catalog;
 use super::fold::{Drafted, Placed, Snapshot, Unplaced};
 use super::journal_file::JournalFile;
 use crate::disk::{Disk, beside};
@@ -28,7 +29,7 @@ pub(super) enum Message {
         reply: oneshot::Sender<Result<Option<SessionEntry>, StoreError>>,
     },
     List {
-        reply: oneshot::Sender<Result<Vec<(SessionKey, SessionEntry)>, StoreError>>,
+        reply: oneshot::Sender<Result<Catalog, StoreError>>,
     },
     Update {
         key: SessionKey,
@@ -164,7 +165,7 @@ impl Keeper {
                 let _ = reply.send(found);
             }
             Message::List { reply } => {
-                let all = self.read().map(|loaded| loaded.catalog.entries());
+                let all = self.read().map(|loaded| loaded.catalog.clone());
                 let _ = reply.send(all);
             }
             Message::Flush { reply } => self.flush(reply),
