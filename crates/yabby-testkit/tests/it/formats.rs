@@ -4,6 +4,7 @@ use std::fs;
 
 use yabby_domain::message::Role;
 use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::store_journal::{Journal, Line};
 use yabby_domain::session::store_text::{parse_store, store_text};
 use yabby_domain::transcript::tree::Transcript;
 
@@ -31,4 +32,15 @@ fn the_transcript_in_the_docs_gives_the_messages_it_promises() {
     let transcript = Transcript::read(&example("transcript.md", "jsonl")).expect("a transcript");
     let roles: Vec<Role> = transcript.context().messages.iter().map(|message| message.role()).collect();
     assert_eq!(roles, [Role::CompactionSummary, Role::Assistant, Role::User]);
+}
+
+#[test]
+fn the_journal_in_the_docs_is_written_as_it_stands() {
+    let text = example("session-journal.md", "jsonl") + "\n";
+    let lines: String =
+        text.lines().map(|line| Line::parse(line).unwrap_or_else(|| panic!("{line}")).text()).collect();
+    assert_eq!(lines, text);
+    let journal = Journal::read(text.as_bytes(), |_| false);
+    assert_eq!((journal.changes.len(), journal.damaged.len(), journal.waiting_drafts.len()), (3, 0, 1));
+    assert_eq!(Journal::read(text.as_bytes(), |_| true).changes.len(), 0);
 }
