@@ -1,5 +1,9 @@
 //! What the tests of every crate stand on. Used from `tests/it` and from its own binaries only.
 
+pub mod clock;
 pub mod faulty_disk;
 pub mod fuzz;
+pub mod memory_store;
+#[allow(clippy::unwrap_used, reason = "a story that cannot go on fails")]
+pub mod store_contract;
 pub mod vectors;

@@ -27,10 +27,21 @@ pub enum InvalidMaxLines {
     TooFew,
 }
 
+impl Default for MaxLines {
+    fn default() -> Self {
+        Self(DEFAULT_LINES)
+    }
+}
+
 impl MaxLines {
+    /// That many, or one.
+    pub fn at_most(lines: usize) -> Self {
+        Self(lines.max(1))
+    }
+
     /// The `maxLines` of a request.
     pub fn from_value(value: Option<&Value>) -> Result<Self, InvalidMaxLines> {
-        let Some(value) = value else { return Ok(Self(DEFAULT_LINES)) };
+        let Some(value) = value else { return Ok(Self::default()) };
         let number = value.as_f64().filter(|n| n.fract() == 0.0).ok_or(InvalidMaxLines::NotWhole)?;
         if number < 1.0 {
             return Err(InvalidMaxLines::TooFew);
@@ -110,8 +121,8 @@ mod tests {
 
     const HEADER: &str = r#"{"type":"session","version":3,"id":"s"}"#;
 
-    fn max(lines: u32) -> MaxLines {
-        MaxLines::from_value(Some(&Value::from(lines))).expect("positive")
+    fn max(lines: usize) -> MaxLines {
+        MaxLines::at_most(lines)
     }
 
     fn file(lines: &[&str]) -> String {

@@ -5,6 +5,7 @@
 mod domain_is_pure;
 mod formats;
 mod fuzz_corpora;
+mod memory_store;
 mod vectors;
 
 use std::path::PathBuf;

@@ -1,0 +1,153 @@
+//! Stories about records.
+
+use yabby_domain::json::{self, Value};
+use yabby_domain::seam::{Change, SessionStore, StoreError};
+use yabby_domain::session::entry::{Patch, SessionEntry};
+use yabby_domain::session::key::SessionKey;
+
+use super::Backend;
+
+/// Tells every story; `backend` gives an empty place to each.
+pub async fn tell(backend: impl Fn() -> Box<dyn Backend>) {
+    nothing_is_there_at_first(&*backend()).await;
+    a_record_is_begun_changed_and_removed(&*backend()).await;
+    records_keep_the_order_in_which_they_were_begun(&*backend()).await;
+    what_nobody_knows_is_kept_where_it_stood(&*backend()).await;
+    everybody_sees_what_was_promised_to_anybody(&*backend()).await;
+    no_change_undoes_another_one(&*backend()).await;
+    a_change_that_fails_leaves_everything_as_it_was(&*backend()).await;
+    delivery_fields_are_brought_into_one_form(&*backend()).await;
+}
+
+fn key(text: &str) -> SessionKey {
+    SessionKey::new(text)
+}
+
+fn entry(text: &str) -> SessionEntry {
+    let Ok(Value::Object(object)) = json::parse(text) else { panic!("{text}") };
+    SessionEntry::new(object)
+}
+
+fn text(entry: Option<&SessionEntry>) -> Option<String> {
+    entry.map(|entry| json::stringify_object(entry.as_object()))
+}
+
+fn begin(text: &str) -> Change {
+    let new = entry(text);
+    Box::new(move |record| *record = Some(new))
+}
+
+fn set(field: &str, value: impl Into<Value>) -> Change {
+    let mut patch = Patch::default();
+    patch.put(field, Some(value.into()));
+    Box::new(move |record| record.get_or_insert_default().apply(&patch))
+}
+
+async fn keys(store: &dyn SessionStore) -> Vec<String> {
+    let all = store.list().await.expect("a list");
+    all.into_iter().map(|(key, _)| key.as_str().to_owned()).collect()
+}
+
+async fn nothing_is_there_at_first(backend: &dyn Backend) {
+    let store = backend.sessions();
+    assert_eq!(store.get(&key("k")).await.unwrap(), None);
+    assert_eq!(store.list().await.unwrap(), vec![]);
+    assert_eq!(store.update(&key("k"), Box::new(|record| assert_eq!(*record, None))).await.unwrap(), None);
+    assert_eq!(store.list().await.unwrap(), vec![]);
+}
+
+async fn a_record_is_begun_changed_and_removed(backend: &dyn Backend) {
+    let store = backend.sessions();
+    let main = key("agent:main:main");
+    let begun = store.update(&main, begin(r#"{"sessionId":"s","updatedAt":1}"#)).await.unwrap();
+    assert_eq!(text(begun.as_ref()).unwrap(), r#"{"sessionId":"s","updatedAt":1}"#);
+    store.update(&main, set("label", "x")).await.unwrap();
+    let seen = store.get(&main).await.unwrap();
+    assert_eq!(text(seen.as_ref()).unwrap(), r#"{"sessionId":"s","updatedAt":1,"label":"x"}"#);
+    assert_eq!(store.update(&main, Box::new(|record| *record = None)).await.unwrap(), None);
+    assert_eq!(store.get(&main).await.unwrap(), None);
+}
+
+async fn records_keep_the_order_in_which_they_were_begun(backend: &dyn Backend) {
+    let store = backend.sessions();
+    for name in ["b", "a", "c", "d"] {
+        store.update(&key(name), set("sessionId", name)).await.unwrap();
+    }
+    store.update(&key("b"), set("label", "x")).await.unwrap();
+    store.update(&key("a"), Box::new(|record| *record = None)).await.unwrap();
+    assert_eq!(keys(&*store).await, ["b", "c", "d"]);
+    assert_eq!(keys(&*backend.sessions()).await, ["b", "c", "d"]);
+}
+
+async fn what_nobody_knows_is_kept_where_it_stood(backend: &dyn Backend) {
+    const ODD: &str =
+        r#"{"x":{"y":[1,null,"\ud83d"]},"sessionId":"s","label":null,"totalTokens":"many","ü":"日本"}"#;
+    let store = backend.sessions();
+    store.update(&key("k"), begin(ODD)).await.unwrap();
+    store.update(&key("k"), set("updatedAt", 5)).await.unwrap();
+    let seen = backend.sessions().get(&key("k")).await.unwrap();
+    assert_eq!(text(seen.as_ref()).unwrap(), ODD.replace("\"日本\"}", "\"日本\",\"updatedAt\":5}"));
+}
+
+async fn everybody_sees_what_was_promised_to_anybody(backend: &dyn Backend) {
+    let (one, other) = (backend.sessions(), backend.sessions());
+    for round in 0..3 {
+        one.update(&key("one"), set("round", round)).await.unwrap();
+        other.update(&key("other"), set("round", round)).await.unwrap();
+        for store in [&one, &other, &backend.sessions()] {
+            for name in ["one", "other"] {
+                let seen = store.get(&key(name)).await.unwrap().expect(name);
+                assert_eq!(seen.get("round"), Some(&Value::from(round)), "{name}");
+            }
+        }
+    }
+}
+
+async fn no_change_undoes_another_one(backend: &dyn Backend) {
+    let stores = [backend.sessions(), backend.sessions()];
+    let count_up = || -> Change {
+        Box::new(|record| {
+            let record = record.get_or_insert_default();
+            let count = record.total_tokens().unwrap_or(0.0);
+            let mut patch = Patch::default();
+            patch.set_total_tokens(Some(count + 1.0));
+            record.apply(&patch);
+        })
+    };
+    let mut tasks = Vec::new();
+    for at in 0..32 {
+        let store = stores[at % 2].clone();
+        let change = count_up();
+        tasks.push(tokio::spawn(async move { store.update(&key("k"), change).await }));
+    }
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    assert_eq!(stores[0].get(&key("k")).await.unwrap().and_then(|entry| entry.total_tokens()), Some(32.0));
+}
+
+async fn a_change_that_fails_leaves_everything_as_it_was(backend: &dyn Backend) {
+    let store = backend.sessions();
+    store.update(&key("k"), begin(r#"{"sessionId":"s"}"#)).await.unwrap();
+    let failed = store
+        .update(
+            &key("k"),
+            Box::new(|record| {
+                *record = None;
+                panic!("a change may fail");
+            }),
+        )
+        .await;
+    assert!(matches!(failed, Err(StoreError::ChangePanicked { .. })), "{failed:?}");
+    assert_eq!(text(store.get(&key("k")).await.unwrap().as_ref()).unwrap(), r#"{"sessionId":"s"}"#);
+    store.update(&key("k"), set("label", "x")).await.unwrap();
+}
+
+async fn delivery_fields_are_brought_into_one_form(backend: &dyn Backend) {
+    let store = backend.sessions();
+    let written =
+        store.update(&key("k"), begin(r#"{"sessionId":"s","lastChannel":"IMSG","lastTo":" 1 "}"#)).await;
+    let mirrored = r#"{"sessionId":"s","lastChannel":"imessage","lastTo":"1","deliveryContext":{"channel":"imessage","to":"1"}}"#;
+    assert_eq!(text(written.unwrap().as_ref()).unwrap(), mirrored);
+    assert_eq!(text(backend.sessions().get(&key("k")).await.unwrap().as_ref()).unwrap(), mirrored);
+}
