@@ -24,7 +24,7 @@ use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::store_cache;
 
 use crate::clock::SystemClock;
-use crate::disk::{Disk, LocalDisk, shown};
+use crate::disk::{Disk, Doing, LocalDisk, shown};
 use keeper::{Keeper, Message};
 
 /// The store of one agent. Dropping the last handle writes `sessions.json` and waits for it.
@@ -76,15 +76,13 @@ impl SessionFile {
     /// first question.
     pub fn open(path: impl Into<PathBuf>, settings: Settings) -> Result<Self, StoreError> {
         let path = path.into();
+        // Whoever changes the current folder later does not mean this store.
+        let path = std::path::absolute(&path).doing("resolve", &path)?;
         let (sender, receiver) = mpsc::channel();
         let keeper = Keeper::new(path.clone(), settings, sender.clone());
         let thread = std::thread::Builder::new().name("session store".to_owned());
         let keeper = thread.spawn(move || keeper.run(&receiver));
-        let keeper = keeper.map_err(|source| StoreError::Io {
-            doing: "start a thread for",
-            path: shown(&path),
-            source: source.into(),
-        })?;
+        let keeper = keeper.doing("start a thread for", &path)?;
         Ok(Self(Arc::new(Handle { path, sender, keeper: Some(keeper) })))
     }
 
