@@ -9,5 +9,6 @@ mod provider_rules;
 mod queue;
 mod reply;
 mod store;
+mod store_journal;
 mod texts;
 mod transcripts;
