@@ -148,7 +148,8 @@ pub fn readable(source: &str) -> Cow<'_, str> {
 
 fn has_surrogate_escape(source: &str) -> bool {
     // Few texts hold any such escape, and this is by far the faster look.
-    source.contains("\\u")
+    source.contains('\\')
+        && source.contains("\\u")
         && source.as_bytes().windows(4).any(|w| {
             w[0] == b'\\'
                 && w[1] == b'u'

@@ -58,6 +58,12 @@ pub fn to_outside(text: &str) -> Cow<'_, str> {
     Cow::Owned(decoded.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
+/// Bytes as text; what is not UTF-8 becomes U+FFFD.
+pub fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    // Nearly all bytes are text, and this is by far the faster look.
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
 /// How many UTF-16 units one character is.
 pub fn char_units(c: char) -> usize {
     if stood_for(c).is_some() { 1 } else { c.len_utf16() }

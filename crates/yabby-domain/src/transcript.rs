@@ -20,6 +20,7 @@ pub mod lock;
 pub mod mirror;
 pub mod preview;
 pub mod seed;
+pub mod tail;
 pub mod time;
 pub mod tree;
 pub mod version;

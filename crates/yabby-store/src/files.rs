@@ -3,3 +3,4 @@
 mod atomic;
 mod folder;
 pub mod sessions;
+pub mod transcripts;

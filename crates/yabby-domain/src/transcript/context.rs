@@ -1,8 +1,8 @@
 //! What the model is told: the branch as messages (`transcripts.md` §5).
 
-use super::Transcript;
-use super::entry::{Entry, EntryId, EntryKind};
-use super::seed;
+use super::entry::{Entry, EntryId, EntryKind, object_on};
+use super::tree::{EarlierSetting, Transcript};
+use super::{seed, time};
 use crate::json::{self, Object, Value, number};
 use crate::message::{Content, Message, Role, text_block};
 
@@ -30,39 +30,96 @@ pub struct ModelUsed {
 impl Transcript {
     /// The context at the leaf.
     pub fn context(&self) -> Context {
-        build_context(&self.branch())
+        self.context_of(&self.branch())
     }
 
     /// The context as it was when `id` was the leaf; at the last entry of the file if it is unknown.
     pub fn context_at(&self, id: &str) -> Context {
-        build_context(&self.branch_near(id))
+        self.context_of(&self.branch_near(id))
+    }
+
+    fn context_of(&self, branch: &[&Entry]) -> Context {
+        let mut settings = Settings::of(branch);
+        if let Some(earlier) = self.earlier(branch) {
+            if let (None, EarlierSetting::Known(level)) = (&settings.thinking_level, &earlier.thinking_level)
+            {
+                settings.thinking_level = Some(level.clone());
+            }
+            if let (None, EarlierSetting::Known(model)) = (&settings.model, &earlier.model) {
+                settings.model.clone_from(model);
+            }
+        }
+        settings.with(told_on(branch))
+    }
+
+    /// Whether the entries that are held are enough to tell the context at the leaf.
+    pub fn knows_its_context(&self) -> bool {
+        let branch = self.branch();
+        let leads_out = branch.first().is_some_and(|oldest| oldest.parent_key().is_some());
+        if self.is_whole() || !leads_out {
+            return true;
+        }
+        let Some(earlier) = self.earlier(&branch) else { return false };
+        let settings = Settings::of(&branch);
+        let knows_settings = (settings.thinking_level.is_some()
+            || earlier.thinking_level != EarlierSetting::Unknown)
+            && (settings.model.is_some() || earlier.model != EarlierSetting::Unknown);
+        let knows_messages =
+            last_compaction(&branch).is_some_and(|at| match FirstKept::of(&branch[at].object()) {
+                FirstKept::None => true,
+                FirstKept::Named(id) => branch[..at].iter().any(|entry| entry.key() == Some(&id)),
+                FirstKept::AfterMessages(_) => false,
+            });
+        knows_settings && knows_messages
     }
 }
 
 /// The messages of a branch, settings in force at its end. Everything that the last compaction
 /// summarised is replaced by its summary. Only what is told is parsed.
 pub fn build_context(branch: &[&Entry]) -> Context {
-    let latest = |wanted: fn(&Entry) -> bool| branch.iter().rposition(|entry| wanted(entry));
-    let thinking_level = latest(|entry| entry.kind() == EntryKind::ThinkingLevelChange)
-        .and_then(|at| branch[at].object().get("thinkingLevel")?.as_str().map(str::to_owned));
-    let model = latest(|entry| entry.kind() == EntryKind::ModelChange || entry.is_assistant_message())
-        .map(|at| model_used(branch[at]));
-    let messages = match latest(|entry| entry.kind() == EntryKind::Compaction) {
-        None => told(branch).collect(),
-        Some(at) => {
-            let compaction = branch[at].object();
-            let kept = kept_before(&branch[..at], &compaction);
-            let summary = compaction_summary(&compaction, branch[at].time());
-            std::iter::once(summary).chain(told(kept)).chain(told(&branch[at + 1..])).collect()
-        }
-    };
-    Context { messages, thinking_level: thinking_level.unwrap_or_else(|| "off".to_owned()), model }
+    Settings::of(branch).with(told_on(branch))
 }
 
-fn model_used(entry: &Entry) -> ModelUsed {
-    let object = entry.object();
-    let (provider, model_id) = match entry.kind() {
-        EntryKind::ModelChange => seed::model_of(&object),
+/// What a branch sets, and `None` where it sets nothing.
+struct Settings {
+    /// A change without a readable level sets the default one.
+    thinking_level: Option<Option<String>>,
+    model: Option<ModelUsed>,
+}
+
+impl Settings {
+    fn of(branch: &[&Entry]) -> Self {
+        let latest = |wanted: fn(&Entry) -> bool| branch.iter().rev().find(|entry| wanted(entry));
+        Self {
+            thinking_level: latest(|entry| entry.kind() == EntryKind::ThinkingLevelChange)
+                .map(|entry| level_in(&entry.object())),
+            model: latest(|entry| entry.kind() == EntryKind::ModelChange || entry.is_assistant_message())
+                .map(|entry| model_in(entry.kind(), &entry.object())),
+        }
+    }
+
+    fn with(self, messages: Vec<Message>) -> Context {
+        Context {
+            messages,
+            thinking_level: level_or_default(self.thinking_level.flatten()),
+            model: self.model,
+        }
+    }
+}
+
+pub(super) fn level_or_default(level: Option<String>) -> String {
+    level.unwrap_or_else(|| "off".to_owned())
+}
+
+/// The level that a change sets.
+pub(super) fn level_in(change: &Object) -> Option<String> {
+    change.get("thinkingLevel")?.as_str().map(str::to_owned)
+}
+
+/// The model that a change chose, or that answered.
+pub(super) fn model_in(kind: EntryKind, object: &Object) -> ModelUsed {
+    let (provider, model_id) = match kind {
+        EntryKind::ModelChange => seed::model_of(object),
         _ => {
             let of_message = |field| json::at(object.get("message")?, &[field])?.as_str().map(str::to_owned);
             (of_message("provider"), of_message("model"))
@@ -71,20 +128,59 @@ fn model_used(entry: &Entry) -> ModelUsed {
     ModelUsed { provider, model_id }
 }
 
+fn last_compaction(branch: &[&Entry]) -> Option<usize> {
+    branch.iter().rposition(|entry| entry.kind() == EntryKind::Compaction)
+}
+
+/// What a branch tells the model.
+fn told_on(branch: &[&Entry]) -> Vec<Message> {
+    let Some(at) = last_compaction(branch) else { return told(branch).collect() };
+    let compaction = branch[at].object();
+    let kept = kept_before(&branch[..at], &compaction);
+    let summary = compaction_summary(&compaction, branch[at].time());
+    std::iter::once(summary).chain(told(kept)).chain(told(&branch[at + 1..])).collect()
+}
+
+/// How a compaction says from where on it kept what stood before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum FirstKept {
+    /// It kept nothing.
+    None,
+    Named(EntryId),
+    /// From behind so many messages of the branch on.
+    AfterMessages(usize),
+}
+
+impl FirstKept {
+    pub(super) fn of(compaction: &Object) -> Self {
+        match seed::removed_count(compaction) {
+            Some(count) => Self::AfterMessages(count),
+            None => match compaction.get("firstKeptEntryId").and_then(EntryId::of_value) {
+                Some(id) => Self::Named(id),
+                None => Self::None,
+            },
+        }
+    }
+}
+
 /// What a compaction left of the entries before it.
 fn kept_before<'b, 'e>(before: &'b [&'e Entry], compaction: &Object) -> &'b [&'e Entry] {
-    let first_kept = match seed::removed_count(compaction) {
-        Some(0) => Some(0),
-        Some(count) => {
-            let messages = before.iter().enumerate().filter(|(_, entry)| entry.kind() == EntryKind::Message);
-            messages.map(|(at, _)| at + 1).nth(count - 1)
-        }
-        None => {
-            let id = compaction.get("firstKeptEntryId").and_then(EntryId::of_value);
-            id.and_then(|id| before.iter().position(|entry| entry.key() == Some(&id)))
+    let first_kept = match FirstKept::of(compaction) {
+        FirstKept::None => None,
+        FirstKept::Named(id) => before.iter().position(|entry| entry.key() == Some(&id)),
+        FirstKept::AfterMessages(count) => {
+            behind_messages(count, before.iter().map(|entry| entry.kind() == EntryKind::Message))
         }
     };
     first_kept.and_then(|at| before.get(at..)).unwrap_or_default()
+}
+
+/// The place behind so many messages; `is_message` of each entry in order.
+pub(super) fn behind_messages(count: usize, is_message: impl Iterator<Item = bool>) -> Option<usize> {
+    match count.checked_sub(1) {
+        None => Some(0),
+        Some(last) => is_message.enumerate().filter(|(_, yes)| *yes).map(|(at, _)| at + 1).nth(last),
+    }
 }
 
 /// The messages that entries tell.
@@ -94,16 +190,32 @@ fn told(entries: &[&Entry]) -> impl Iterator<Item = Message> {
 
 /// The message that an entry tells, if it tells one.
 pub fn message_of(entry: &Entry) -> Option<Message> {
-    match entry.kind() {
-        EntryKind::Message => entry.message(),
+    if entry.kind() == EntryKind::Message && entry.role().is_none() {
+        return None;
+    }
+    message_on(entry.kind(), entry.line())
+}
+
+/// Whether entries of this kind can tell a message.
+pub(super) fn tells(kind: EntryKind) -> bool {
+    matches!(kind, EntryKind::Message | EntryKind::CustomMessage | EntryKind::BranchSummary)
+}
+
+/// The message that the line of an entry of this kind tells.
+pub(super) fn message_on(kind: EntryKind, line: &str) -> Option<Message> {
+    let stated_time = |object: &Object| object.get("timestamp").and_then(time::of_value);
+    match kind {
+        EntryKind::Message => seed::message_of(object_on(line)),
         EntryKind::CustomMessage => {
-            let fields = ["customType", "content", "display", "details"];
-            Some(assembled("custom", entry.object(), &fields, entry.time()))
+            let object = object_on(line);
+            let time = stated_time(&object);
+            Some(assembled("custom", object, &["customType", "content", "display", "details"], time))
         }
         EntryKind::BranchSummary => {
-            let object = entry.object();
+            let object = object_on(line);
+            let time = stated_time(&object);
             let has_summary = object.get("summary").is_some_and(json::truthy);
-            has_summary.then(|| assembled("branchSummary", object, &["summary", "fromId"], entry.time()))
+            has_summary.then(|| assembled("branchSummary", object, &["summary", "fromId"], time))
         }
         EntryKind::Session
         | EntryKind::ThinkingLevelChange
@@ -114,6 +226,13 @@ pub fn message_of(entry: &Entry) -> Option<Message> {
         | EntryKind::SessionInfo
         | EntryKind::Unknown => None,
     }
+}
+
+/// The summary on the line of a compaction.
+pub(super) fn summary_on(line: &str) -> Message {
+    let compaction = object_on(line);
+    let time = compaction.get("timestamp").and_then(time::of_value);
+    compaction_summary(&compaction, time)
 }
 
 /// The summary that stands for what was compacted.

@@ -2,10 +2,11 @@
 //!
 //! An entry keeps the text of its line; what we did not write goes back byte for byte. A small head
 //! (kind, id, parent, time, role) is read at once, the rest is parsed when somebody needs it, so that
-//! a long transcript stays cheap to open.
+//! a long transcript stays cheap to open. The entries of one file share its text.
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -17,8 +18,37 @@ use crate::message::{Message, Role};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    line: Arc<str>,
+    line: Line,
     head: Head,
+}
+
+/// A part of a text.
+#[derive(Clone)]
+struct Line {
+    text: Arc<String>,
+    place: Range<usize>,
+}
+
+impl Line {
+    fn whole(text: String) -> Self {
+        Self { place: 0..text.len(), text: Arc::new(text) }
+    }
+
+    fn as_str(&self) -> &str {
+        self.text.get(self.place.clone()).unwrap_or_default()
+    }
+}
+
+impl PartialEq for Line {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,34 +99,39 @@ enum Parent {
 impl Entry {
     /// The entry on `line`, if it holds a JSON object.
     pub fn parse(line: &str) -> Option<Self> {
-        let readable = json::readable(line);
-        let head = Head::read(&readable).or_else(|| Head::read(&json::without_infinities(&readable)?))?;
-        Some(Self { line: line.trim_matches([' ', '\t', '\r', '\n']).into(), head })
+        let head = Glance::at(line, Head::of)?;
+        Some(Self { line: Line::whole(line.trim_matches(JSON_SPACE).to_owned()), head })
+    }
+
+    /// The entry on a line of a text that other entries share.
+    pub(super) fn parse_in(text: &Arc<String>, line: Range<usize>) -> Option<Self> {
+        let whole = text.get(line.clone())?;
+        let head = Glance::at(whole, Head::of)?;
+        let start = line.start + (whole.len() - whole.trim_start_matches(JSON_SPACE).len());
+        let end = start + whole.trim_matches(JSON_SPACE).len();
+        Some(Self { line: Line { text: Arc::clone(text), place: start..end }, head })
     }
 
     pub fn from_object(object: Object) -> Self {
         let field = |name: &str| object.get(name).map(Peeked::of);
-        let head = Head::of_fields(
-            field("type").as_ref(),
-            field("id").as_ref(),
-            field("parentId").as_ref(),
-            field("timestamp").as_ref(),
-            field("message").as_ref(),
-        );
-        Self { line: json::stringify_object(&object).into(), head }
+        let head = Head::of(&Glance {
+            kind: field("type"),
+            id: field("id"),
+            parent: field("parentId"),
+            timestamp: field("timestamp"),
+            message: field("message"),
+        });
+        Self { line: Line::whole(json::stringify_object(&object)), head }
     }
 
     /// The text of the line, as it is on disk.
     pub fn line(&self) -> &str {
-        &self.line
+        self.line.as_str()
     }
 
     /// The whole entry, parsed; empty if it is nested too deep to be parsed.
     pub fn object(&self) -> Object {
-        match json::parse(&self.line) {
-            Ok(Value::Object(object)) => object,
-            _ => Object::new(),
-        }
+        object_on(self.line())
     }
 
     pub fn kind(&self) -> EntryKind {
@@ -147,7 +182,7 @@ impl Entry {
     /// known from its place in this file.
     pub fn portable_line(&self) -> Cow<'_, str> {
         if !self.head.made_up {
-            return Cow::Borrowed(&self.line);
+            return Cow::Borrowed(self.line());
         }
         let mut object = self.object();
         object.insert("id".into(), self.key().map_or(Value::Null, EntryId::to_value));
@@ -171,12 +206,13 @@ impl Entry {
     pub(super) fn settle(&mut self, position: usize, previous: Option<&EntryId>, linear: bool) {
         let nameless = self.head.id.is_none();
         if nameless {
-            let digest = Sha1::digest(format!("{position}:{}", self.line));
+            let digest = Sha1::digest(format!("{position}:{}", self.line()));
             let id: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
             self.head.id = Some(EntryId::Text(id.into()));
         }
         let hangs_from_previous = (nameless || linear) && self.head.parent == Parent::Unsaid;
-        if hangs_from_previous {
+        // Most entries hang from the one before them anyway, and can share its name.
+        if hangs_from_previous || previous.is_some_and(|previous| self.parent_key() == Some(previous)) {
             self.head.parent = previous.cloned().map_or(Parent::Root, Parent::Of);
         }
         self.head.made_up = nameless || hangs_from_previous;
@@ -188,7 +224,22 @@ impl Entry {
     }
 }
 
+/// The object on a line; empty if it is nested too deep to be parsed.
+pub(super) fn object_on(line: &str) -> Object {
+    match json::parse(line) {
+        Ok(Value::Object(object)) => object,
+        _ => Object::new(),
+    }
+}
+
 impl EntryId {
+    pub(super) fn name(&self) -> Name<'_> {
+        match self {
+            Self::Text(text) => Name::Text(text),
+            Self::Other(json) => Name::Other(json.to_string()),
+        }
+    }
+
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -197,7 +248,7 @@ impl EntryId {
     }
 
     pub fn of_value(value: &Value) -> Option<Self> {
-        Peeked::of(value).id()
+        Peeked::of(value).name().map(Name::to_id)
     }
 
     pub fn to_value(&self) -> Value {
@@ -233,36 +284,81 @@ impl EntryKind {
 }
 
 impl Head {
-    fn read(line: &str) -> Option<Self> {
-        let mut source = serde_json::Deserializer::from_str(line);
-        let head = source.deserialize_map(HeadVisitor).ok()?;
-        source.end().ok()?;
-        Some(head)
-    }
-
-    fn of_fields(
-        kind: Option<&Peeked<'_>>,
-        id: Option<&Peeked<'_>>,
-        parent: Option<&Peeked<'_>>,
-        timestamp: Option<&Peeked<'_>>,
-        message: Option<&Peeked<'_>>,
-    ) -> Self {
+    fn of(glance: &Glance<'_>) -> Self {
         Self {
-            kind: match kind {
-                Some(Peeked::Text(name)) => EntryKind::of(name),
-                _ => EntryKind::Unknown,
-            },
-            id: id.and_then(Peeked::id),
-            parent: match parent {
+            kind: glance.kind(),
+            id: glance.id().map(Name::to_id),
+            parent: match &glance.parent {
                 None => Parent::Unsaid,
-                Some(parent) => parent.id().map_or(Parent::Root, Parent::Of),
+                Some(_) => glance.parent().map_or(Parent::Root, |parent| Parent::Of(parent.to_id())),
             },
             made_up: false,
-            time: timestamp.and_then(Peeked::time),
-            role: match message {
-                Some(Peeked::Object { role }) => Some(*role),
-                _ => None,
-            },
+            time: glance.timestamp.as_ref().and_then(Peeked::time),
+            role: glance.role(),
+        }
+    }
+}
+
+/// White space around JSON.
+const JSON_SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
+
+/// What is seen of a line without keeping anything of it.
+pub(super) struct Glance<'j> {
+    kind: Option<Peeked<'j>>,
+    id: Option<Peeked<'j>>,
+    parent: Option<Peeked<'j>>,
+    timestamp: Option<Peeked<'j>>,
+    message: Option<Peeked<'j>>,
+}
+
+/// What an entry is addressed by, where it is read; see [`EntryId`].
+pub(super) enum Name<'j> {
+    Text(&'j str),
+    Other(String),
+}
+
+impl Glance<'_> {
+    /// Looks at a line, if it holds a JSON object. All of it is checked.
+    pub(super) fn at<T>(line: &str, look: impl Fn(&Glance<'_>) -> T) -> Option<T> {
+        let readable = json::readable(line);
+        let read = |source: &str| {
+            let mut source = serde_json::Deserializer::from_str(source);
+            let glance = source.deserialize_map(GlanceVisitor).ok()?;
+            source.end().ok()?;
+            Some(look(&glance))
+        };
+        read(&readable).or_else(|| read(&json::without_infinities(&readable)?))
+    }
+
+    pub(super) fn kind(&self) -> EntryKind {
+        match &self.kind {
+            Some(Peeked::Text(name)) => EntryKind::of(name),
+            _ => EntryKind::Unknown,
+        }
+    }
+
+    pub(super) fn id(&self) -> Option<Name<'_>> {
+        self.id.as_ref().and_then(Peeked::name)
+    }
+
+    /// What the line says that it hangs from; `None` if it says that it is a root, or nothing.
+    pub(super) fn parent(&self) -> Option<Name<'_>> {
+        self.parent.as_ref().and_then(Peeked::name)
+    }
+
+    pub(super) fn role(&self) -> Option<Role> {
+        match &self.message {
+            Some(Peeked::Object { role }) => Some(*role),
+            _ => None,
+        }
+    }
+}
+
+impl Name<'_> {
+    pub(super) fn to_id(self) -> EntryId {
+        match self {
+            Self::Text(text) => EntryId::Text(text.into()),
+            Self::Other(json) => EntryId::Other(json.into()),
         }
     }
 }
@@ -293,11 +389,11 @@ impl<'j> Peeked<'j> {
 
     /// Empty text, zero and `false` name no entry, as null does not; and two lists or objects are never
     /// the same.
-    fn id(&self) -> Option<EntryId> {
+    fn name(&self) -> Option<Name<'_>> {
         match self {
-            Self::Text(text) if !text.is_empty() => Some(EntryId::Text(text.as_ref().into())),
-            Self::Number(number) if *number != 0.0 => Some(EntryId::Other(json::number_text(*number).into())),
-            Self::Flag(true) => Some(EntryId::Other("true".into())),
+            Self::Text(text) if !text.is_empty() => Some(Name::Text(text)),
+            Self::Number(number) if *number != 0.0 => Some(Name::Other(json::number_text(*number))),
+            Self::Flag(true) => Some(Name::Other("true".to_owned())),
             _ => None,
         }
     }
@@ -313,25 +409,25 @@ impl<'j> Peeked<'j> {
     }
 }
 
-/// Reads the head of an object and skips everything else; the last of two equal keys counts.
-struct HeadVisitor;
+/// Glances at an object and skips everything else; the last of two equal keys counts.
+struct GlanceVisitor;
 
-impl<'de> Visitor<'de> for HeadVisitor {
-    type Value = Head;
+impl<'de> Visitor<'de> for GlanceVisitor {
+    type Value = Glance<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a transcript entry")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Head, A::Error> {
-        let (mut kind, mut id, mut parent, mut timestamp, mut message) = (None, None, None, None, None);
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Glance<'de>, A::Error> {
+        let mut glance = Glance { kind: None, id: None, parent: None, timestamp: None, message: None };
         while let Some(field) = map.next_key::<Field>()? {
             let slot = match field {
-                Field::Type => &mut kind,
-                Field::Id => &mut id,
-                Field::ParentId => &mut parent,
-                Field::Timestamp => &mut timestamp,
-                Field::Message => &mut message,
+                Field::Type => &mut glance.kind,
+                Field::Id => &mut glance.id,
+                Field::ParentId => &mut glance.parent,
+                Field::Timestamp => &mut glance.timestamp,
+                Field::Message => &mut glance.message,
                 Field::Role | Field::Other => {
                     map.next_value::<IgnoredAny>()?;
                     continue;
@@ -339,7 +435,7 @@ impl<'de> Visitor<'de> for HeadVisitor {
             };
             *slot = Some(map.next_value::<Peeked<'de>>()?);
         }
-        Ok(Head::of_fields(kind.as_ref(), id.as_ref(), parent.as_ref(), timestamp.as_ref(), message.as_ref()))
+        Ok(glance)
     }
 }
 

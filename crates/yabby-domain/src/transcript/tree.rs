@@ -5,8 +5,10 @@
 //! A walk ends where it would come to the same entry twice.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::Stamp;
+use super::context::ModelUsed;
 use super::entry::{Entry, EntryId, EntryKind};
 use super::header::{Header, Version};
 use super::time;
@@ -27,6 +29,25 @@ pub struct Transcript {
     labels: Labels,
     has_assistant: bool,
     is_list: bool,
+    /// What came before the entries, if they are only the last ones of a file.
+    earlier: Option<Earlier>,
+}
+
+/// What is known about a file before the entries that are held of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Earlier {
+    /// What the oldest entry of the branch that was followed hangs from.
+    pub below: Option<EntryId>,
+    pub thinking_level: EarlierSetting<String>,
+    pub model: EarlierSetting<ModelUsed>,
+}
+
+/// A setting of the branch before the entries that are held.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EarlierSetting<T> {
+    /// Nobody looked: a later entry sets it.
+    Unknown,
+    Known(Option<T>),
 }
 
 /// An entry to be appended; its id, parent and time are given by the transcript.
@@ -92,6 +113,7 @@ impl Transcript {
             labels: Labels::default(),
             has_assistant: false,
             is_list: false,
+            earlier: None,
         }
     }
 
@@ -100,10 +122,21 @@ impl Transcript {
     /// Lines that are not JSON objects are skipped. Nothing is migrated here (see
     /// [`super::version`]), but the plain lists that older files are become a chain.
     pub fn read(file: &str) -> Option<Self> {
-        let mut lines = text::trim(file).split('\n').filter_map(Entry::parse);
+        Self::read_shared(&Arc::new(file.to_owned()))
+    }
+
+    /// The same, without a copy of the text for the entries.
+    pub fn read_shared(file: &Arc<String>) -> Option<Self> {
+        let mut lines = entries_in(file);
         let header = Header::parse(lines.next()?.line())?;
         let entries: Vec<Entry> = lines.filter(|entry| entry.kind() != EntryKind::Session).collect();
         Some(Self::of(header, entries))
+    }
+
+    /// The last lines of a file, all of which have a name (see [`super::tail`]).
+    pub fn read_window(header: Header, lines: &Arc<String>, earlier: Earlier) -> Self {
+        let entries = entries_in(lines).filter(|entry| entry.kind() != EntryKind::Session).collect();
+        Self { earlier: Some(earlier), ..Self::of(header, entries) }
     }
 
     fn of(header: Header, entries: Vec<Entry>) -> Self {
@@ -111,12 +144,28 @@ impl Transcript {
         let mut transcript = Self { is_list, ..Self::new(header) };
         transcript.entries.reserve(entries.len());
         transcript.by_id.reserve(entries.len());
-        for mut entry in entries {
-            let previous = transcript.entries.last().and_then(Entry::key);
-            entry.settle(transcript.entries.len(), previous, is_list);
-            transcript.push(entry);
+        for entry in entries {
+            transcript.take_in(entry);
         }
         transcript
+    }
+
+    /// Adds a line that stands behind all others.
+    pub(super) fn take_in(&mut self, mut entry: Entry) {
+        let previous = self.entries.last().and_then(Entry::key);
+        entry.settle(self.entries.len(), previous, self.is_list);
+        self.push(entry);
+    }
+
+    /// Whether these are all the entries of the file.
+    pub fn is_whole(&self) -> bool {
+        self.earlier.is_none()
+    }
+
+    /// What came before the entries, where the branch leads out of them.
+    pub(super) fn earlier(&self, branch: &[&Entry]) -> Option<&Earlier> {
+        let below = branch.first()?.parent_key()?;
+        self.earlier.as_ref().filter(|earlier| earlier.below.as_ref() == Some(below))
     }
 
     pub fn header(&self) -> &Header {
@@ -210,17 +259,33 @@ impl Transcript {
 
     /// Appends an entry below the leaf and makes it the leaf.
     pub fn append(&mut self, new: NewEntry, stamp: &mut Stamp<'_>) -> Result<&Entry, UnknownEntry> {
+        let entry = self.placed(new, &[], stamp)?;
+        Ok(self.push(entry))
+    }
+
+    /// The entry that would be appended after those that were `planned` before it.
+    pub(super) fn placed(
+        &self,
+        new: NewEntry,
+        planned: &[Entry],
+        stamp: &mut Stamp<'_>,
+    ) -> Result<Entry, UnknownEntry> {
         if let NewEntry::Label { target, .. } = &new
             && self.position(target).is_none()
+            && !planned.iter().any(|entry| entry.id() == Some(target))
         {
             return Err(UnknownEntry(target.clone()));
         }
         let fields = Placed {
-            id: self.fresh_entry_id(stamp),
-            parent: self.leaf().and_then(Entry::key).map_or(Value::Null, EntryId::to_value),
+            id: self.fresh_entry_id(planned, stamp),
+            parent: planned
+                .last()
+                .or(self.leaf())
+                .and_then(Entry::key)
+                .map_or(Value::Null, EntryId::to_value),
             timestamp: time::iso(stamp.now),
         };
-        Ok(self.push(Entry::from_object(fields.with(new))))
+        Ok(Entry::from_object(fields.with(new)))
     }
 
     /// Leaves the current branch for `target` (`None`: the root) with a summary of what was left.
@@ -230,12 +295,22 @@ impl Transcript {
         left: BranchSummary,
         stamp: &mut Stamp<'_>,
     ) -> Result<&Entry, UnknownEntry> {
-        match target {
-            Some(id) => self.move_leaf(id)?,
-            None => self.reset_leaf(),
+        let summary = self.placed_summary(target, left, stamp)?;
+        Ok(self.push(summary))
+    }
+
+    /// The entry that [`Self::branch_with_summary`] would append.
+    pub(super) fn placed_summary(
+        &self,
+        target: Option<&str>,
+        left: BranchSummary,
+        stamp: &mut Stamp<'_>,
+    ) -> Result<Entry, UnknownEntry> {
+        if let Some(id) = target.filter(|id| self.position(id).is_none()) {
+            return Err(UnknownEntry(id.to_owned()));
         }
         let placed = Placed {
-            id: self.fresh_entry_id(stamp),
+            id: self.fresh_entry_id(&[], stamp),
             parent: target.map_or(Value::Null, Value::from),
             timestamp: time::iso(stamp.now),
         };
@@ -244,14 +319,16 @@ impl Transcript {
         object.insert("summary".into(), left.summary.into());
         put(&mut object, "details", left.details);
         put(&mut object, "fromHook", left.from_hook.map(Value::from));
-        Ok(self.push(Entry::from_object(object)))
+        Ok(Entry::from_object(object))
     }
 
-    /// The first eight characters of a UUID, unless they are taken a hundred times over.
-    pub(super) fn fresh_entry_id(&self, stamp: &mut Stamp<'_>) -> String {
-        for _ in 0..100 {
+    /// The first eight characters of a UUID, unless they are taken a hundred times over. Where not all
+    /// taken ids are known it is the whole UUID.
+    fn fresh_entry_id(&self, planned: &[Entry], stamp: &mut Stamp<'_>) -> String {
+        let tries = if self.is_whole() { 100 } else { 0 };
+        for _ in 0..tries {
             let id = text::head(&(stamp.fresh_id)(), 8).into_owned();
-            if self.position(&id).is_none() {
+            if self.position(&id).is_none() && !planned.iter().any(|entry| entry.id() == Some(&id)) {
                 return id;
             }
         }
@@ -292,6 +369,17 @@ impl Transcript {
     pub fn tree(&self) -> Tree<'_> {
         Tree::of(self)
     }
+}
+
+/// The entries on the lines of a text, header lines included.
+fn entries_in(file: &Arc<String>) -> impl Iterator<Item = Entry> {
+    let body = text::trim(file);
+    let mut start = file.len() - text::trim_start(file).len();
+    body.split('\n').filter_map(move |line| {
+        let place = start..start + line.len();
+        start = place.end + 1;
+        Entry::parse_in(file, place)
+    })
 }
 
 /// Where an entry stands.
