@@ -14,6 +14,7 @@ pub mod file_repair;
 pub mod fork;
 pub mod guard;
 pub mod header;
+pub mod journal;
 pub mod line_compact;
 pub mod listing;
 pub mod lock;

@@ -1,13 +1,17 @@
 //! A transcript and what of it is on disk (`transcripts.md` §2.1, §4, §7.1, §7.2).
 //!
 //! This says which bytes to write and when; the store writes them. The reference keeps a session in
-//! memory until its first answer, so that a run that never answers leaves no file; so do we, but
-//! nothing that was appended is ever left out (§9): what is unwritten goes to disk with the first
-//! answer, a cut last line is ended before anything follows it, and a file that is no transcript is
-//! put aside, not overwritten.
+//! memory until its first answer, so that a run that never answers leaves no file. Our file follows the
+//! same rule, but nothing that was appended is ever left out (§9): until the first answer entries go to
+//! a journal beside the file (see [`super::journal`]), and with it everything goes to the file. A cut
+//! last line is ended before anything follows it, and a file that is no transcript is put aside, not
+//! overwritten.
 
-use super::entry::Entry;
+use std::sync::Arc;
+
+use super::entry::{Entry, EntryKind};
 use super::header::{Header, NewSession};
+use super::journal;
 use super::tree::{BranchSummary, NewEntry, Transcript, UnknownEntry};
 use super::{Stamp, version};
 use crate::text;
@@ -20,14 +24,18 @@ pub struct TranscriptFile {
     disk: Disk,
 }
 
-/// What the file holds.
-#[derive(Clone, Copy, Debug)]
+/// What the file and the journal hold.
+#[derive(Clone, Copy, Debug, Default)]
 struct Disk {
     has_header: bool,
     /// How many entries of the transcript, from the first on, are in the file.
     entries: usize,
-    /// The last line has no line feed.
+    /// The last line of the file has no line feed.
     unterminated: bool,
+    /// The journal holds a header …
+    header_in_journal: bool,
+    /// … and the entries from those in the file up to this one.
+    journaled: usize,
 }
 
 /// What is to be done to the file because it was opened.
@@ -53,21 +61,94 @@ pub struct Appended {
     pub write: Option<String>,
 }
 
+/// Entries that are not part of the transcript yet: they are, once they are written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    entries: Vec<Entry>,
+    pub write: Write,
+}
+
+impl Planned {
+    pub fn ids(&self) -> Vec<String> {
+        self.entries.iter().map(|entry| entry.id().unwrap_or_default().to_owned()).collect()
+    }
+}
+
+/// The text that makes entries durable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// To be appended to the journal.
+    Journal(String),
+    /// To be appended to the file, which may not exist yet. The journal is of no use after that.
+    File(String),
+}
+
 impl TranscriptFile {
     /// A new session that no file holds yet.
     pub fn create(cwd: &str, parent: Option<&str>, stamp: &mut Stamp<'_>) -> Self {
         let id = (stamp.fresh_id)();
-        let header = Header::new(NewSession { id: &id, cwd, parent }, stamp.now);
-        let disk = Disk { has_header: false, entries: 0, unterminated: false };
-        Self { transcript: Transcript::new(header), cwd: cwd.to_owned(), disk }
+        Self::begin(NewSession { id: &id, cwd, parent }, stamp)
+    }
+
+    /// The same, under a name of its own.
+    pub fn begin(session: NewSession<'_>, stamp: &Stamp<'_>) -> Self {
+        let header = Header::new(session, stamp.now);
+        Self { transcript: Transcript::new(header), cwd: session.cwd.to_owned(), disk: Disk::default() }
     }
 
     /// Opens a file with this text; `None` is a file that does not exist. `cwd` is for a session that
     /// does not name its own.
     pub fn open(file: Option<&str>, cwd: &str, stamp: &mut Stamp<'_>) -> (Self, OnOpen) {
-        let Some(file) = file else {
-            return (Self::create(cwd, None, stamp), OnOpen::Nothing);
+        let file = file.map(|file| Arc::new(file.to_owned()));
+        let begin = |stamp: &mut Stamp<'_>| Self::create(cwd, None, stamp);
+        Self::open_or(begin, file.as_ref(), "", cwd, stamp)
+    }
+
+    /// Opens a file with this text and with the lines that only its journal holds (see
+    /// [`journal::pending`]); a session that does not exist yet, or has lost its name, is `session`.
+    pub fn resume(
+        file: Option<&Arc<String>>,
+        journal: &str,
+        session: NewSession<'_>,
+        stamp: &mut Stamp<'_>,
+    ) -> (Self, OnOpen) {
+        let begin = |stamp: &mut Stamp<'_>| Self::begin(session, stamp);
+        Self::open_or(begin, file, journal, session.cwd, stamp)
+    }
+
+    fn open_or(
+        begin: impl Fn(&mut Stamp<'_>) -> Self,
+        file: Option<&Arc<String>>,
+        journal: &str,
+        cwd: &str,
+        stamp: &mut Stamp<'_>,
+    ) -> (Self, OnOpen) {
+        let mut pending = journal::entries(journal).peekable();
+        let has_text = file.is_some_and(|file| !text::trim(file).is_empty());
+        let journal_header = pending.peek().and_then(|first| Header::parse(first.line()));
+        let (mut opened, action) = match (file, journal_header) {
+            // Only the journal knows what the session is called.
+            (_, Some(header)) if !has_text => {
+                let cwd = header.cwd().unwrap_or(cwd).to_owned();
+                let disk = Disk { header_in_journal: true, ..Disk::default() };
+                (Self { transcript: Transcript::new(header), cwd, disk }, OnOpen::Nothing)
+            }
+            (None, _) => (begin(stamp), OnOpen::Nothing),
+            (Some(file), _) => Self::of_text(begin, file, cwd, stamp),
         };
+        for entry in pending.filter(|entry| entry.kind() != EntryKind::Session) {
+            opened.transcript.take_in(entry);
+        }
+        opened.disk.journaled = opened.transcript.entries().len();
+        (opened, action)
+    }
+
+    fn of_text(
+        begin: impl Fn(&mut Stamp<'_>) -> Self,
+        file: &Arc<String>,
+        cwd: &str,
+        stamp: &mut Stamp<'_>,
+    ) -> (Self, OnOpen) {
         if let Some(migrated) = version::migrate(file, stamp)
             && let Some(transcript) = Transcript::read(&migrated.text)
         {
@@ -75,10 +156,10 @@ impl TranscriptFile {
             let opened = Self::on_disk(transcript, &migrated.text, cwd);
             return (opened, OnOpen::Replace { text: migrated.text, keep_copy });
         }
-        if let Some(transcript) = Transcript::read(file) {
+        if let Some(transcript) = Transcript::read_shared(file) {
             return (Self::on_disk(transcript, file, cwd), OnOpen::Nothing);
         }
-        let mut fresh = Self::create(cwd, None, stamp);
+        let mut fresh = begin(stamp);
         fresh.disk.has_header = true;
         let text = fresh.transcript.header().line() + "\n";
         let nothing_to_keep = text::trim(file).is_empty();
@@ -90,12 +171,18 @@ impl TranscriptFile {
         (fresh, action)
     }
 
+    /// The end of a file that is too long to be held as a whole.
+    pub fn of_window(window: Transcript, unterminated: bool, cwd: &str) -> Self {
+        let cwd = window.header().cwd().unwrap_or(cwd).to_owned();
+        let entries = window.entries().len();
+        let disk =
+            Disk { has_header: true, entries, unterminated, header_in_journal: false, journaled: entries };
+        Self { transcript: window, cwd, disk }
+    }
+
     /// A transcript that was read from this text.
     pub(super) fn on_disk(transcript: Transcript, file: &str, cwd: &str) -> Self {
-        let cwd = transcript.header().cwd().unwrap_or(cwd).to_owned();
-        let unterminated = !file.is_empty() && !file.ends_with('\n');
-        let disk = Disk { has_header: true, entries: transcript.entries().len(), unterminated };
-        Self { transcript, cwd, disk }
+        Self::of_window(transcript, !file.is_empty() && !file.ends_with('\n'), cwd)
     }
 
     /// The same, for a session that goes on in another folder.
@@ -124,8 +211,8 @@ impl TranscriptFile {
     }
 
     pub fn append(&mut self, new: NewEntry, stamp: &mut Stamp<'_>) -> Result<Appended, UnknownEntry> {
-        let id = self.transcript.append(new, stamp)?.id().unwrap_or_default().to_owned();
-        Ok(Appended { id, write: self.unwritten() })
+        let planned = self.plan(vec![new], stamp)?;
+        Ok(self.appended(planned))
     }
 
     pub fn branch_with_summary(
@@ -134,31 +221,75 @@ impl TranscriptFile {
         left: BranchSummary,
         stamp: &mut Stamp<'_>,
     ) -> Result<Appended, UnknownEntry> {
-        let entry = self.transcript.branch_with_summary(target, left, stamp)?;
-        let id = entry.id().unwrap_or_default().to_owned();
-        Ok(Appended { id, write: self.unwritten() })
+        let planned = self.plan_summary(target, left, stamp)?;
+        Ok(self.appended(planned))
     }
 
-    /// The text that is missing in the file, once there is an answer to keep.
-    fn unwritten(&mut self) -> Option<String> {
-        if !self.transcript.has_assistant() {
-            return None;
+    fn appended(&mut self, planned: Planned) -> Appended {
+        let id = planned.ids().pop().unwrap_or_default();
+        let write = match &planned.write {
+            Write::Journal(_) => None,
+            Write::File(text) => Some(text.clone()),
+        };
+        self.keep(planned);
+        Appended { id, write }
+    }
+
+    /// What an append of these entries, one below the other, would write.
+    pub fn plan(&self, new: Vec<NewEntry>, stamp: &mut Stamp<'_>) -> Result<Planned, UnknownEntry> {
+        let mut entries = Vec::with_capacity(new.len());
+        for new in new {
+            entries.push(self.transcript.placed(new, &entries, stamp)?);
         }
+        Ok(self.planned(entries))
+    }
+
+    /// What leaving the branch for `target` with a summary would write.
+    pub fn plan_summary(
+        &self,
+        target: Option<&str>,
+        left: BranchSummary,
+        stamp: &mut Stamp<'_>,
+    ) -> Result<Planned, UnknownEntry> {
+        let summary = self.transcript.placed_summary(target, left, stamp)?;
+        Ok(self.planned(vec![summary]))
+    }
+
+    fn planned(&self, entries: Vec<Entry>) -> Planned {
+        let is_answered = self.transcript.has_assistant() || entries.iter().any(Entry::is_assistant_message);
         let mut text = String::new();
-        if self.disk.unterminated {
-            text.push('\n');
+        let (has_header, held) = if is_answered {
+            if self.disk.unterminated {
+                text.push('\n');
+            }
+            (self.disk.has_header, self.disk.entries)
+        } else {
+            (self.disk.has_header || self.disk.header_in_journal, self.disk.journaled)
+        };
+        if !has_header {
+            push_line(&mut text, &self.transcript.header().line());
         }
-        if !self.disk.has_header {
-            text.push_str(&self.transcript.header().line());
-            text.push('\n');
+        let unwritten = self.transcript.entries().get(held..).unwrap_or_default();
+        for entry in unwritten.iter().chain(&entries) {
+            push_line(&mut text, entry.line());
         }
-        let entries = self.transcript.entries();
-        for entry in entries.get(self.disk.entries..).unwrap_or_default() {
-            text.push_str(entry.line());
-            text.push('\n');
+        let write = if is_answered { Write::File(text) } else { Write::Journal(text) };
+        Planned { entries, write }
+    }
+
+    /// Takes in entries whose text was written.
+    pub fn keep(&mut self, planned: Planned) {
+        for entry in planned.entries {
+            self.transcript.push(entry);
         }
-        self.disk = Disk { has_header: true, entries: entries.len(), unterminated: false };
-        Some(text).filter(|text| !text.is_empty())
+        let entries = self.transcript.entries().len();
+        self.disk.journaled = entries;
+        match planned.write {
+            Write::Journal(_) => self.disk.header_in_journal |= !self.disk.has_header,
+            Write::File(_) => {
+                self.disk = Disk { has_header: true, entries, journaled: entries, ..Disk::default() };
+            }
+        }
     }
 
     /// Makes a session ready for a run: a new file takes the name and folder of the run.
@@ -172,6 +303,11 @@ impl TranscriptFile {
             self.transcript.reset_leaf();
         }
     }
+}
+
+fn push_line(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
 }
 
 /// The text of a file that is made before the first run, if there is none.
@@ -295,6 +431,39 @@ mod tests {
             let replaced = OnOpen::Replace { text: fresh.clone(), keep_copy: false };
             assert_eq!(story(Some(empty), &[]).0, replaced, "{empty:?}");
         }
+    }
+
+    #[test]
+    fn until_the_first_answer_the_journal_gets_what_the_file_will_get() {
+        let mut count = 0;
+        let mut fresh = || {
+            count += 1;
+            format!("{count:08}-")
+        };
+        let mut stamp = Stamp { now: Timestamp::UNIX_EPOCH, fresh_id: &mut fresh };
+        let session = NewSession { id: "s", cwd: "/w", parent: None };
+        let mut file = TranscriptFile::begin(session, &stamp);
+        let header = file.transcript().header().line();
+        let mut journal = String::new();
+        for expected in [
+            format!("{header}\n{}\n", line(1, "null", "user")),
+            format!("{}\n", line(2, "\"00000001\"", "user")),
+        ] {
+            let planned = file.plan(vec![message("user")], &mut stamp).expect("planned");
+            assert_eq!(planned.write, Write::Journal(expected.clone()));
+            file.keep(planned);
+            journal.push_str(&expected);
+        }
+        let answered = format!("{journal}{}\n", line(3, "\"00000002\"", "assistant"));
+        let planned = file.plan(vec![message("assistant")], &mut stamp).expect("planned");
+        assert_eq!(planned.write, Write::File(answered.clone()));
+        // Whoever finds only the journal goes on in the same way.
+        let (again, action) = TranscriptFile::resume(None, &journal, session, &mut stamp);
+        assert_eq!((again.transcript().leaf_id(), action), (Some("00000002"), OnOpen::Nothing));
+        assert_eq!(again.planned(planned.entries.clone()).write, Write::File(answered));
+        file.keep(planned);
+        let planned = file.plan(vec![message("user")], &mut stamp).expect("planned");
+        assert_eq!(planned.write, Write::File(format!("{}\n", line(4, "\"00000003\"", "user"))));
     }
 
     #[test]

@@ -1,7 +1,16 @@
-//! Mending a file before a run: lines that are not JSON are taken out (`transcripts.md` §7.3).
+//! Mending a file before a run (`transcripts.md` §7.3).
+//!
+//! The reference takes out lines that are not JSON, and gives up where the header is missing: the next
+//! step then wipes the file. Our readers skip bad lines, so we leave them; but a header that is missing
+//! is put back.
 
 use std::fmt;
 
+use jiff::Timestamp;
+
+use super::Transcript;
+use super::entry::EntryKind;
+use super::header::{Header, NewSession};
 use crate::json::{self, Value};
 use crate::text;
 
@@ -67,6 +76,30 @@ fn clean(line: &str) -> Option<String> {
     }
 }
 
+/// A header for a file that has entries and none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingHeader {
+    /// The line to put in front of the file …
+    pub header: String,
+    /// … instead of its first bytes, which are white space.
+    pub skip: usize,
+}
+
+impl MissingHeader {
+    /// Whether the header is what is missing; then the file is one of this session. A file without a
+    /// single entry of a kind that transcripts have is no transcript.
+    pub fn of(file: &str, session: NewSession<'_>, now: Timestamp) -> Option<Self> {
+        if Transcript::read(file).is_some() {
+            return None;
+        }
+        let header = Header::new(session, now).line();
+        let body = text::trim_start(file);
+        let whole = Transcript::read(&format!("{header}\n{body}"))?;
+        let has_entries = whole.entries().iter().any(|entry| entry.kind() != EntryKind::Unknown);
+        has_entries.then(|| Self { header, skip: file.len() - body.len() })
+    }
+}
+
 fn is_header(line: &str) -> bool {
     let header = json::parse(line).unwrap_or_default();
     let field = |name: &str| header.get(name).and_then(Value::as_str);
@@ -76,6 +109,25 @@ fn is_header(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_missing_header_is_put_back() {
+        const ENTRY: &str = r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user"}}"#;
+        let session = NewSession { id: "s", cwd: "/w", parent: None };
+        let missing = |file: &str| {
+            let found = MissingHeader::of(file, session, Timestamp::UNIX_EPOCH)?;
+            Some((found.skip, Transcript::read(&format!("{}\n{}", found.header, &file[found.skip..]))?))
+        };
+        let nameless = format!("{{\"type\":\"session\",\"id\":7}}\n{ENTRY}");
+        for (file, skip) in [(ENTRY, 0), (&format!("\u{feff}\n{ENTRY}"), 4), (&nameless, 0)] {
+            let (skipped, whole) = missing(file).expect(file);
+            assert_eq!((skipped, whole.session_id(), whole.leaf_id()), (skip, "s", Some("a")), "{file}");
+        }
+        let fine = format!("{{\"type\":\"session\",\"id\":\"x\"}}\n{ENTRY}");
+        for file in ["", "notes", "null", r#"{"level":"info"}"#, r#"{"type":"session"}"#, &fine] {
+            assert!(missing(file).is_none(), "{file}");
+        }
+    }
 
     #[test]
     fn broken_lines_are_dropped_behind_a_good_header() {
