@@ -6,6 +6,7 @@
 
 pub mod before_run;
 pub mod context;
+pub mod damage;
 pub mod entry;
 pub mod envelope;
 pub mod file;

@@ -32,6 +32,9 @@ pub enum Pending {
 
 /// Compares a journal with its file.
 pub fn pending(file: Option<&str>, journal: &str) -> Pending {
+    if journal.is_empty() {
+        return Pending::Lines(String::new());
+    }
     let (mut ids, mut has_header, mut is_answered) = (HashSet::<EntryId>::new(), false, false);
     for entry in entries(file.unwrap_or_default()) {
         has_header |= entry.kind() == EntryKind::Session;

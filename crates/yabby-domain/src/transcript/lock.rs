@@ -13,6 +13,9 @@ use crate::json::{self, Value};
 /// How long to wait for a lock.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
+/// A holder that goes on for longer than this writes its lock anew, so that it does not look old.
+pub const REFRESH_AFTER: Duration = Duration::from_secs(600);
+
 /// A lock older than this is nobody's.
 const STALE_MS: f64 = 1_800_000.0;
 
@@ -41,6 +44,11 @@ impl Holder {
         let created_at = lock.get("createdAt").and_then(Value::as_str)?;
         #[expect(clippy::cast_possible_truncation, reason = "saturates; no process has such an id")]
         return Some(Self { pid: pid as i64, created_at: time::parse(created_at).map(|ms| ms as i64) });
+    }
+
+    /// When it got the lock, in epoch milliseconds.
+    pub fn created_at(&self) -> Option<i64> {
+        self.created_at
     }
 }
 

@@ -1,6 +1,7 @@
 //! Replacing a file in one step: whoever reads it sees the old text or the new one, never a part
 //! (`sessions.md` §6).
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use yabby_domain::seam::StoreError;
@@ -35,6 +36,17 @@ impl<'d> Draft<'d> {
     /// Somebody else put it in its place, or wants it to stay.
     pub(crate) fn let_be(mut self) {
         self.placed = true;
+    }
+
+    /// Gives the draft the name of the file, if nobody has it; tells whether it did. The name is not
+    /// durable yet.
+    pub(crate) fn claim(mut self) -> Result<bool, StoreError> {
+        match self.disk.rename_new(&self.path, &self.target) {
+            Ok(()) => self.placed = true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error).doing("create", &self.target),
+        }
+        Ok(self.placed)
     }
 
     /// Puts the draft in the place of the file.

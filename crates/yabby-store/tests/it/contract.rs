@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use yabby_domain::seam::{SessionStore, TranscriptStore};
 use yabby_store::files::sessions::{SessionFile, Settings};
+use yabby_store::files::transcripts::{self, TranscriptFolder};
 use yabby_testkit::store_contract::{self, Backend};
 
 struct Files(TempDir);
@@ -15,7 +16,7 @@ impl Backend for Files {
     }
 
     fn transcripts(&self) -> Arc<dyn TranscriptStore> {
-        unreachable!("")
+        Arc::new(TranscriptFolder::new(self.0.path(), transcripts::Settings::default()).unwrap())
     }
 }
 
@@ -26,4 +27,9 @@ fn files() -> Box<dyn Backend> {
 #[tokio::test]
 async fn records_in_files_keep_the_contract() {
     store_contract::sessions(files).await;
+}
+
+#[tokio::test]
+async fn conversations_in_files_keep_the_contract() {
+    store_contract::transcripts(files).await;
 }

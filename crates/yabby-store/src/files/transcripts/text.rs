@@ -24,6 +24,11 @@ impl Text {
         self.appendix.extend_from_slice(bytes);
     }
 
+    /// Whether there is a file.
+    pub(crate) fn is_in_file(&self) -> bool {
+        self.file.is_some()
+    }
+
     pub(crate) fn length(&self) -> u64 {
         self.length + self.appendix.len() as u64
     }

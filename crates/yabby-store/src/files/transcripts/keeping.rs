@@ -1,0 +1,56 @@
+//! Keeping a file under another name before something is done to it (`transcripts.md` §7.3, §7.8).
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use yabby_domain::seam::StoreError;
+
+use crate::disk::{Disk, Doing, beside, write_all};
+
+/// Gives a file a second name, or its text where that cannot be done; the name, which may have a number
+/// behind it if it was taken.
+///
+/// The file stays under its own name: it is replaced in one step after that, so that there is always
+/// one.
+pub(super) fn keep_copy(disk: &dyn Disk, file: &Path, name: &Path) -> Result<PathBuf, StoreError> {
+    under_free_name(name, |name| match disk.link(file, name) {
+        Err(error) if cannot_link(&error) => copy(disk, file, name),
+        done => done,
+    })
+}
+
+/// Puts a file away; the name, as above.
+pub(super) fn put_away(disk: &dyn Disk, file: &Path, name: &Path) -> Result<PathBuf, StoreError> {
+    under_free_name(name, |name| disk.rename_new(file, name))
+}
+
+/// Tries a name, and the same with a number behind it until one is free.
+fn under_free_name(name: &Path, mut act: impl FnMut(&Path) -> io::Result<()>) -> Result<PathBuf, StoreError> {
+    let mut taken = 1_u32;
+    let mut free = name.to_owned();
+    loop {
+        match act(&free) {
+            Ok(()) => return Ok(free),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                taken += 1;
+                free = beside(name, &format!(".{taken}"));
+            }
+            Err(error) => return Err(error).doing("keep a copy as", &free),
+        }
+    }
+}
+
+/// Whether the file system has no second names.
+pub(super) fn cannot_link(error: &io::Error) -> bool {
+    use io::ErrorKind::{PermissionDenied, TooManyLinks, Unsupported};
+    matches!(error.kind(), PermissionDenied | TooManyLinks | Unsupported)
+}
+
+fn copy(disk: &dyn Disk, file: &Path, name: &Path) -> io::Result<()> {
+    let text = fs::read(file)?;
+    let copy = disk.create_new(name)?;
+    write_all(disk, &copy, &text).and_then(|()| disk.sync(&copy)).inspect_err(|_| {
+        let _ = disk.remove(name);
+    })
+}
