@@ -6,4 +6,5 @@ mod contract;
 mod paths;
 mod session_faults;
 mod sessions;
+mod transcript_faults;
 mod transcripts;
