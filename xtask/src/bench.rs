@@ -1,9 +1,16 @@
-//! Benchmarks by name. They live in the crate they measure; this only starts them.
+//! Benchmarks by name.
+
+mod machine;
+mod report;
+mod store;
 
 use std::process::Command;
 
 use anyhow::{Result, ensure};
 
+pub use store::store;
+
+/// They live in the crate they measure; this only starts them.
 pub fn rules() -> Result<()> {
     let status = Command::new(env!("CARGO"))
         .args(["bench", "--locked", "-p", "yabby-domain", "--bench", "rules"])

@@ -3,8 +3,15 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 
 mod bench;
+mod crash;
+mod dice;
 mod fuzz;
+mod interop;
+mod peer;
+mod reference;
+mod snapshot;
 mod vectors;
+mod worker;
 
 use std::process::ExitCode;
 
@@ -13,6 +20,10 @@ const USAGE: &str = "usage: cargo xtask <task>
 tasks:
   vectors [DIR]   copy the recorded cases from DIR (../shared/vectors) to vectors/
   bench rules     nanoseconds per rule: keys, freshness, routing, context, payloads
+  bench store     sessions and transcripts beside the real OpenClaw; writes docs/benchmarks.md
+  interop         hold yabby's files against the real OpenClaw, which is installed once
+  crash store [--rounds N] [--seed S]
+                  kill a writer at random instants, 1000 times; what it was told is safe must be there
   fuzz TARGET [SECONDS]
                   fuzz keys, store_text, transcript_lines or directives (60 seconds)";
 
@@ -23,6 +34,9 @@ fn main() -> ExitCode {
         ["vectors"] => vectors::refresh("../shared/vectors".as_ref()),
         ["vectors", source] => vectors::refresh(source.as_ref()),
         ["bench", "rules"] => bench::rules(),
+        ["bench", "store"] => bench::store(),
+        ["interop"] => interop::run(),
+        ["crash", "store", rest @ ..] => crash::store(rest),
         ["fuzz", target] => fuzz::run(target, "60"),
         ["fuzz", target, seconds] => fuzz::run(target, seconds),
         ["help" | "--help" | "-h"] => {

@@ -95,7 +95,7 @@ pub(super) fn fold(
     Err(StoreError::Busy { path: shown(store) })
 }
 
-/// Removes drafts of the store and its journal whose writers died. Nobody else writes one while we hold
+/// Removes drafts of the store, its journal and its lock whose writers died. Nobody else writes one while we hold
 /// the lock, and one that the journal still speaks of is not removed here.
 fn remove_abandoned_drafts(disk: &dyn Disk, store: &Path) {
     let (Some(folder), Some(name)) = (store.parent(), store.file_name()) else { return };
@@ -113,7 +113,8 @@ fn remove_abandoned_drafts(disk: &dyn Disk, store: &Path) {
 
 /// Who wrote the draft whose name ends like this: `.<pid>.<uuid>.tmp`.
 fn writer_of(ending: &str) -> Option<i64> {
-    let ending = ending.strip_prefix(".journal").unwrap_or(ending);
+    let of_what = [".journal", ".lock"].iter().find_map(|kind| ending.strip_prefix(kind));
+    let ending = of_what.unwrap_or(ending);
     let (pid, id) = ending.strip_prefix('.')?.strip_suffix(".tmp")?.split_once('.')?;
     Uuid::try_parse(id).ok()?;
     pid.parse().ok()
@@ -139,6 +140,7 @@ mod tests {
         let id = "5d1c7a10-6f0e-4c52-9a35-2b1f0c6f8e11";
         assert_eq!(writer_of(&format!(".42.{id}.tmp")), Some(42));
         assert_eq!(writer_of(&format!(".journal.7.{id}.tmp")), Some(7));
+        assert_eq!(writer_of(&format!(".lock.7.{id}.tmp")), Some(7));
         for other in ["", ".tmp", ".42.notes.tmp", ".bak.2026.tmp", ".journal", &format!(".x.{id}.tmp")] {
             assert_eq!(writer_of(other), None, "{other}");
         }

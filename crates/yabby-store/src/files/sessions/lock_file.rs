@@ -28,13 +28,8 @@ impl StoreLock {
         let path = beside(store, ".lock");
         let started = millis(clock);
         loop {
-            match disk.create_new(&path) {
-                Ok(file) => {
-                    let text = lock_text(std::process::id(), millis(clock));
-                    // An empty lock is a lock as well.
-                    let _ = write_all(&*disk, &file, text.as_bytes());
-                    return Ok(Self { disk, path, file });
-                }
+            match create(&*disk, &path, &lock_text(std::process::id(), millis(clock))) {
+                Ok(file) => return Ok(Self { disk, path, file }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     let folder = store.parent().unwrap_or(Path::new("."));
@@ -61,6 +56,22 @@ impl Drop for StoreLock {
             let _ = self.disk.remove(&self.path).or_else(|_| self.disk.remove(&self.path));
         }
     }
+}
+
+/// Creates a lock that says at once whose it is: an empty one, left by a process that was killed, would
+/// stop everybody for half a minute.
+fn create(disk: &dyn Disk, path: &Path, text: &str) -> io::Result<File> {
+    let draft = beside(path, &format!(".{}.{}.tmp", std::process::id(), Uuid::new_v4()));
+    let file = disk.create_new(&draft)?;
+    let taken = match write_all(disk, &file, text.as_bytes()).and_then(|()| disk.link(&draft, path)) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            // Not every file system knows links, and an empty lock is a lock as well.
+            disk.create_new(path).inspect(|lock| drop(write_all(disk, lock, text.as_bytes())))
+        }
+        linked => linked.map(|()| file),
+    };
+    let _ = disk.remove(&draft);
+    taken
 }
 
 /// A lock and the number of its file; `None` if it is gone.

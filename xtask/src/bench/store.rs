@@ -1,0 +1,347 @@
+//! `cargo xtask bench store`: yabby's stores beside the reference's, in one run, in turns.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::machine;
+use super::report::{self, Row, Target, median, per_second, seconds, times};
+use crate::peer::Peer;
+use crate::reference::{self, Reference};
+use crate::worker::{Build, Worker};
+
+const SIZES: [usize; 3] = [10, 1000, 10_000];
+const WRITERS: [usize; 2] = [1, 64];
+
+pub fn store() -> Result<()> {
+    let reference = Reference::installed()?;
+    let worker = Worker::build(Build::Optimised)?;
+    // Not in the folder for temporary files, which may be no disk.
+    let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(reference::cache()?)?;
+    let bench = Bench { worker: &worker, reference: &reference, folder: folder.path() };
+    let (disk, beside_the_disk) = bench.beside_the_disk()?;
+    let rows = [bench.updates()?, beside_the_disk, bench.appends()?, bench.contexts()?, bench.previews()?];
+    let rows: Vec<Row> = rows.into_iter().flatten().collect();
+    let table = report::table(&rows);
+    let section = format!(
+        "\n## Sessions and transcripts\n\n{} Its own append of a line and `fdatasync`: {}.\nyabby {} beside OpenClaw {} \
+         on Node {}, {}.\n\n{EXPLANATION}\n\n{table}",
+        machine::describe(folder.path())? + ".",
+        seconds(disk),
+        version()?,
+        reference::OPENCLAW,
+        reference.node_version()?.trim_start_matches('v'),
+        machine::today()?,
+    );
+    report::publish("store", &section)?;
+    println!("{table}\nwritten to docs/benchmarks.md");
+    let missed = rows.iter().filter(|row| matches!(row.target, Target::Wanted { is_met: false, .. })).count();
+    if missed > 0 {
+        println!("{missed} targets were missed");
+    }
+    Ok(())
+}
+
+const EXPLANATION: &str = "\
+yabby's updates and appends are on the disk when they are acknowledged; OpenClaw syncs nothing. One writer: the \
+median\nof its updates. 64 writers: the time that all took, by the number of updates that were made; OpenClaw's \
+writers give up\nafter 10 s. Transcripts are opened by a new process, timed from its start to its end.";
+
+fn version() -> Result<String> {
+    let output = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output().context("asking git")?;
+    Ok(format!("{} ({})", env!("CARGO_PKG_VERSION"), String::from_utf8(output.stdout)?.trim()))
+}
+
+struct Bench<'b> {
+    worker: &'b Worker,
+    reference: &'b Reference,
+    folder: &'b Path,
+}
+
+/// One side's updates or appends.
+struct Measured {
+    wall: f64,
+    times: Vec<f64>,
+    refused: u64,
+}
+
+impl Bench<'_> {
+    fn yabby(&self) -> Result<Peer> {
+        self.worker.serve()
+    }
+
+    fn openclaw(&self) -> Result<Peer> {
+        Peer::start("OpenClaw", &mut self.reference.script(&script(), self.folder))
+    }
+
+    fn make(&self, words: &[&str]) -> Result<()> {
+        let status = self.worker.command(words).status()?;
+        ensure!(status.success(), "the worker could not {words:?}");
+        Ok(())
+    }
+
+    /// Updates of a store, by its size and the number of writers.
+    fn updates(&self) -> Result<Vec<Row>> {
+        let (mut yabby, mut openclaw) = (self.yabby()?, self.openclaw()?);
+        let mut rows = Vec::new();
+        for writers in WRITERS {
+            let mut costs = Vec::new();
+            for sessions in SIZES {
+                let (ours, theirs) = self.updates_of(sessions, writers, &mut yabby, &mut openclaw)?;
+                let (our_cost, their_cost) = (ours.cost(writers), theirs.cost(writers));
+                costs.push((our_cost, their_cost));
+                let ratio = their_cost / our_cost;
+                let target = match sessions {
+                    10_000 => Target::wanted("≥ 50 × cheaper", ratio >= 50.0),
+                    _ => Target::None,
+                };
+                let refused = match theirs.refused {
+                    0 => String::new(),
+                    refused => format!(" ({refused} of {} gave up)", theirs.times.len() as u64 + refused),
+                };
+                rows.push(Row {
+                    what: format!("update, {sessions} sessions, {}", by(writers)),
+                    yabby: seconds(our_cost),
+                    reference: seconds(their_cost) + &refused,
+                    ratio: times(ratio),
+                    target,
+                });
+            }
+            if let [(ours, theirs), .., (our_last, their_last)] = costs[..] {
+                let (grown, theirs) = (our_last / ours, their_last / theirs);
+                rows.push(Row {
+                    what: format!("grows from 10 to 10000 sessions, {}", by(writers)),
+                    yabby: times(grown),
+                    reference: times(theirs),
+                    ratio: String::new(),
+                    target: Target::wanted("< 2 ×", grown < 2.0),
+                });
+            }
+        }
+        yabby.end()?;
+        openclaw.end()?;
+        Ok(rows)
+    }
+
+    fn updates_of(
+        &self,
+        sessions: usize,
+        writers: usize,
+        yabby: &mut Peer,
+        openclaw: &mut Peer,
+    ) -> Result<(Measured, Measured)> {
+        // What takes it seconds is not done often.
+        let (rounds, ours, theirs) = match (sessions, writers) {
+            (10_000, 1) => (2, 300, 1),
+            (10_000, _) => (1, 40, 1),
+            (1000, 1) => (3, 300, 3),
+            (1000, _) => (2, 40, 1),
+            (_, 1) => (3, 300, 50),
+            _ => (3, 40, 2),
+        };
+        let folder = self.folder.join(format!("updates-{sessions}-{writers}"));
+        let store = |who: &str| folder.join(who).join("sessions.json");
+        for who in ["yabby", "openclaw"] {
+            std::fs::create_dir_all(folder.join(who))?;
+            self.make(&["make-store", &store(who).to_string_lossy(), &sessions.to_string()])?;
+        }
+        let keys: Vec<String> =
+            (0..sessions).map(|number| format!("agent:main:telegram:dm:{number}")).collect();
+        let errand = |who: &str, count: usize| json!({ "do": "updates", "store": store(who), "keys": keys, "writers": writers, "count": count });
+        let (mut our_part, mut their_part) = (Measured::none(), Measured::none());
+        for _ in 0..rounds {
+            our_part.add(&yabby.ask(&errand("yabby", ours))?);
+            yabby.ask(&json!({ "do": "close", "store": store("yabby") }))?;
+            their_part.add(&openclaw.ask(&errand("openclaw", theirs))?);
+        }
+        println!(
+            "{sessions} sessions, {}: {} and {}",
+            by(writers),
+            seconds(our_part.cost(writers)),
+            seconds(their_part.cost(writers))
+        );
+        Ok((our_part, their_part))
+    }
+
+    /// One writer beside the disk itself; what the disk takes, and rows.
+    fn beside_the_disk(&self) -> Result<(f64, Vec<Row>)> {
+        let folder = self.folder.join("beside-the-disk");
+        std::fs::create_dir_all(&folder)?;
+        self.make(&["make-store", &folder.join("sessions.json").to_string_lossy(), "10"])?;
+        let keys: Vec<String> = (0..10).map(|number| format!("agent:main:telegram:dm:{number}")).collect();
+        let mut yabby = self.yabby()?;
+        let errand = json!({ "do": "besideTheDisk", "folder": folder, "keys": keys, "count": 1000, "message": message() });
+        let answer = yabby.ask(&errand)?;
+        yabby.end()?;
+        let of = |what: &str| median(numbers(&answer[what]));
+        let disk = of("disk");
+        let row = |what: &str, time: f64| Row {
+            what: format!("{what}, beside the disk's own {}", seconds(disk)),
+            yabby: seconds(time),
+            reference: String::new(),
+            ratio: times(time / disk),
+            target: Target::wanted("≤ 1.3 × the disk's", time / disk <= 1.3),
+        };
+        let rows =
+            vec![row("append to a transcript", of("appends")), row("update of the store", of("updates"))];
+        Ok((disk, rows))
+    }
+
+    /// Throughput of appends.
+    fn appends(&self) -> Result<Vec<Row>> {
+        let folder = self.folder.join("appends");
+        std::fs::create_dir_all(&folder)?;
+        let (mut yabby, mut openclaw) = (self.yabby()?, self.openclaw()?);
+        let mut rows = Vec::new();
+        for (writers, count) in [(1, 500), (64, 50)] {
+            let (mut ours, mut theirs) = (Measured::none(), Measured::none());
+            for round in 0..3 {
+                let folder = folder.join(format!("{writers}-{round}"));
+                std::fs::create_dir_all(&folder)?;
+                let errand = json!({ "do": "appends", "folder": folder, "writers": writers, "count": count, "message": message() });
+                ours.add(&yabby.ask(&errand)?);
+                theirs.add(&openclaw.ask(&errand)?);
+            }
+            rows.push(Row {
+                what: format!("appends to transcripts, {} (OpenClaw's unsynced)", by(writers)),
+                yabby: per_second(ours.rate()),
+                reference: per_second(theirs.rate()),
+                ratio: times(ours.rate() / theirs.rate()),
+                target: Target::None,
+            });
+        }
+        yabby.end()?;
+        openclaw.end()?;
+        Ok(rows)
+    }
+
+    /// Opening a long transcript and building its context.
+    fn contexts(&self) -> Result<Vec<Row>> {
+        const ROUNDS: usize = 5;
+        let mut rows = Vec::new();
+        for (shape, what, factor) in
+            [("compacted", "500 entries in context", 20.0), ("whole", "all of it in context", 5.0)]
+        {
+            let file = self.folder.join(format!("{shape}.jsonl"));
+            self.make(&["make-transcript", &file.to_string_lossy(), "200000", shape])?;
+            let (mut ours, mut theirs) = (Openings::default(), Openings::default());
+            for _ in 0..ROUNDS {
+                let mut command = reference::isolated(self.worker.path());
+                ours.add(command.arg("context").arg(&file))?;
+                let mut command = self.reference.script(&script(), self.folder);
+                theirs.add(command.env("BENCH_CONTEXT", &file))?;
+            }
+            ensure!(ours.told == theirs.told, "the contexts differ: {} and {}", ours.told, theirs.told);
+            let size = report::bytes(std::fs::metadata(&file)?.len() as f64);
+            let (our_time, their_time) = (median(ours.times), median(theirs.times));
+            rows.push(Row {
+                what: format!("open + context of {size}, 200000 entries, {what}"),
+                yabby: seconds(our_time),
+                reference: seconds(their_time),
+                ratio: times(their_time / our_time),
+                target: Target::wanted(&format!("≥ {factor} × faster"), their_time / our_time >= factor),
+            });
+            let (ours, theirs) = (median(ours.memory), median(theirs.memory));
+            rows.push(Row {
+                what: format!("the same, peak memory, {what}"),
+                yabby: report::bytes(ours),
+                reference: report::bytes(theirs),
+                ratio: times(theirs / ours),
+                target: Target::wanted("≤ ¼", ours * 4.0 <= theirs),
+            });
+        }
+        Ok(rows)
+    }
+
+    /// What a list of sessions shows of a long transcript.
+    fn previews(&self) -> Result<Vec<Row>> {
+        let file = self.folder.join("whole.jsonl");
+        let (mut yabby, mut openclaw) = (self.yabby()?, self.openclaw()?);
+        let errand = json!({ "do": "preview", "file": file, "session": "whole", "rounds": 50 });
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..3 {
+            ours.extend(numbers(&yabby.ask(&errand)?["times"]));
+            theirs.extend(numbers(&openclaw.ask(&errand)?["times"]));
+        }
+        yabby.end()?;
+        openclaw.end()?;
+        let (ours, theirs) = (median(ours), median(theirs));
+        Ok(vec![Row {
+            what: "preview and title of the same file".to_owned(),
+            yabby: seconds(ours),
+            reference: seconds(theirs),
+            ratio: times(theirs / ours),
+            target: Target::wanted("< 5 ms", ours < 5e-3),
+        }])
+    }
+}
+
+/// What several new processes took, and what they said.
+#[derive(Default)]
+struct Openings {
+    times: Vec<f64>,
+    memory: Vec<f64>,
+    told: String,
+}
+
+impl Openings {
+    fn add(&mut self, command: &mut Command) -> Result<()> {
+        let started = Instant::now();
+        let output = command.output().context("starting a reader")?;
+        self.times.push(started.elapsed().as_secs_f64());
+        ensure!(output.status.success(), "a reader failed: {}", String::from_utf8_lossy(&output.stderr));
+        let told: Value = serde_json::from_slice(&output.stdout)?;
+        self.memory.push(told["peakMemory"].as_f64().context("it tells its memory")?);
+        self.told = format!("{} messages, {} characters", told["messages"], told["characters"]);
+        Ok(())
+    }
+}
+
+impl Measured {
+    fn none() -> Self {
+        Self { wall: 0.0, times: Vec::new(), refused: 0 }
+    }
+
+    fn add(&mut self, answer: &Value) {
+        self.wall += answer["wall"].as_f64().unwrap_or(f64::NAN);
+        self.times.extend(numbers(&answer["times"]));
+        self.refused += answer["refused"].as_u64().unwrap_or_default();
+    }
+
+    /// Of one update.
+    fn cost(&self, writers: usize) -> f64 {
+        if writers == 1 { median(self.times.clone()) } else { 1.0 / self.rate() }
+    }
+
+    fn rate(&self) -> f64 {
+        self.times.len() as f64 / self.wall
+    }
+}
+
+fn by(writers: usize) -> String {
+    if writers == 1 { "1 writer".to_owned() } else { format!("{writers} writers") }
+}
+
+fn numbers(list: &Value) -> Vec<f64> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
+}
+
+fn script() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/reference_store.mjs")
+}
+
+/// An answer of ordinary length.
+fn message() -> Value {
+    let text = "It was quiet in the kitchen after lunch, and nobody had noticed that the window was open. "
+        .repeat(3);
+    let cost = json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 });
+    json!({
+        "role": "assistant", "content": [{ "type": "text", "text": text }], "api": "anthropic-messages",
+        "provider": "anthropic", "model": "claude-opus-4-5",
+        "usage": { "input": 10, "output": 20, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 30, "cost": cost },
+        "stopReason": "stop", "timestamp": 1_768_469_400_000_u64,
+    })
+}
