@@ -26,9 +26,7 @@ pub fn stood_for(c: char) -> Option<u16> {
 
 /// Whether `text` may hold a stand-in; a cheap test for the common case.
 pub fn has_stand_ins(text: &str) -> bool {
-    !text.is_ascii()
-        && text.as_bytes().windows(2).any(|pair| pair == [0xF4, 0x8D])
-        && text.chars().any(|c| stood_for(c).is_some())
+    !text.is_ascii() && text.as_bytes().contains(&0xF4) && text.chars().any(|c| stood_for(c).is_some())
 }
 
 /// Text that came from outside as UTF-8: real characters in the stand-in range are spelt as the two

@@ -248,7 +248,7 @@ impl EntryId {
     }
 
     pub fn of_value(value: &Value) -> Option<Self> {
-        Peeked::of(value).name().map(Name::to_id)
+        Peeked::of(value).name().map(Name::into_id)
     }
 
     pub fn to_value(&self) -> Value {
@@ -287,10 +287,10 @@ impl Head {
     fn of(glance: &Glance<'_>) -> Self {
         Self {
             kind: glance.kind(),
-            id: glance.id().map(Name::to_id),
+            id: glance.id().map(Name::into_id),
             parent: match &glance.parent {
                 None => Parent::Unsaid,
-                Some(_) => glance.parent().map_or(Parent::Root, |parent| Parent::Of(parent.to_id())),
+                Some(_) => glance.parent().map_or(Parent::Root, |parent| Parent::Of(parent.into_id())),
             },
             made_up: false,
             time: glance.timestamp.as_ref().and_then(Peeked::time),
@@ -355,7 +355,7 @@ impl Glance<'_> {
 }
 
 impl Name<'_> {
-    pub(super) fn to_id(self) -> EntryId {
+    pub(super) fn into_id(self) -> EntryId {
         match self {
             Self::Text(text) => EntryId::Text(text.into()),
             Self::Other(json) => EntryId::Other(json.into()),

@@ -312,7 +312,7 @@ impl TailScan {
         }
         self.branch.push(Step { span, kind: met.kind });
         // What an entry hangs from is only kept of those that a window may begin with.
-        let parent = || Glance::at(&text::lossy(line), |glance| glance.parent().map(Name::to_id)).flatten();
+        let parent = || Glance::at(&text::lossy(line), |glance| glance.parent().map(Name::into_id)).flatten();
         match &mut self.compaction {
             Some(compaction) => {
                 if matches!(compaction.kept, Kept::From(first) if first == met.key) {

@@ -141,20 +141,27 @@ impl Transcript {
 
     fn of(header: Header, entries: Vec<Entry>) -> Self {
         let is_list = header.version() < Version::Three && !entries.iter().any(Entry::names_its_parent);
-        let mut transcript = Self { is_list, ..Self::new(header) };
-        transcript.entries.reserve(entries.len());
-        transcript.by_id.reserve(entries.len());
-        for entry in entries {
-            transcript.take_in(entry);
+        let mut transcript = Self { is_list, entries, ..Self::new(header) };
+        transcript.by_id.reserve(transcript.entries.len());
+        for at in 0..transcript.entries.len() {
+            transcript.settle(at);
         }
         transcript
     }
 
     /// Adds a line that stands behind all others.
-    pub(super) fn take_in(&mut self, mut entry: Entry) {
-        let previous = self.entries.last().and_then(Entry::key);
-        entry.settle(self.entries.len(), previous, self.is_list);
-        self.push(entry);
+    pub(super) fn take_in(&mut self, entry: Entry) {
+        self.entries.push(entry);
+        self.settle(self.entries.len() - 1);
+    }
+
+    /// Gives a line its place behind those before it.
+    fn settle(&mut self, at: usize) {
+        let (before, rest) = self.entries.split_at_mut(at);
+        if let Some(entry) = rest.first_mut() {
+            entry.settle(at, before.last().and_then(Entry::key), self.is_list);
+        }
+        self.index(at);
     }
 
     /// Whether these are all the entries of the file.
@@ -337,16 +344,22 @@ impl Transcript {
 
     pub(super) fn push(&mut self, entry: Entry) -> &Entry {
         let at = self.entries.len();
+        self.entries.push(entry);
+        self.index(at);
+        &self.entries[at]
+    }
+
+    /// Makes an entry known by its name, and the leaf.
+    fn index(&mut self, at: usize) {
+        let entry = &self.entries[at];
         if let Some(id) = entry.key() {
             self.has_twins |= self.by_id.insert(id.clone(), at).is_some();
         }
         if entry.kind() == EntryKind::Label {
-            self.labels.record(&entry);
+            self.labels.record(entry);
         }
         self.has_assistant |= entry.is_assistant_message();
         self.leaf = Some(at);
-        self.entries.push(entry);
-        &self.entries[at]
     }
 
     /// The labels that are set, in the order in which they were: id of the entry, text.

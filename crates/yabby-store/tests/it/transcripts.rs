@@ -638,7 +638,7 @@ fn a_conversation_in_two_parts_is_put_away_as_one() {
     writer.append(vec![said("user", "two")]).unwrap();
     drop(writer);
     let archived = place.store.archive(&id("s"), ArchiveReason::Backup).unwrap().unwrap();
-    assert_eq!(place.names(), [archived.clone()]);
+    assert_eq!(place.names(), std::slice::from_ref(&archived));
     let whole = Transcript::read(&place.text(&archived)).unwrap();
     assert_eq!(whole.context().messages.iter().map(text_of).collect::<Vec<_>>(), ["one", "two"]);
 }

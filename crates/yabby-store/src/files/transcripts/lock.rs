@@ -44,7 +44,7 @@ impl TranscriptLock {
                 match look(&*disk, clock, &path)? {
                     Look::Taken(file) => {
                         let written = Instant::now();
-                        return Ok(Self { disk: disk, path, file, written, _claim: claim });
+                        return Ok(Self { disk, path, file, written, _claim: claim });
                     }
                     Look::Held(by) => holder = by,
                 }

@@ -157,15 +157,17 @@ fn looked_at(piece: &Piece) -> Vec<Sight> {
     let processors = thread::available_parallelism().map_or(1, usize::from).min(MOST_PROCESSORS);
     let mut sights = vec![Sight::default(); piece.line_count()];
     let share = sights.len().div_ceil(processors);
-    thread::scope(|scope| {
-        for (at, share_of_one) in sights.chunks_mut(share).enumerate() {
-            let look = move || {
-                for (number, sight) in share_of_one.iter_mut().enumerate() {
-                    *sight = Sight::of(piece.line_from_end(at * share + number).1);
-                }
-            };
-            scope.spawn(look);
+    let look = |first: usize, sights: &mut [Sight]| {
+        for (number, sight) in sights.iter_mut().enumerate() {
+            *sight = Sight::of(piece.line_from_end(first + number).1);
         }
+    };
+    thread::scope(|scope| {
+        let (own, others) = sights.split_at_mut(share);
+        for (at, sights) in others.chunks_mut(share).enumerate() {
+            scope.spawn(move || look((at + 1) * share, sights));
+        }
+        look(0, own);
     });
     sights
 }
