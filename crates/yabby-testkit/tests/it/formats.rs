@@ -2,11 +2,15 @@
 
 use std::fs;
 
-use yabby_domain::message::Role;
+use yabby_domain::message::{Message, Role};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::store_journal::{Journal, Line};
 use yabby_domain::session::store_text::{parse_store, store_text};
-use yabby_domain::transcript::tree::Transcript;
+use yabby_domain::transcript::Stamp;
+use yabby_domain::transcript::file::{TranscriptFile, Write};
+use yabby_domain::transcript::header::NewSession;
+use yabby_domain::transcript::journal::{Pending, pending, whole_lines};
+use yabby_domain::transcript::tree::{NewEntry, Transcript};
 
 use crate::project;
 
@@ -43,4 +47,21 @@ fn the_journal_in_the_docs_is_written_as_it_stands() {
     let journal = Journal::read(text.as_bytes(), |_| false);
     assert_eq!((journal.changes.len(), journal.damaged.len(), journal.waiting_drafts.len()), (3, 0, 1));
     assert_eq!(Journal::read(text.as_bytes(), |_| true).changes.len(), 0);
+}
+
+#[test]
+fn the_transcript_journal_in_the_docs_becomes_the_file_it_promises() {
+    let journal = example("transcript-journal.md", "jsonl") + "\n";
+    assert_eq!(whole_lines(journal.as_bytes()), journal.as_bytes());
+    assert_eq!(pending(None, &journal), Pending::Lines(journal.clone()));
+    let mut fresh_id = || "a1f30c03-".to_owned();
+    let mut stamp = Stamp { now: jiff::Timestamp::UNIX_EPOCH, fresh_id: &mut fresh_id };
+    let session = NewSession { id: "other", cwd: "/", parent: None };
+    let (file, _) = TranscriptFile::resume(None, &journal, session, &mut stamp);
+    let mut answer = Message::default();
+    answer.set("role", "assistant");
+    let planned = file.plan(vec![NewEntry::Message(answer)], &mut stamp).expect("a message");
+    let Write::File(text) = planned.write else { panic!("an answer goes to the file") };
+    assert!(text.starts_with(&journal));
+    assert_eq!(Transcript::read(&text).expect("a transcript").context().messages.len(), 2);
 }
