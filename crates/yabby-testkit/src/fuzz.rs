@@ -12,7 +12,7 @@ use yabby_domain::session::key::{KeyPolicy, SessionKey, parse_agent_key};
 use yabby_domain::session::store_text::{parse_store, store_text};
 use yabby_domain::transcript::context::for_model;
 use yabby_domain::transcript::tree::Transcript;
-use yabby_domain::transcript::{file_repair, listing, preview};
+use yabby_domain::transcript::{damage, file_repair, listing, preview};
 
 /// A fuzz target and the function behind it.
 pub type Target = (&'static str, fn(&[u8]));
@@ -61,6 +61,7 @@ pub fn transcript_lines(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let _ = (file_repair::repair(Some(&text)), listing::listing(&text));
     let _ = (preview::first_user_message(bytes), preview::last_message(bytes), preview::messages(&text));
+    let _ = damage::inspect(bytes).iter().map(ToString::to_string).count();
     // A body without a header is a file, too: put one in front and read it again.
     let with_header = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{text}");
     for file in [text.as_ref(), &with_header] {

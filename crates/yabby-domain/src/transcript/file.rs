@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::entry::{Entry, EntryKind};
 use super::header::{Header, NewSession};
-use super::journal;
+use super::journal::{self, Pending};
 use super::tree::{BranchSummary, NewEntry, Transcript, UnknownEntry};
 use super::{Stamp, version};
 use crate::text;
@@ -32,9 +32,9 @@ struct Disk {
     entries: usize,
     /// The last line of the file has no line feed.
     unterminated: bool,
-    /// The journal holds a header …
+    /// The journal begins with a header …
     header_in_journal: bool,
-    /// … and the entries from those in the file up to this one.
+    /// … and holds the entries from those in the file up to this one.
     journaled: usize,
 }
 
@@ -104,8 +104,8 @@ impl TranscriptFile {
         Self::open_or(begin, file.as_ref(), "", cwd, stamp)
     }
 
-    /// Opens a file with this text and with the lines that only its journal holds (see
-    /// [`journal::pending`]); a session that does not exist yet, or has lost its name, is `session`.
+    /// Opens a file with this text and a journal with whole lines (see [`super::journal`]); a session
+    /// that does not exist yet, or has lost its name, is `session`.
     pub fn resume(
         file: Option<&Arc<String>>,
         journal: &str,
@@ -123,22 +123,24 @@ impl TranscriptFile {
         cwd: &str,
         stamp: &mut Stamp<'_>,
     ) -> (Self, OnOpen) {
-        let mut pending = journal::entries(journal).peekable();
         let has_text = file.is_some_and(|file| !text::trim(file).is_empty());
-        let journal_header = pending.peek().and_then(|first| Header::parse(first.line()));
+        let journal_header = journal::entries(journal).next().and_then(|first| Header::parse(first.line()));
+        let header_in_journal = journal_header.is_some();
         let (mut opened, action) = match (file, journal_header) {
             // Only the journal knows what the session is called.
             (_, Some(header)) if !has_text => {
                 let cwd = header.cwd().unwrap_or(cwd).to_owned();
-                let disk = Disk { header_in_journal: true, ..Disk::default() };
-                (Self { transcript: Transcript::new(header), cwd, disk }, OnOpen::Nothing)
+                (Self { transcript: Transcript::new(header), cwd, disk: Disk::default() }, OnOpen::Nothing)
             }
             (None, _) => (begin(stamp), OnOpen::Nothing),
             (Some(file), _) => Self::of_text(begin, file, cwd, stamp),
         };
-        for entry in pending.filter(|entry| entry.kind() != EntryKind::Session) {
-            opened.transcript.take_in(entry);
+        if let Pending::Lines(lines) = journal::pending(file.map(|file| file.as_str()), journal) {
+            for entry in journal::entries(&lines).filter(|entry| entry.kind() != EntryKind::Session) {
+                opened.transcript.take_in(entry);
+            }
         }
+        opened.disk.header_in_journal = header_in_journal;
         opened.disk.journaled = opened.transcript.entries().len();
         (opened, action)
     }
@@ -264,7 +266,7 @@ impl TranscriptFile {
             }
             (self.disk.has_header, self.disk.entries)
         } else {
-            (self.disk.has_header || self.disk.header_in_journal, self.disk.journaled)
+            (self.disk.header_in_journal, self.disk.journaled)
         };
         if !has_header {
             push_line(&mut text, &self.transcript.header().line());
@@ -285,7 +287,7 @@ impl TranscriptFile {
         let entries = self.transcript.entries().len();
         self.disk.journaled = entries;
         match planned.write {
-            Write::Journal(_) => self.disk.header_in_journal |= !self.disk.has_header,
+            Write::Journal(_) => self.disk.header_in_journal = true,
             Write::File(_) => {
                 self.disk = Disk { has_header: true, entries, journaled: entries, ..Disk::default() };
             }

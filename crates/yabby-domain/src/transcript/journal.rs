@@ -1,8 +1,9 @@
 //! What is written beside a transcript before its first answer (`transcripts.md` §4, §7.2).
 //!
 //! OpenClaw empties a file that holds no answer yet, so the questions before the first one are kept in
-//! `<file>.journal`: exactly the lines that the file will get. With the first answer they go to the
-//! file, and the journal is removed. If that was interrupted, some lines are in both.
+//! `<file>.journal`: the header, so that it stands for itself, and exactly the lines that the file will
+//! get. With the first answer they go to the file, and the journal is removed. If that was interrupted,
+//! some lines are in both.
 
 use std::collections::HashSet;
 

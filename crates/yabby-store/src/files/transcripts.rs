@@ -14,6 +14,7 @@ mod seam;
 mod text;
 mod writer;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +38,7 @@ use crate::disk::{Disk, Doing, LocalDisk, beside, names_file, shown};
 use keeping::{keep_copy, put_away};
 use lock::TranscriptLock;
 use pen::Pen;
-use reading::{Conversation, shared};
+use reading::{Conversation, Found, shared};
 use writer::Memory;
 
 pub use plan::{ContextPlan, Messages};
@@ -67,15 +68,19 @@ impl Default for Settings {
 }
 
 impl TranscriptFolder {
-    pub fn new(folder: impl Into<PathBuf>, settings: Settings) -> Result<Self, StoreError> {
+    pub fn open(folder: impl Into<PathBuf>) -> Self {
+        Self::open_with(folder, Settings::default())
+    }
+
+    pub fn open_with(folder: impl Into<PathBuf>, settings: Settings) -> Self {
         let folder = folder.into();
         // Whoever changes the current folder later does not mean this one.
-        let folder = std::path::absolute(&folder).doing("resolve", &folder)?;
-        Ok(Self { folder: folder.into(), settings })
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        Self { folder: folder.into(), settings }
     }
 
     /// Opens a conversation to go on with it, or begins one.
-    pub fn open(&self, id: &TranscriptId, begin: &Begin) -> Result<Writer, StoreError> {
+    pub fn open_blocking(&self, id: &TranscriptId, begin: &Begin) -> Result<Writer, StoreError> {
         let (path, lock) = self.locked(id)?;
         let session = NewSession { id: &begin.session_id, cwd: &begin.cwd, parent: begin.parent.as_deref() };
         let (file, journal_is_done) = match self.end_of(&path, &begin.cwd)? {
@@ -135,7 +140,7 @@ impl TranscriptFolder {
         session: NewSession<'_>,
     ) -> Result<(TranscriptFile, bool), StoreError> {
         let disk = &*self.settings.disk;
-        let found = reading::File::at(path)?;
+        let found = Found::at(path)?;
         let now = self.settings.clock.now();
         let mut bytes = found.bytes;
         if let Some(missing) = bytes.as_ref().and_then(|bytes| MissingHeader::of(&lossy(bytes), session, now))
@@ -148,21 +153,22 @@ impl TranscriptFolder {
         }
         let is_text = bytes.as_ref().is_none_or(|bytes| std::str::from_utf8(bytes).is_ok());
         let text = bytes.map(shared);
-        let journal = lossy(&found.journal);
-        let (pending, journal_is_done) =
-            match journal::pending(text.as_ref().map(|text| text.as_str()), &journal) {
-                Pending::Lines(lines) => (lines, false),
-                Pending::Overtaken { lost: false } => (String::new(), true),
-                Pending::Overtaken { lost: true } => {
-                    // Somebody else went on without these lines. They are kept, but do not come back.
-                    let journal = beside(path, ".journal");
-                    put_away(disk, &journal, &self.archive_name(&journal, ArchiveReason::Backup))?;
-                    sync_parent(disk, path)?;
-                    (String::new(), false)
-                }
-            };
+        let mut journal = lossy(&found.journal);
+        let mut journal_is_done = false;
+        if let Pending::Overtaken { lost } =
+            journal::pending(text.as_ref().map(|text| text.as_str()), &journal)
+        {
+            journal_is_done = !lost;
+            journal = Cow::Borrowed("");
+            if lost {
+                // Somebody else went on without these lines. They are kept, but do not come back.
+                let journal = beside(path, ".journal");
+                put_away(disk, &journal, &self.archive_name(&journal, ArchiveReason::Backup))?;
+                sync_parent(disk, path)?;
+            }
+        }
         let (file, action) =
-            self.stamped(|stamp| TranscriptFile::resume(text.as_ref(), &pending, session, stamp));
+            self.stamped(|stamp| TranscriptFile::resume(text.as_ref(), &journal, session, stamp));
         match action {
             OnOpen::Nothing => {}
             OnOpen::Replace { text, keep_copy } => {
@@ -196,7 +202,7 @@ impl TranscriptFolder {
     }
 
     /// A new conversation that goes on from another one; its name.
-    pub fn fork(&self, id: &TranscriptId, how: &Fork) -> Result<TranscriptId, StoreError> {
+    pub fn fork_blocking(&self, id: &TranscriptId, how: &Fork) -> Result<TranscriptId, StoreError> {
         let path = self.path(id);
         let no_source = || NoSource(shown(&path));
         let bytes = match Conversation::at(&path)? {
@@ -234,7 +240,7 @@ impl TranscriptFolder {
     }
 
     /// Keeps the last lines only, and the whole under another name.
-    pub fn compact(&self, id: &TranscriptId, keep: MaxLines) -> Result<Compacted, StoreError> {
+    pub fn compact_blocking(&self, id: &TranscriptId, keep: MaxLines) -> Result<Compacted, StoreError> {
         if Conversation::at(&self.path(id))?.is_none() {
             return Ok(Compacted::Missing);
         }
@@ -257,20 +263,24 @@ impl TranscriptFolder {
     }
 
     /// Puts a conversation away, with its metadata; the name that its file has then.
-    pub fn archive(&self, id: &TranscriptId, reason: ArchiveReason) -> Result<Option<String>, StoreError> {
-        let metadata = self.metadata_path(id);
-        if Conversation::at(&self.path(id))?.is_none() && open_inside(&metadata)?.is_none() {
+    pub fn archive_blocking(
+        &self,
+        id: &TranscriptId,
+        reason: ArchiveReason,
+    ) -> Result<Option<String>, StoreError> {
+        let metadata = self.metadata_path(id).filter(|path| path.symlink_metadata().is_ok());
+        if Conversation::at(&self.path(id))?.is_none() && metadata.is_none() {
             return Ok(None);
         }
         let (path, lock) = self.locked(id)?;
         let disk = &*self.settings.disk;
-        let put_away_metadata = match metadata.symlink_metadata() {
-            Ok(_) => Some(put_away(disk, &metadata, &self.archive_name(&metadata, reason))?),
-            Err(_) => None,
+        let away = match &metadata {
+            Some(metadata) => Some(put_away(disk, metadata, &self.archive_name(metadata, reason))?),
+            None => None,
         };
         let archived = self.put_away_conversation(&path, lock, reason).inspect_err(|_| {
-            if let Some(away) = &put_away_metadata {
-                let _ = disk.rename_new(away, &metadata);
+            if let (Some(metadata), Some(away)) = (&metadata, &away) {
+                let _ = disk.rename_new(away, metadata);
             }
         })?;
         sync_parent(disk, &path)?;

@@ -16,7 +16,7 @@ impl Backend for Files {
     }
 
     fn transcripts(&self) -> Arc<dyn TranscriptStore> {
-        Arc::new(TranscriptFolder::new(self.0.path(), transcripts::Settings::default()).unwrap())
+        Arc::new(TranscriptFolder::open_with(self.0.path(), transcripts::Settings::default()))
     }
 }
 

@@ -54,7 +54,7 @@ struct Stopped;
 
 impl<'f> Story<'f> {
     fn new(folder: &'f Path, disk: &Arc<FaultyDisk>, fault: Fault) -> Self {
-        let store = TranscriptFolder::new(folder, Settings { disk: disk.clone(), ..settings() }).unwrap();
+        let store = TranscriptFolder::open_with(folder, Settings { disk: disk.clone(), ..settings() });
         Self {
             folder,
             store,
@@ -79,7 +79,7 @@ impl<'f> Story<'f> {
     }
 
     fn open(&mut self, id: &TranscriptId) -> Result<Writer, Stopped> {
-        self.attempt(|story| story.store.open(id, &begin()))
+        self.attempt(|story| story.store.open_blocking(id, &begin()))
     }
 
     fn append(
@@ -128,7 +128,7 @@ impl<'f> Story<'f> {
         self.append(&mut writer, &new, "user", "five")?;
         drop(writer);
 
-        let fork = self.attempt(|story| story.store.fork(&new, &Fork::Leaf))?;
+        let fork = self.attempt(|story| story.store.fork_blocking(&new, &Fork::Leaf))?;
         *self.promise(&fork) = vec!["one".to_owned(), "left".to_owned(), "five".to_owned()];
         let mut writer = self.open(&fork)?;
         self.append(&mut writer, &fork, "assistant", "six")?;
@@ -146,13 +146,14 @@ impl<'f> Story<'f> {
         let mut writer = self.open(&unanswered)?;
         self.append(&mut writer, &unanswered, "assistant", "an answer")?;
         drop(writer);
-        let compacted = self.attempt(|story| story.store.compact(&unanswered, MaxLines::at_most(2)))?;
+        let compacted =
+            self.attempt(|story| story.store.compact_blocking(&unanswered, MaxLines::at_most(2)))?;
         // Where only the last step failed, it was done at the first attempt.
         assert!(!matches!(compacted, Compacted::Missing));
         self.promise(&unanswered).drain(..2);
 
         for name in ["new", "old", "headless"] {
-            self.attempt(|story| story.store.archive(&id(name), ArchiveReason::Deleted))?;
+            self.attempt(|story| story.store.archive_blocking(&id(name), ArchiveReason::Deleted))?;
             self.archived.push(id(name));
         }
         Ok(())
@@ -160,12 +161,12 @@ impl<'f> Story<'f> {
 
     /// Looks at what is left, with a disk that works.
     fn check(&self) {
-        let store = TranscriptFolder::new(self.folder, settings()).unwrap();
+        let store = TranscriptFolder::open_with(self.folder, settings());
         let fault = self.fault;
         assert_eq!(fs::read_to_string(self.folder.join("foreign.jsonl")).unwrap(), FOREIGN, "{fault:?}");
         for (id, promised) in &self.promised {
-            drop(store.open(id, &begin()).unwrap_or_else(|error| panic!("{fault:?}: {error}")));
-            let loaded = store.load(id).unwrap();
+            drop(store.open_blocking(id, &begin()).unwrap_or_else(|error| panic!("{fault:?}: {error}")));
+            let loaded = store.load_blocking(id).unwrap();
             assert!(loaded.is_none() || !self.archived.contains(id), "{fault:?}: {id:?} was put away");
             let here: Vec<String> = loaded.iter().flat_map(Transcript::entries).filter_map(text_of).collect();
             let away: Vec<String> =
@@ -185,8 +186,8 @@ impl<'f> Story<'f> {
                 assert_eq!(&told, promised, "{fault:?}: {id:?}");
             }
         }
-        for id in store.list().unwrap() {
-            drop(store.open(&id, &begin()).unwrap());
+        for id in store.list_blocking().unwrap() {
+            drop(store.open_blocking(&id, &begin()).unwrap());
             for damage in store.inspect(&id).unwrap() {
                 let was_cut = matches!(damage.kind, DamageKind::CutOff | DamageKind::NotJson);
                 assert!(
@@ -195,7 +196,7 @@ impl<'f> Story<'f> {
                 );
             }
             // And it goes on.
-            let mut writer = store.open(&id, &begin()).unwrap();
+            let mut writer = store.open_blocking(&id, &begin()).unwrap();
             let before = writer.transcript().context().messages.len();
             writer.append(vec![said("assistant", "after all")]).unwrap();
             assert_eq!(told(&store, &id).len(), before + 1, "{fault:?}: {id:?}");

@@ -33,7 +33,7 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn new() -> Self {
         let folder = TempDir::new().unwrap();
-        let store = TranscriptFolder::new(folder.path(), settings()).unwrap();
+        let store = TranscriptFolder::open_with(folder.path(), settings());
         Self { folder, store }
     }
 
@@ -61,7 +61,7 @@ impl Place {
     }
 
     fn open(&self, name: &str) -> Writer {
-        self.store.open(&id(name), &begin()).unwrap()
+        self.store.open_blocking(&id(name), &begin()).unwrap()
     }
 
     fn told(&self, name: &str) -> Vec<String> {
@@ -99,7 +99,7 @@ fn text_of(message: &Message) -> String {
 
 /// The context in words, by way of the whole and of the end alone.
 pub(crate) fn told(store: &TranscriptFolder, id: &TranscriptId) -> Vec<String> {
-    let whole = store.load(id).unwrap().unwrap().context();
+    let whole = store.load_blocking(id).unwrap().unwrap().context();
     let plan = store.context_plan(id).unwrap().unwrap();
     assert_eq!(plan.messages().collect::<Result<Vec<_>, _>>().unwrap(), whole.messages);
     assert_eq!(plan.into_context().unwrap(), whole);
@@ -153,7 +153,7 @@ fn a_file_without_an_answer_gets_its_questions_with_the_first_one() {
     let mut writer = place.open("s");
     writer.append(vec![said("user", "one")]).unwrap();
     assert_eq!(place.text("s.jsonl"), existing);
-    assert_eq!(place.text("s.jsonl.journal").lines().count(), 1);
+    assert_eq!(place.text("s.jsonl.journal").lines().count(), 2);
     assert_eq!(place.told("s"), ["zero", "one"]);
     writer.append(vec![said("assistant", "two")]).unwrap();
     assert!(place.text("s.jsonl").starts_with(&existing));
@@ -177,6 +177,30 @@ fn a_journal_that_was_written_to_the_file_in_part_is_seen_once() {
         assert_eq!(place.names(), ["s.jsonl"]);
         assert_eq!(place.told("s"), ["one", "two", "three", "four"], "{in_file}");
         assert_eq!(place.text("s.jsonl").matches("\"two\"").count(), 1, "{in_file}");
+    }
+}
+
+#[test]
+fn questions_survive_whatever_another_program_does_to_their_file() {
+    for emptied in [true, false] {
+        let place = Place::with("s.jsonl", file(&[HEADER, &entry("a", None, "user", "zero")]));
+        let mut writer = place.open("s");
+        writer.append(vec![said("user", "one")]).unwrap();
+        writer.append(vec![said("user", "two")]).unwrap();
+        drop(writer);
+        if emptied {
+            fs::write(place.path("s.jsonl"), "").unwrap();
+        } else {
+            fs::remove_file(place.path("s.jsonl")).unwrap();
+        }
+        assert_eq!(place.told("s"), ["one", "two"]);
+        let mut writer = place.open("s");
+        writer.append(vec![said("user", "three")]).unwrap();
+        assert_eq!(place.told("s"), ["one", "two", "three"]);
+        writer.append(vec![said("assistant", "four")]).unwrap();
+        assert_eq!(place.told("s"), ["one", "two", "three", "four"]);
+        assert_eq!(place.text("s.jsonl").matches("\"session\"").count(), 1);
+        assert_eq!(place.names(), ["s.jsonl", "s.jsonl.lock"]);
     }
 }
 
@@ -206,7 +230,7 @@ fn one_writer_at_a_time() {
     let expected =
         format!("{{\n  \"pid\": {},\n  \"createdAt\": \"2026-01-15T09:30:00.000Z\"\n}}", std::process::id());
     assert_eq!(lock, expected);
-    let error = place.store.open(&id("s"), &begin()).err().unwrap();
+    let error = place.store.open_blocking(&id("s"), &begin()).err().unwrap();
     let path = place.folder.path().canonicalize().unwrap().join("s.jsonl.lock");
     assert_eq!(
         error.to_string(),
@@ -221,13 +245,13 @@ fn one_writer_at_a_time() {
 fn a_writer_that_waits_gets_its_turn() {
     let place = Place::new();
     let patient = Settings { lock_timeout: Duration::from_secs(600), ..settings() };
-    let store = TranscriptFolder::new(place.folder.path(), patient).unwrap();
+    let store = TranscriptFolder::open_with(place.folder.path(), patient);
     std::thread::scope(|scope| {
         for writer in 0..4 {
             let store = store.clone();
             scope.spawn(move || {
                 for round in 0..5 {
-                    let mut writer_of = store.open(&id("s"), &begin()).unwrap();
+                    let mut writer_of = store.open_blocking(&id("s"), &begin()).unwrap();
                     writer_of.append(vec![said("assistant", &format!("{writer} {round}"))]).unwrap();
                 }
             });
@@ -262,8 +286,8 @@ fn locks_of_nobody_are_removed_and_those_of_others_are_not() {
         let place = Place::with("s.jsonl.lock", &lock);
         let at = if lock.contains(long_ago) { 978_307_200_000 } else { now.as_millisecond() };
         let settings = Settings { clock: Arc::new(FixedClock::at(at)), ..settings() };
-        let store = TranscriptFolder::new(place.folder.path(), settings).unwrap();
-        let opened = store.open(&id("s"), &begin());
+        let store = TranscriptFolder::open_with(place.folder.path(), settings);
+        let opened = store.open_blocking(&id("s"), &begin());
         if is_held {
             assert!(matches!(opened.err(), Some(StoreError::TranscriptLocked(_))), "{lock}");
             assert_eq!(place.text("s.jsonl.lock"), lock);
@@ -327,7 +351,7 @@ fn a_missing_header_never_wipes_a_file() {
     let body = file(&[&entry("a", None, "user", "question"), &entry("b", Some("a"), "assistant", "é")]);
     let body = [body.as_bytes(), b"{\"broken\":\"\xff\"}\n"].concat();
     let place = Place::with("s.jsonl", &body);
-    let error = place.store.load(&id("s")).unwrap_err().to_string();
+    let error = place.store.load_blocking(&id("s")).unwrap_err().to_string();
     assert!(error.contains("s.jsonl is damaged") && error.contains("yabby doctor --fix"), "{error}");
     assert_eq!(fs::read(place.path("s.jsonl")).unwrap(), body, "reading changes nothing");
     let mut writer = place.open("s");
@@ -337,13 +361,13 @@ fn a_missing_header_never_wipes_a_file() {
     assert_eq!(fs::read(place.path("s.jsonl")).unwrap(), [HEADER.as_bytes(), b"\n", &body].concat());
     assert_eq!(writer.transcript().entries().len(), 3);
     writer.append(vec![said("user", "more")]).unwrap();
-    assert_eq!(place.store.load(&id("s")).unwrap().unwrap().session_id(), "s");
+    assert_eq!(place.store.load_blocking(&id("s")).unwrap().unwrap().session_id(), "s");
 }
 
 #[test]
 fn what_is_no_transcript_is_set_aside_and_never_overwritten() {
     let place = Place::with("s.jsonl", "notes of mine\n{\"level\":\"info\"}\n");
-    assert!(matches!(place.store.load(&id("s")), Err(StoreError::Damaged { .. })));
+    assert!(matches!(place.store.load_blocking(&id("s")), Err(StoreError::Damaged { .. })));
     drop(place.open("s"));
     let archive = "s.jsonl.bak.2026-01-15T09-30-00.000Z";
     assert_eq!(place.names(), ["s.jsonl", archive]);
@@ -490,7 +514,7 @@ fn the_ends_of_a_conversation_are_read_without_the_rest() {
     let items = place.store.preview(&id("s"), PreviewLimits::new(3, 20)).unwrap();
     let texts: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
     assert_eq!(texts, ["5997 words words ...", "5998 words words ...", "5999 words words ..."]);
-    let first = place.store.peek(&id("s"), Part::First(8)).unwrap().unwrap();
+    let first = place.store.peek_blocking(&id("s"), Part::First(8)).unwrap().unwrap();
     assert_eq!(first, b"{\"type\":");
     // What is only in the journal counts as well.
     let mut writer = place.open("t");
@@ -499,8 +523,8 @@ fn the_ends_of_a_conversation_are_read_without_the_rest() {
         assert_eq!(text.unwrap().as_deref(), Some("only asked"));
     }
     assert_eq!(place.store.preview(&id("t"), PreviewLimits::default()).unwrap().len(), 1);
-    assert_eq!(place.store.peek(&id("t"), Part::Last(2)).unwrap().unwrap(), b"}\n");
-    assert_eq!(place.store.peek(&id("nobody"), Part::Last(2)).unwrap(), None);
+    assert_eq!(place.store.peek_blocking(&id("t"), Part::Last(2)).unwrap().unwrap(), b"}\n");
+    assert_eq!(place.store.peek_blocking(&id("nobody"), Part::Last(2)).unwrap(), None);
     assert_eq!(place.store.title_source(&id("nobody")).unwrap(), None);
 }
 
@@ -521,23 +545,23 @@ fn every_kind_of_name_is_listed_the_newest_first() {
     }
     fs::create_dir(place.path("folder.jsonl")).unwrap();
     let [plain, topic, pi] = all;
-    assert_eq!(place.store.list().unwrap(), [pi.clone(), topic.clone(), plain.clone()]);
+    assert_eq!(place.store.list_blocking().unwrap(), [pi.clone(), topic.clone(), plain.clone()]);
     assert_eq!(place.store.most_recent().unwrap(), Some(pi.clone()));
     // A question that is only in a journal is the newest thing said.
-    let mut writer = place.store.open(&id("asked"), &begin()).unwrap();
+    let mut writer = place.store.open_blocking(&id("asked"), &begin()).unwrap();
     writer.append(vec![said("user", "one")]).unwrap();
-    assert_eq!(place.store.list().unwrap()[0], id("asked"));
+    assert_eq!(place.store.list_blocking().unwrap()[0], id("asked"));
     assert_eq!(place.store.most_recent().unwrap(), Some(id("asked")));
     // What does not begin with a header is listed, but never gone on with by itself.
     fs::write(place.path("notes.jsonl"), "notes").unwrap();
-    assert_eq!(place.store.list().unwrap().len(), 5);
+    assert_eq!(place.store.list_blocking().unwrap().len(), 5);
     assert_ne!(place.store.most_recent().unwrap(), Some(id("notes")));
     for id in [topic, pi] {
         assert_eq!(told(&place.store, &id), ["question", "answer"]);
-        drop(place.store.open(&id, &begin()).unwrap());
+        drop(place.store.open_blocking(&id, &begin()).unwrap());
     }
-    let nowhere = TranscriptFolder::new(place.path("nowhere"), settings()).unwrap();
-    assert_eq!(nowhere.list().unwrap(), []);
+    let nowhere = TranscriptFolder::open_with(place.path("nowhere"), settings());
+    assert_eq!(nowhere.list_blocking().unwrap(), []);
     assert_eq!(nowhere.most_recent().unwrap(), None);
     assert!(!place.path("nowhere").exists());
 }
@@ -548,12 +572,12 @@ fn a_fork_is_a_file_of_its_own_that_names_its_parent() {
     let before = place.text("s.jsonl");
     let mut names = Vec::new();
     for fork in [Fork::Leaf, Fork::At("a".into()), Fork::Whole { cwd: "/elsewhere".into() }] {
-        let new = place.store.fork(&id("s"), &fork).unwrap();
+        let new = place.store.fork_blocking(&id("s"), &fork).unwrap();
         assert!(new.as_str().starts_with("2026-01-15T09-30-00-000Z_"), "{new:?}");
-        let loaded = place.store.load(&new).unwrap().unwrap();
+        let loaded = place.store.load_blocking(&new).unwrap().unwrap();
         let parent = loaded.header().parent_session().unwrap().to_owned();
         assert_eq!(Path::new(&parent), place.path("s.jsonl"));
-        let mut writer = place.store.open(&new, &begin()).unwrap();
+        let mut writer = place.store.open_blocking(&new, &begin()).unwrap();
         writer.append(vec![said("assistant", "elsewhere")]).unwrap();
         names.push(new);
     }
@@ -565,11 +589,11 @@ fn a_fork_is_a_file_of_its_own_that_names_its_parent() {
     // What nobody answered yet can be forked as well.
     let mut writer = place.open("asked");
     writer.append(vec![said("user", "one")]).unwrap();
-    let new = place.store.fork(&id("asked"), &Fork::Leaf).unwrap();
+    let new = place.store.fork_blocking(&id("asked"), &Fork::Leaf).unwrap();
     assert_eq!(told(&place.store, &new), ["one"]);
     fs::write(place.path("notes.jsonl"), "notes").unwrap();
     for fork in [Fork::Leaf, Fork::Whole { cwd: "/".into() }] {
-        let error = place.store.fork(&id("notes"), &fork).unwrap_err();
+        let error = place.store.fork_blocking(&id("notes"), &fork).unwrap_err();
         assert!(matches!(error, StoreError::NoSource(_)), "{error}");
     }
 }
@@ -579,10 +603,11 @@ fn the_last_lines_are_kept_and_the_whole_is_archived() {
     let whole = long_file(500, None);
     let place = Place::with("s.jsonl", &whole);
     let writer = place.open("s");
-    let refused = place.store.compact(&id("s"), MaxLines::at_most(9));
+    let refused = place.store.compact_blocking(&id("s"), MaxLines::at_most(9));
     assert!(matches!(refused, Err(StoreError::TranscriptLocked(_))));
     drop(writer);
-    let Compacted::Done { kept: 9, archived } = place.store.compact(&id("s"), MaxLines::at_most(9)).unwrap()
+    let Compacted::Done { kept: 9, archived } =
+        place.store.compact_blocking(&id("s"), MaxLines::at_most(9)).unwrap()
     else {
         panic!("not compacted")
     };
@@ -600,7 +625,7 @@ fn the_last_lines_are_kept_and_the_whole_is_archived() {
     writer.append((0..5).map(|n| said("user", &n.to_string())).collect()).unwrap();
     drop(writer);
     assert_eq!(
-        place.store.compact(&id("asked"), MaxLines::at_most(2)).unwrap(),
+        place.store.compact_blocking(&id("asked"), MaxLines::at_most(2)).unwrap(),
         Compacted::Untouched { kept: 6 }
     );
     assert_eq!(place.told("asked").len(), 5);
@@ -612,7 +637,7 @@ fn a_conversation_is_put_away_with_all_that_belongs_to_it() {
     fs::write(place.path("s.json"), "{label: 'mine', /* a note */}").unwrap();
     let metadata = place.store.metadata(&id("s")).unwrap().unwrap();
     assert_eq!(metadata.get("label").and_then(Value::as_str), Some("mine"));
-    let archived = place.store.archive(&id("s"), ArchiveReason::Deleted).unwrap().unwrap();
+    let archived = place.store.archive_blocking(&id("s"), ArchiveReason::Deleted).unwrap().unwrap();
     assert_eq!(archived, "s.jsonl.deleted.2026-01-15T09-30-00.000Z");
     assert_eq!(place.names(), ["s.json.deleted.2026-01-15T09-30-00.000Z".to_owned(), archived.clone()]);
     assert_eq!(place.text(&archived), answered());
@@ -620,15 +645,15 @@ fn a_conversation_is_put_away_with_all_that_belongs_to_it() {
     let mut writer = place.open("s");
     writer.append(vec![said("user", "again")]).unwrap();
     let journal = place.text("s.jsonl.journal");
-    let refused = place.store.archive(&id("s"), ArchiveReason::Deleted);
+    let refused = place.store.archive_blocking(&id("s"), ArchiveReason::Deleted);
     assert!(matches!(refused, Err(StoreError::TranscriptLocked(_))));
     drop(writer);
-    let second = place.store.archive(&id("s"), ArchiveReason::Deleted).unwrap().unwrap();
+    let second = place.store.archive_blocking(&id("s"), ArchiveReason::Deleted).unwrap().unwrap();
     assert_eq!(second, format!("{archived}.2"));
     assert_eq!(place.text(&second), journal);
     assert_eq!(place.text(&archived), answered());
     assert_eq!(place.names().len(), 3);
-    assert_eq!(place.store.archive(&id("s"), ArchiveReason::Deleted).unwrap(), None);
+    assert_eq!(place.store.archive_blocking(&id("s"), ArchiveReason::Deleted).unwrap(), None);
 }
 
 #[test]
@@ -637,7 +662,7 @@ fn a_conversation_in_two_parts_is_put_away_as_one() {
     let mut writer = place.open("s");
     writer.append(vec![said("user", "two")]).unwrap();
     drop(writer);
-    let archived = place.store.archive(&id("s"), ArchiveReason::Backup).unwrap().unwrap();
+    let archived = place.store.archive_blocking(&id("s"), ArchiveReason::Backup).unwrap().unwrap();
     assert_eq!(place.names(), std::slice::from_ref(&archived));
     let whole = Transcript::read(&place.text(&archived)).unwrap();
     assert_eq!(whole.context().messages.iter().map(text_of).collect::<Vec<_>>(), ["one", "two"]);
@@ -648,7 +673,7 @@ fn the_store_is_nobodys_metadata() {
     let place = Place::with("sessions.jsonl", answered());
     fs::write(place.path("sessions.json"), "{}").unwrap();
     assert_eq!(place.store.metadata(&id("sessions")).unwrap(), None);
-    place.store.archive(&id("sessions"), ArchiveReason::Deleted).unwrap().unwrap();
+    place.store.archive_blocking(&id("sessions"), ArchiveReason::Deleted).unwrap().unwrap();
     assert_eq!(place.text("sessions.json"), "{}");
 }
 
@@ -660,16 +685,16 @@ fn nothing_leads_out_of_the_folder() {
         for target in [&secret, &outside.path("nothing.jsonl")] {
             let place = Place::new();
             symlink(target, place.path(linked)).unwrap();
-            let opened = place.store.open(&id("s"), &begin());
+            let opened = place.store.open_blocking(&id("s"), &begin());
             // A journal is not touched before something is written to it.
             let refused = opened.and_then(|mut writer| writer.append(vec![said("user", "one")]));
             assert!(matches!(refused, Err(StoreError::Outside { .. })), "{linked} -> {}", target.display());
-            let _ = place.store.archive(&id("s"), ArchiveReason::Deleted);
-            let _ = place.store.compact(&id("s"), MaxLines::at_most(1));
+            let _ = place.store.archive_blocking(&id("s"), ArchiveReason::Deleted);
+            let _ = place.store.compact_blocking(&id("s"), MaxLines::at_most(1));
             if linked == "s.jsonl" {
-                assert!(place.store.load(&id("s")).is_err());
-                assert!(place.store.fork(&id("s"), &Fork::Leaf).is_err());
-                assert_eq!(place.store.list().unwrap(), []);
+                assert!(place.store.load_blocking(&id("s")).is_err());
+                assert!(place.store.fork_blocking(&id("s"), &Fork::Leaf).is_err());
+                assert_eq!(place.store.list_blocking().unwrap(), []);
             }
         }
     }
@@ -702,7 +727,7 @@ fn a_link_within_the_folder_is_the_file_it_names() {
     let place = Place::with("real.jsonl", answered());
     symlink("real.jsonl", place.path("s.jsonl")).unwrap();
     let mut writer = place.open("s");
-    assert!(matches!(place.store.open(&id("real"), &begin()), Err(StoreError::TranscriptLocked(_))));
+    assert!(matches!(place.store.open_blocking(&id("real"), &begin()), Err(StoreError::TranscriptLocked(_))));
     writer.append(vec![said("user", "more")]).unwrap();
     assert_eq!(place.told("real"), ["question", "answer", "more"]);
     assert_eq!(place.told("s"), ["question", "answer", "more"]);
@@ -721,7 +746,10 @@ async fn an_append_that_nobody_waits_for_still_happens() {
         }
     }
     writer.append(vec![said("user", "four")]).await.unwrap();
-    assert_eq!(writer.transcript().context(), place.store.load(&id("s")).unwrap().unwrap().context());
+    assert_eq!(
+        writer.transcript().context(),
+        place.store.load_blocking(&id("s")).unwrap().unwrap().context()
+    );
     let told = place.told("s");
     assert_eq!(told.last().map(String::as_str), Some("four"));
     assert!(told.len() > 3, "{told:?}");

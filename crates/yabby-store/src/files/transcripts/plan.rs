@@ -47,13 +47,9 @@ impl ContextPlan {
     }
 
     pub fn into_context(self) -> io::Result<Context> {
-        let messages = match &self.source {
-            Source::Lines { .. } => self.messages().collect::<io::Result<_>>()?,
-            Source::Messages(_) => Vec::new(),
-        };
         let messages = match self.source {
-            Source::Lines { .. } => messages,
             Source::Messages(messages) => messages,
+            Source::Lines { .. } => self.messages().collect::<io::Result<_>>()?,
         };
         Ok(Context { messages, thinking_level: self.thinking_level, model: self.model })
     }

@@ -13,6 +13,7 @@ use yabby_domain::json::{self, Object, Value};
 use yabby_domain::seam::{Part, StoreError};
 use yabby_domain::text::{self, lossy};
 use yabby_domain::transcript::Transcript;
+use yabby_domain::transcript::context::Context;
 use yabby_domain::transcript::damage::{self, Damage};
 use yabby_domain::transcript::file::{START_BYTES, starts_a_session};
 use yabby_domain::transcript::file_name::TranscriptId;
@@ -27,7 +28,7 @@ use crate::files::folder::{open_inside, resolved_inside};
 
 impl TranscriptFolder {
     /// The whole conversation, of every branch; `None` if there is none.
-    pub fn load(&self, id: &TranscriptId) -> Result<Option<Transcript>, StoreError> {
+    pub fn load_blocking(&self, id: &TranscriptId) -> Result<Option<Transcript>, StoreError> {
         let path = self.path(id);
         let Some(conversation) = Conversation::at(&path)? else { return Ok(None) };
         let file = shared(conversation.text.all().doing("read", &path)?);
@@ -47,12 +48,18 @@ impl TranscriptFolder {
         let Some(conversation) = Conversation::at(&path)? else { return Ok(None) };
         match tail_of(&conversation.text).doing("read", &path)? {
             Some((_, tail)) => Ok(Some(ContextPlan::of_tail(conversation.text, tail))),
-            None => Ok(self.load(id)?.map(|whole| ContextPlan::of_context(whole.context()))),
+            None => Ok(self.load_blocking(id)?.map(|whole| ContextPlan::of_context(whole.context()))),
         }
     }
 
+    /// The same, with all messages at once.
+    pub fn context_blocking(&self, id: &TranscriptId) -> Result<Option<Context>, StoreError> {
+        let plan = self.context_plan(id)?;
+        plan.map(|plan| plan.into_context().doing("read", &self.path(id))).transpose()
+    }
+
     /// The first or the last bytes of a conversation, which may cut a line.
-    pub fn peek(&self, id: &TranscriptId, part: Part) -> Result<Option<Vec<u8>>, StoreError> {
+    pub fn peek_blocking(&self, id: &TranscriptId, part: Part) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.path(id);
         let Some(conversation) = Conversation::at(&path)? else { return Ok(None) };
         let bytes = match part {
@@ -64,13 +71,13 @@ impl TranscriptFolder {
 
     /// What the user said first: where the title of a conversation comes from.
     pub fn title_source(&self, id: &TranscriptId) -> Result<Option<String>, StoreError> {
-        let start = self.peek(id, Part::First(preview::FIRST_BYTES))?;
+        let start = self.peek_blocking(id, Part::First(preview::FIRST_BYTES))?;
         Ok(start.and_then(|start| preview::first_user_message(&start)))
     }
 
     /// What was said last, by the user or to the user.
     pub fn last_message(&self, id: &TranscriptId) -> Result<Option<String>, StoreError> {
-        let end = self.peek(id, Part::Last(preview::LAST_BYTES))?;
+        let end = self.peek_blocking(id, Part::Last(preview::LAST_BYTES))?;
         Ok(end.and_then(|end| preview::last_message(&end)))
     }
 
@@ -93,7 +100,7 @@ impl TranscriptFolder {
     }
 
     /// All conversations, the one that changed last first.
-    pub fn list(&self) -> Result<Vec<TranscriptId>, StoreError> {
+    pub fn list_blocking(&self) -> Result<Vec<TranscriptId>, StoreError> {
         let files = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             files => files.doing("list", &self.folder)?,
@@ -123,8 +130,11 @@ impl TranscriptFolder {
 
     /// The conversation that changed last; files that do not look like one do not count.
     pub fn most_recent(&self) -> Result<Option<TranscriptId>, StoreError> {
-        for id in self.list()? {
-            if self.peek(&id, Part::First(START_BYTES))?.is_some_and(|start| starts_a_session(&start)) {
+        for id in self.list_blocking()? {
+            if self
+                .peek_blocking(&id, Part::First(START_BYTES))?
+                .is_some_and(|start| starts_a_session(&start))
+            {
                 return Ok(Some(id));
             }
         }
@@ -134,7 +144,7 @@ impl TranscriptFolder {
     /// What an earlier program wrote beside a transcript, in a file of the same name that ends in
     /// `.json`; `None` if there is none, or it cannot be understood.
     pub fn metadata(&self, id: &TranscriptId) -> Result<Option<Object>, StoreError> {
-        let path = self.metadata_path(id);
+        let Some(path) = self.metadata_path(id) else { return Ok(None) };
         let Some(mut file) = open_inside(&path)? else { return Ok(None) };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).doing("read", &path)?;
@@ -144,10 +154,9 @@ impl TranscriptFolder {
         })
     }
 
-    pub(super) fn metadata_path(&self, id: &TranscriptId) -> PathBuf {
-        // A transcript may be called `sessions`; the store is nobody's metadata.
-        let ending = if id.as_str() == "sessions" { "sessions.metadata" } else { id.as_str() };
-        self.folder.join(format!("{ending}.json"))
+    /// Where metadata would be. A transcript may be called `sessions`; the store is nobody's metadata.
+    pub(super) fn metadata_path(&self, id: &TranscriptId) -> Option<PathBuf> {
+        (id.as_str() != "sessions").then(|| self.folder.join(format!("{}.json", id.as_str())))
     }
 
     /// What is wrong with a conversation.
@@ -226,13 +235,13 @@ impl Conversation {
 }
 
 /// The two files of a conversation as they are.
-pub(super) struct File {
+pub(super) struct Found {
     pub(super) bytes: Option<Vec<u8>>,
     /// The whole lines of the journal.
     pub(super) journal: Vec<u8>,
 }
 
-impl File {
+impl Found {
     pub(super) fn at(path: &Path) -> Result<Self, StoreError> {
         let journal = read_journal(path)?.unwrap_or_default();
         let bytes = match open_inside(path)? {

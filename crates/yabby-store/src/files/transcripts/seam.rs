@@ -9,53 +9,48 @@ use yabby_domain::transcript::file_name::{ArchiveReason, TranscriptId};
 use yabby_domain::transcript::line_compact::MaxLines;
 
 use super::TranscriptFolder;
-use crate::disk::Doing;
 
 #[async_trait]
 impl TranscriptStore for TranscriptFolder {
     async fn load(&self, id: &TranscriptId) -> Result<Option<Transcript>, StoreError> {
         let (folder, id) = (self.clone(), id.clone());
-        blocking(move || folder.load(&id)).await
+        blocking(move || folder.load_blocking(&id)).await
     }
 
     async fn context(&self, id: &TranscriptId) -> Result<Option<Context>, StoreError> {
         let (folder, id) = (self.clone(), id.clone());
-        blocking(move || {
-            let plan = folder.context_plan(&id)?;
-            plan.map(|plan| plan.into_context().doing("read", &folder.path(&id))).transpose()
-        })
-        .await
+        blocking(move || folder.context_blocking(&id)).await
     }
 
     async fn open(&self, id: &TranscriptId, begin: Begin) -> Result<Box<dyn TranscriptWriter>, StoreError> {
         let (folder, id) = (self.clone(), id.clone());
-        let writer = blocking(move || folder.open(&id, &begin)).await?;
+        let writer = blocking(move || folder.open_blocking(&id, &begin)).await?;
         Ok(Box::new(writer.into_async()))
     }
 
     async fn peek(&self, id: &TranscriptId, part: Part) -> Result<Option<Vec<u8>>, StoreError> {
         let (folder, id) = (self.clone(), id.clone());
-        blocking(move || folder.peek(&id, part)).await
+        blocking(move || folder.peek_blocking(&id, part)).await
     }
 
     async fn fork(&self, id: &TranscriptId, fork: Fork) -> Result<TranscriptId, StoreError> {
         let (folder, id) = (self.clone(), id.clone());
-        blocking(move || folder.fork(&id, &fork)).await
+        blocking(move || folder.fork_blocking(&id, &fork)).await
     }
 
     async fn compact(&self, id: &TranscriptId, keep: MaxLines) -> Result<Compacted, StoreError> {
         let (folder, id) = (self.clone(), id.clone());
-        blocking(move || folder.compact(&id, keep)).await
+        blocking(move || folder.compact_blocking(&id, keep)).await
     }
 
     async fn archive(&self, id: &TranscriptId, reason: ArchiveReason) -> Result<Option<String>, StoreError> {
         let (folder, id) = (self.clone(), id.clone());
-        blocking(move || folder.archive(&id, reason)).await
+        blocking(move || folder.archive_blocking(&id, reason)).await
     }
 
     async fn list(&self) -> Result<Vec<TranscriptId>, StoreError> {
         let folder = self.clone();
-        blocking(move || folder.list()).await
+        blocking(move || folder.list_blocking()).await
     }
 }
 
