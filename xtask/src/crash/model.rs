@@ -184,13 +184,17 @@ impl Model {
             }
             "archive" => {
                 let conversation = self.conversations.remove(text(what, "file")?);
-                let conversation = conversation.context("it is known")?;
                 match done["archived"].as_str() {
                     Some(archived) => {
                         let name = archived.rsplit('/').next().unwrap_or(archived).to_owned();
+                        let conversation = conversation.context("it is known")?;
                         self.archives.insert(name, Archive::Unseen(conversation));
                     }
-                    None => ensure!(conversation.entries.is_empty(), "it was archived nowhere"),
+                    // Nothing was said in it yet.
+                    None => ensure!(
+                        conversation.is_none_or(|known| known.entries.is_empty()),
+                        "it was archived nowhere"
+                    ),
                 }
             }
             other => bail!("no operation is called {other}"),

@@ -24,13 +24,14 @@ use crate::{Result, say};
 
 /// Opens a transcript, builds the context, and looks at every message of it.
 pub fn context(file: &Path) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let (folder, id) = transcript(file)?;
-    let context = runtime.block_on(folder.context(&id))?.ok_or("there is no such transcript")?;
-    let characters: usize = context.messages.iter().map(text_length).sum();
-    say(
-        &json!({ "messages": context.messages.len(), "characters": characters, "peakMemory": peak_memory()? }),
-    )
+    let plan = folder.context_plan(&id)?.ok_or("there is no such transcript")?;
+    let (mut messages, mut characters) = (0, 0);
+    for message in plan.messages() {
+        messages += 1;
+        characters += text_length(&message?);
+    }
+    say(&json!({ "messages": messages, "characters": characters, "peakMemory": peak_memory()? }))
 }
 
 fn text_length(message: &Message) -> usize {
