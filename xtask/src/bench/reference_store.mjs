@@ -5,7 +5,8 @@ import fs from "node:fs";
 import path from "node:path";
 import readline from "node:readline";
 
-const say = (reply) => fs.writeSync(1, `${JSON.stringify(reply)}\n`);
+// To a pipe this comes back when all of it is written.
+const say = (reply) => process.stdout.write(`${JSON.stringify(reply)}\n`);
 
 /** The most memory this process ever had, in bytes. */
 function peakMemory() {

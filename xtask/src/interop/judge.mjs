@@ -10,7 +10,8 @@ import { borrow, transcriptReader } from "../reference/borrowed.mjs";
 // Its JSON parser has opinions about characters in strings.
 console.warn = () => {};
 
-const say = (reply) => fs.writeSync(1, `${JSON.stringify(reply)}\n`);
+// To a pipe this comes back when all of it is written.
+const say = (reply) => process.stdout.write(`${JSON.stringify(reply)}\n`);
 
 const sessions = await borrow("loadSessionStore", "saveSessionStore", "updateSessionStore", "withSessionStoreLock");
 const runs = await borrow("prepareSessionManagerForRun", "acquireSessionWriteLock");

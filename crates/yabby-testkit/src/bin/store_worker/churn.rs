@@ -6,23 +6,21 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::json;
-use tokio::runtime::Runtime;
 use yabby_domain::json::{self, Value};
 use yabby_domain::message::Message;
-use yabby_domain::seam::{Fork, TranscriptStore, TranscriptWriter};
+use yabby_domain::seam::Fork;
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::transcript::entry::EntryKind;
 use yabby_domain::transcript::file_name::{ArchiveReason, TranscriptId};
 use yabby_domain::transcript::tree::{BranchSummary, NewCompaction, NewEntry};
 use yabby_store::files::sessions::{SessionFile, Settings};
-use yabby_store::files::transcripts::TranscriptFolder;
+use yabby_store::files::transcripts::{TranscriptFolder, Writer};
 
-use crate::serve::{begin, object};
+use crate::serve::{begin, conversations, object};
 use crate::{Result, say};
 
 /// What everybody puts a field into.
@@ -49,9 +47,8 @@ pub fn churn() -> Result<()> {
     let mut orders = String::new();
     std::io::stdin().read_line(&mut orders)?;
     let orders: Orders = serde_json::from_str(&orders)?;
-    let runtime = Arc::new(tokio::runtime::Builder::new_multi_thread().build()?);
     let sessions = SessionFile::open(orders.folder.join("sessions.json"), Settings::default())?;
-    let transcripts = Arc::new(TranscriptFolder::open(&orders.folder));
+    let transcripts = conversations(&orders.folder)?;
     let threads: Vec<_> = orders.threads.into_iter().zip(0_u64..).collect();
     std::thread::scope(|scope| {
         for (share, number) in threads {
@@ -60,7 +57,6 @@ pub fn churn() -> Result<()> {
                 number,
                 done: 0,
                 dice: Dice(orders.seed ^ (number << 32)),
-                runtime: runtime.clone(),
                 sessions: sessions.clone(),
                 transcripts: transcripts.clone(),
                 keys: share.keys,
@@ -84,12 +80,11 @@ struct Worker {
     /// How many things it began to do.
     done: u64,
     dice: Dice,
-    runtime: Arc<Runtime>,
     sessions: SessionFile,
-    transcripts: Arc<TranscriptFolder>,
+    transcripts: TranscriptFolder,
     keys: Vec<String>,
     files: Vec<String>,
-    open: BTreeMap<String, Box<dyn TranscriptWriter>>,
+    open: BTreeMap<String, Writer>,
 }
 
 impl Worker {
@@ -203,9 +198,8 @@ impl Worker {
         let marker = self.marker(0);
         let planned = json!([{ "marker": marker, "size": 0 }]);
         self.report(json!({ "op": "append", "file": file, "parent": to, "entries": planned }), |worker| {
-            let runtime = worker.runtime.clone();
             let left = BranchSummary { summary: text(&marker, 0), ..BranchSummary::default() };
-            let id = runtime.block_on(worker.writer(&file)?.branch(Some(&to), left))?;
+            let id = worker.writer(&file)?.branch(Some(&to), left)?;
             Ok(json!({ "ids": [id] }))
         })
     }
@@ -219,13 +213,12 @@ impl Worker {
     ) -> Result<()> {
         let planned: Vec<Value> = entries.iter().map(Planned::told).collect();
         self.report(json!({ "op": "append", "file": file, "parent": parent, "entries": planned }), |worker| {
-            let runtime = worker.runtime.clone();
             let writer = worker.writer(file)?;
             if to.is_some() {
-                runtime.block_on(writer.move_leaf(to.as_deref()))?;
+                writer.move_leaf(to.as_deref())?;
             }
             let entries = entries.into_iter().map(|planned| planned.entry).collect();
-            Ok(json!({ "ids": runtime.block_on(writer.append(entries))? }))
+            Ok(json!({ "ids": writer.append(entries)? }))
         })
     }
 
@@ -240,8 +233,7 @@ impl Worker {
             _ => (Fork::At(at.clone()), Some(at)),
         };
         self.report(json!({ "op": "fork", "file": file, "at": at }), |worker| {
-            let fork =
-                worker.runtime.block_on(worker.transcripts.fork(&TranscriptId::new(&file, None)?, fork))?;
+            let fork = worker.transcripts.fork(&TranscriptId::new(&file, None)?, &fork)?;
             worker.files.push(fork.as_str().to_owned());
             Ok(json!({ "file": fork.as_str() }))
         })
@@ -253,8 +245,7 @@ impl Worker {
         self.files.retain(|other| *other != file);
         self.report(json!({ "op": "archive", "file": file }), |worker| {
             let id = TranscriptId::new(&file, None)?;
-            let archived =
-                worker.runtime.block_on(worker.transcripts.archive(&id, ArchiveReason::Deleted))?;
+            let archived = worker.transcripts.archive(&id, ArchiveReason::Deleted)?;
             Ok(json!({ "archived": archived }))
         })
     }
@@ -267,10 +258,10 @@ impl Worker {
     }
 
     /// Whoever opens a conversation says where it found its end.
-    fn writer(&mut self, file: &str) -> Result<&mut Box<dyn TranscriptWriter>> {
+    fn writer(&mut self, file: &str) -> Result<&mut Writer> {
         if !self.open.contains_key(file) {
             let id = TranscriptId::new(file, None)?;
-            let writer = self.runtime.block_on(self.transcripts.open(&id, begin(&id, None, None)))?;
+            let writer = self.transcripts.open(&id, &begin(&id, None, None))?;
             say(&json!({ "opened": file, "leaf": writer.transcript().leaf_id(), "thread": self.number }))?;
             self.open.insert(file.to_owned(), writer);
         }

@@ -1,32 +1,29 @@
 //! What is measured. Times are in seconds.
 
-use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
 use serde_json::json;
-use tokio::runtime::Runtime;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::message::Message;
-use yabby_domain::seam::{Part, SessionStore, TranscriptStore, TranscriptWriter};
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::text;
 use yabby_domain::transcript::file_name::TranscriptId;
-use yabby_domain::transcript::preview::{self, PreviewLimits};
+use yabby_domain::transcript::preview::PreviewLimits;
 use yabby_domain::transcript::tree::NewEntry;
 use yabby_store::files::sessions::SessionFile;
-use yabby_store::files::transcripts::TranscriptFolder;
+use yabby_store::files::transcripts::{TranscriptFolder, Writer};
 
-use crate::serve::{begin, transcript};
+use crate::serve::{begin, conversations, transcript};
 use crate::{Result, say};
 
 /// Opens a transcript, builds the context, and looks at every message of it.
 pub fn context(file: &Path) -> Result<()> {
     let (folder, id) = transcript(file)?;
     let plan = folder.context_plan(&id)?.ok_or("there is no such transcript")?;
-    let (mut messages, mut characters) = (0, 0);
+    let (mut messages, mut characters) = (0_usize, 0_usize);
     for message in plan.messages() {
         messages += 1;
         characters += text_length(&message?);
@@ -90,53 +87,46 @@ fn after_a_turn(number: usize) -> yabby_domain::seam::Change {
 }
 
 /// Appends to files of their own, `count` by each of `writers`.
-pub async fn appends(folder: &Path, writers: usize, count: usize, message: Object) -> Result<Value> {
-    let message = Message::new(message);
-    let folder = TranscriptFolder::open(folder);
-    let mut open = Vec::new();
-    for writer in 0..writers {
-        open.push(begun(&folder, &format!("yabby-{writers}-{writer}"), &message).await?);
-    }
+pub fn appends(folder: &Path, writers: usize, count: usize, message: &Object) -> Result<Value> {
+    let message = Message::new(message.clone());
+    let folder = conversations(folder)?;
+    let open: Vec<Writer> = (0..writers)
+        .map(|writer| begun(&folder, &format!("yabby-{writers}-{writer}"), &message))
+        .collect::<Result<_>>()?;
     let begin = Instant::now();
-    let tasks: Vec<_> =
-        open.into_iter().map(|writer| tokio::spawn(append_often(writer, count, message.clone()))).collect();
-    let mut times = Vec::new();
-    for task in tasks {
-        times.extend(task.await??);
-    }
+    let times = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            open.into_iter().map(|writer| scope.spawn(|| append_often(writer, count, &message))).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().map_err(|_| "a writer panicked")?)
+            .collect::<Result<Vec<_>>>()
+    })?;
     let wall = begin.elapsed().as_secs_f64();
-    Ok(json!({ "wall": wall, "times": times, "refused": 0 }))
+    Ok(json!({ "wall": wall, "times": times.concat(), "refused": 0 }))
 }
 
-async fn append_often(
-    mut writer: Box<dyn TranscriptWriter>,
-    count: usize,
-    message: Message,
-) -> Result<Vec<f64>> {
+fn append_often(mut writer: Writer, count: usize, message: &Message) -> Result<Vec<f64>> {
     let mut times = Vec::with_capacity(count);
     for _ in 0..count {
         let started = Instant::now();
-        writer.append(vec![NewEntry::Message(message.clone())]).await?;
+        writer.append(vec![NewEntry::Message(message.clone())])?;
         times.push(started.elapsed().as_secs_f64());
     }
     Ok(times)
 }
 
 /// A transcript with its first answer, so that it is written.
-async fn begun(
-    folder: &TranscriptFolder,
-    session: &str,
-    message: &Message,
-) -> Result<Box<dyn TranscriptWriter>> {
+fn begun(folder: &TranscriptFolder, session: &str, message: &Message) -> Result<Writer> {
     let id = TranscriptId::new(session, None)?;
-    let mut writer = folder.open(&id, begin(&id, None, None)).await?;
-    writer.append(vec![NewEntry::Message(message.clone())]).await?;
+    let mut writer = folder.open(&id, &begin(&id, None, None))?;
+    writer.append(vec![NewEntry::Message(message.clone())])?;
     Ok(writer)
 }
 
 /// One after the other, so that all meet the same disk: its own append and sync, an append to a
 /// transcript, an update of the store.
-pub async fn beside_the_disk(
+pub fn beside_the_disk(
     folder: &Path,
     store: &SessionFile,
     keys: &[String],
@@ -144,8 +134,8 @@ pub async fn beside_the_disk(
     message: &Object,
 ) -> Result<Value> {
     let message = Message::new(message.clone());
-    let mut writer = begun(&TranscriptFolder::open(folder), "beside-the-disk", &message).await?;
-    store.list().await?;
+    let mut writer = begun(&conversations(folder)?, "beside-the-disk", &message)?;
+    store.list_blocking()?;
     let line = vec![b'x'; std::fs::metadata(folder.join("beside-the-disk.jsonl"))?.len() as usize];
     let mut plain = std::fs::File::options().create(true).append(true).open(folder.join("plain"))?;
     let (mut disk, mut appends, mut updates) = (Vec::new(), Vec::new(), Vec::new());
@@ -156,28 +146,25 @@ pub async fn beside_the_disk(
         disk.push(started.elapsed().as_secs_f64());
 
         let started = Instant::now();
-        writer.append(vec![NewEntry::Message(message.clone())]).await?;
+        writer.append(vec![NewEntry::Message(message.clone())])?;
         appends.push(started.elapsed().as_secs_f64());
 
         let started = Instant::now();
         let key = SessionKey::new(keys[number % keys.len()].as_str());
-        store.update(&key, after_a_turn(number)).await?;
+        store.update_blocking(&key, after_a_turn(number))?;
         updates.push(started.elapsed().as_secs_f64());
     }
     Ok(json!({ "disk": disk, "appends": appends, "updates": updates }))
 }
 
 /// What a list of sessions shows of a transcript: the last messages, and a title.
-pub fn preview(runtime: &Runtime, file: &Path, rounds: usize) -> Result<Value> {
-    const FIRST_BYTES: usize = 8192;
-    let (folder, id) = transcript(file)?;
-    let peek = |part| runtime.block_on(folder.peek(&id, part)).map(Option::unwrap_or_default);
+pub fn preview(file: &Path, rounds: usize) -> Result<Value> {
     let mut times = Vec::with_capacity(rounds);
     for _ in 0..rounds {
         let started = Instant::now();
-        let tail = |bytes| Cow::Owned(peek(Part::Last(bytes)).unwrap_or_default());
-        let items = preview::preview_items(tail, PreviewLimits::new(12, 240));
-        let title = preview::first_user_message(&peek(Part::First(FIRST_BYTES))?);
+        let (folder, id) = transcript(file)?;
+        let items = folder.preview(&id, PreviewLimits::new(12, 240))?;
+        let title = folder.title_source(&id)?;
         times.push(started.elapsed().as_secs_f64());
         if items.is_empty() || title.is_none() {
             return Err("the preview is empty".into());

@@ -9,9 +9,8 @@ use std::thread::JoinHandle;
 
 use serde::Deserialize;
 use serde_json::json;
-use tokio::runtime::Runtime;
 use yabby_domain::json::{self, Object, Value};
-use yabby_domain::seam::{Begin, Fork, StoreError, TranscriptStore, TranscriptWriter};
+use yabby_domain::seam::{Begin, Fork, StoreError};
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::transcript::context::Context;
@@ -19,7 +18,7 @@ use yabby_domain::transcript::entry::Entry;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::transcript::line_compact::MaxLines;
 use yabby_store::files::sessions::{SessionFile, Settings};
-use yabby_store::files::transcripts::TranscriptFolder;
+use yabby_store::files::transcripts::{self, TranscriptFolder, Writer};
 
 use crate::gate::Gate;
 use crate::steps::{Deed, Step};
@@ -105,12 +104,7 @@ enum Errand {
 }
 
 pub fn serve() -> Result<()> {
-    let mut desk = Desk {
-        runtime: tokio::runtime::Builder::new_multi_thread().build()?,
-        stores: HashMap::new(),
-        held_stores: HashMap::new(),
-        held_transcripts: HashMap::new(),
-    };
+    let mut desk = Desk::default();
     say(&json!({ "event": "ready" }))?;
     for line in std::io::stdin().lock().lines() {
         let errand =
@@ -124,11 +118,11 @@ pub fn serve() -> Result<()> {
 }
 
 /// What is open between errands.
+#[derive(Default)]
 struct Desk {
-    runtime: Runtime,
     stores: HashMap<PathBuf, SessionFile>,
     held_stores: HashMap<PathBuf, HeldStore>,
-    held_transcripts: HashMap<PathBuf, Box<dyn TranscriptWriter>>,
+    held_transcripts: HashMap<PathBuf, Writer>,
 }
 
 struct HeldStore {
@@ -161,20 +155,18 @@ impl Desk {
             }
             Errand::Hold { store } => self.hold(&store),
             Errand::Release { store } => self.release(&store),
-            Errand::Context { file } => self.runtime.block_on(reading(&file)),
-            Errand::Entries { file } => self.runtime.block_on(entries(&file)),
-            Errand::Write { file, session, cwd, steps } => {
-                self.runtime.block_on(write(&file, session, cwd, steps))
-            }
+            Errand::Context { file } => reading(&file),
+            Errand::Entries { file } => entries(&file),
+            Errand::Write { file, session, cwd, steps } => write(&file, session, cwd, steps),
             Errand::Compact { file, keep } => {
                 let (folder, id) = transcript(&file)?;
                 let keep = MaxLines::from_value(Some(&keep)).map_err(|error| format!("{error:?}"))?;
-                let done = self.runtime.block_on(folder.compact(&id, keep))?;
+                let done = folder.compact(&id, keep)?;
                 Ok(format!("{done:?}").into())
             }
             Errand::HoldTranscript { file } => {
                 let (folder, id) = transcript(&file)?;
-                let writer = self.runtime.block_on(folder.open(&id, begin(&id, None, None)))?;
+                let writer = folder.open(&id, &begin(&id, None, None))?;
                 self.held_transcripts.insert(file, writer);
                 Ok(Value::Null)
             }
@@ -186,13 +178,13 @@ impl Desk {
                 measure::updates(self.store(&store)?, &keys, writers, count)
             }
             Errand::Appends { folder, writers, count, message } => {
-                self.runtime.block_on(measure::appends(&folder, writers, count, message))
+                measure::appends(&folder, writers, count, &message)
             }
             Errand::BesideTheDisk { folder, keys, count, message } => {
                 let store = self.store(&folder.join("sessions.json"))?.clone();
-                self.runtime.block_on(measure::beside_the_disk(&folder, &store, &keys, count, &message))
+                measure::beside_the_disk(&folder, &store, &keys, count, &message)
             }
-            Errand::Preview { file, rounds } => measure::preview(&self.runtime, &file, rounds),
+            Errand::Preview { file, rounds } => measure::preview(&file, rounds),
         }
     }
 
@@ -265,11 +257,15 @@ pub fn object(value: Value) -> Object {
     }
 }
 
+pub fn conversations(folder: &Path) -> Result<TranscriptFolder> {
+    Ok(TranscriptFolder::new(folder, transcripts::Settings::default())?)
+}
+
 /// The folder of a transcript, and its name there.
 pub fn transcript(file: &Path) -> Result<(TranscriptFolder, TranscriptId)> {
     let folder = file.parent().ok_or("a transcript is in a folder")?;
     let name = file.file_name().and_then(|name| name.to_str()).ok_or("a transcript has a name")?;
-    Ok((TranscriptFolder::open(folder), TranscriptId::of_file(name)?))
+    Ok((conversations(folder)?, TranscriptId::of_file(name)?))
 }
 
 pub fn begin(id: &TranscriptId, session: Option<String>, cwd: Option<String>) -> Begin {
@@ -281,10 +277,10 @@ pub fn begin(id: &TranscriptId, session: Option<String>, cwd: Option<String>) ->
 }
 
 /// A transcript as far as the reference can tell the same of it.
-async fn reading(file: &Path) -> Result<Value> {
+fn reading(file: &Path) -> Result<Value> {
     let (folder, id) = transcript(file)?;
-    let whole = folder.load(&id).await?.ok_or("there is no such transcript")?;
-    let context = folder.context(&id).await?.ok_or("there is no such transcript")?;
+    let whole = folder.load(&id)?.ok_or("there is no such transcript")?;
+    let context = folder.context_plan(&id)?.ok_or("there is no such transcript")?.into_context()?;
     if context != whole.context() {
         return Err("the context that was read alone is another than that of the whole".into());
     }
@@ -317,32 +313,32 @@ fn context_object(context: Context) -> Object {
 }
 
 /// Every line of a transcript as it is read, the header first.
-async fn entries(file: &Path) -> Result<Value> {
+fn entries(file: &Path) -> Result<Value> {
     let (folder, id) = transcript(file)?;
-    let Some(whole) = folder.load(&id).await? else { return Ok(Value::Null) };
+    let Some(whole) = folder.load(&id)? else { return Ok(Value::Null) };
     let lines = whole.entries().iter().map(Entry::line).collect::<Vec<_>>();
     Ok(json!({ "session": whole.session_id(), "leaf": whole.leaf_id(), "lines": lines }))
 }
 
-async fn write(file: &Path, session: Option<String>, cwd: Option<String>, steps: Vec<Step>) -> Result<Value> {
+fn write(file: &Path, session: Option<String>, cwd: Option<String>, steps: Vec<Step>) -> Result<Value> {
     let (folder, id) = transcript(file)?;
-    let mut writer = folder.open(&id, begin(&id, session, cwd)).await?;
+    let mut writer = folder.open(&id, &begin(&id, session, cwd))?;
     let mut ids = Vec::new();
     let mut forks = Vec::new();
     for step in steps {
         let made = match step.deed(&ids)? {
-            Deed::Append(entry) => writer.append(vec![entry]).await?.pop(),
+            Deed::Append(entry) => writer.append(vec![entry])?.pop(),
             Deed::Move(to) => {
-                writer.move_leaf(to.as_deref()).await?;
+                writer.move_leaf(to.as_deref())?;
                 None
             }
-            Deed::Branch(to, left) => Some(writer.branch(to.as_deref(), left).await?),
+            Deed::Branch(to, left) => Some(writer.branch(to.as_deref(), left)?),
             Deed::Fork(at) => {
-                forks.push(folder.fork(&id, Fork::At(at)).await?);
+                forks.push(folder.fork(&id, &Fork::At(at))?);
                 None
             }
             Deed::ForkWhole(cwd) => {
-                forks.push(folder.fork(&id, Fork::Whole { cwd }).await?);
+                forks.push(folder.fork(&id, &Fork::Whole { cwd })?);
                 None
             }
         };
