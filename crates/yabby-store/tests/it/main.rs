@@ -8,3 +8,4 @@ mod session_faults;
 mod sessions;
 mod transcript_faults;
 mod transcripts;
+mod watched_disk;
