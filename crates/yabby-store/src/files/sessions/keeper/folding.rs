@@ -156,6 +156,9 @@ impl Keeper {
         if let Some(loaded) = &mut self.loaded {
             loaded.journal_id = Some(id);
             loaded.journal_end = (header.len() + lines.len()) as u64;
+            // Everybody counts on from what stands in the journal. Were we to count on from a higher
+            // number, we would take what others write meanwhile for something that we have folded.
+            loaded.last_number = Journal::read(lines, |_| false).last_number;
             loaded.is_journal_damaged = false;
         }
         Ok(())
