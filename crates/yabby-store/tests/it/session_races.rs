@@ -1,11 +1,16 @@
 //! What others do to a store between two steps of ours.
 
+use std::future::Future;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::task::{Context, Waker};
+use std::time::Duration;
 
-use yabby_store::files::sessions::Settings;
+use yabby_domain::seam::{Change, SessionStore};
+use yabby_store::files::sessions::{SessionFile, Settings};
 
 use crate::sessions::{Home, begin, key, set};
 use crate::watched_disk::{Step, WatchedDisk};
@@ -53,4 +58,36 @@ fn what_another_process_promised_during_a_fold_outlives_the_death_of_the_folder(
         let seen = reader.get_blocking(&key("theirs")).unwrap().unwrap();
         assert_eq!(seen.label(), Some("late"));
     }
+}
+
+/// Asks for a change without waiting for it. Each change asks for the next one while it is made, so that
+/// the store is never without work, until `is_enough` or so many of them were made.
+fn keep_busy(store: &SessionFile, most: usize, is_enough: Arc<dyn Fn() -> bool + Send + Sync>) {
+    if most == 0 || is_enough() {
+        return;
+    }
+    let again = store.clone();
+    let change: Change = Box::new(move |record| {
+        set("left", most)(record);
+        keep_busy(&again, most - 1, is_enough);
+    });
+    let busy = key("busy");
+    let mut update = pin!(store.update(&busy, change));
+    assert!(update.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+}
+
+#[test]
+fn the_store_follows_though_there_is_never_a_pause() {
+    let home = Home::new();
+    let store = home.open_with(Settings { follow_after: Duration::ZERO, ..Settings::default() });
+    let path = home.path(STORE);
+    keep_busy(&store, 20_000, Arc::new(move || path.exists()));
+    let left = loop {
+        let seen = store.get_blocking(&key("busy")).unwrap();
+        let left = seen.and_then(|busy| busy.get("left")?.as_u64());
+        if left == Some(1) || home.path(STORE).exists() {
+            break left;
+        }
+    };
+    assert_ne!(left, Some(1), "the store was written only when there was nothing else to do");
 }

@@ -139,20 +139,19 @@ impl Keeper {
         }
     }
 
-    /// The next message; `None` if it is time to fold instead.
+    /// The next message; `None` if it is time to fold instead, whether or not there is one.
     fn next(&mut self, messages: &Receiver<Message>) -> Option<Message> {
         let wait = match self.fold {
             Fold::Due(at) => at.saturating_duration_since(Instant::now()),
             Fold::Idle | Fold::Running { .. } => Duration::from_secs(3600),
         };
+        if wait.is_zero() {
+            self.start_fold();
+            return None;
+        }
         match messages.recv_timeout(wait) {
             Ok(message) => Some(message),
-            Err(RecvTimeoutError::Timeout) => {
-                if matches!(self.fold, Fold::Due(at) if at <= Instant::now()) {
-                    self.start_fold();
-                }
-                None
-            }
+            Err(RecvTimeoutError::Timeout) => None,
             // There is always a sender: our own, for folds.
             Err(RecvTimeoutError::Disconnected) => Some(Message::Close),
         }
