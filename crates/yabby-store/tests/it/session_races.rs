@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -90,4 +90,29 @@ fn the_store_follows_though_there_is_never_a_pause() {
         }
     };
     assert_ne!(left, Some(1), "the store was written only when there was nothing else to do");
+}
+
+#[test]
+fn a_change_may_hold_the_last_handle_of_its_store() {
+    let home = Home::new();
+    let (works, ends) = mpsc::channel::<()>();
+    let disk = WatchedDisk::new(move |_| {
+        let _ = &works;
+        Ok(())
+    });
+    let store = home.open_with(Settings { disk, ..Home::settings() });
+    let last = store.clone();
+    let asked = key("k");
+    let change: Change = Box::new(move |record| {
+        drop(last);
+        set("label", "x")(record);
+    });
+    // Nobody waits for the answer.
+    let mut update = store.update(&asked, change);
+    let _ = update.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    drop(update);
+    drop(store);
+    // The disk is let go of when all work on the store has ended.
+    assert!(ends.recv().is_err());
+    assert_eq!(home.store()["k"]["label"], "x");
 }
