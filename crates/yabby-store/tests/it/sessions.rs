@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, SystemTime};
@@ -448,6 +449,31 @@ fn nothing_is_written_through_a_link() {
     assert!(error.to_string().contains("sessions.json.journal"), "{error}");
     drop(store);
     assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+}
+
+#[test]
+fn a_journal_that_is_no_file_is_told_and_not_waited_for() {
+    let link = |home: &Home| {
+        fs::write(home.path("other"), "").unwrap();
+        symlink("other", home.path("sessions.json.journal")).unwrap();
+    };
+    let folder = |home: &Home| fs::create_dir(home.path("sessions.json.journal")).unwrap();
+    let pipe = |home: &Home| {
+        let made = Command::new("mkfifo").arg(home.path("sessions.json.journal")).status().unwrap();
+        assert!(made.success());
+    };
+    for odd in [&link as &dyn Fn(&Home), &folder, &pipe] {
+        let home = Home::with_store(r#"{"k":{"sessionId":"s"}}"#);
+        odd(&home);
+        let store = home.open();
+        for error in [
+            store.get_blocking(&key("k")).unwrap_err(),
+            store.update_blocking(&key("k"), set("label", "x")).unwrap_err(),
+            store.flush().unwrap_err(),
+        ] {
+            assert!(error.to_string().contains("sessions.json.journal"), "{error}");
+        }
+    }
 }
 
 #[test]

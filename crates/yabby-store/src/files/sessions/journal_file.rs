@@ -14,7 +14,7 @@ use yabby_domain::seam::StoreError;
 
 use crate::disk::{Disk, Doing, names_file, write_all};
 use crate::files::atomic::{Draft, sync_parent};
-use crate::files::folder::open_inside;
+use crate::files::folder::{open_plain, plain};
 
 pub(super) struct JournalFile {
     disk: Arc<dyn Disk>,
@@ -94,11 +94,18 @@ impl JournalFile {
             self.is_writable = access == Access::Write;
             self.was_written |= self.is_writable;
             self.open = match access {
-                Access::Read => open_inside(&self.path)?,
+                Access::Read => self.open_if_there()?,
                 Access::Write => Some(self.create()?),
             };
         }
         Ok(())
+    }
+
+    fn open_if_there(&self) -> Result<Option<File>, StoreError> {
+        match open_plain(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => opened.map(Some).doing("open", &self.path),
+        }
     }
 
     fn create(&self) -> Result<File, StoreError> {
@@ -110,7 +117,7 @@ impl JournalFile {
             }
             opened => opened,
         };
-        opened.doing("open", &self.path)
+        opened.and_then(plain).doing("open", &self.path)
     }
 
     /// How long the journal is, of what was promised to anybody.
