@@ -116,3 +116,57 @@ fn a_change_may_hold_the_last_handle_of_its_store() {
     assert!(ends.recv().is_err());
     assert_eq!(home.store()["k"]["label"], "x");
 }
+
+/// A store on a disk that fails to keep one batch, and fails to take it back as well, when it is told to.
+fn open_failing(home: &Home) -> (SessionFile, Arc<AtomicBool>) {
+    let fails = Arc::new(AtomicBool::new(false));
+    let disk = WatchedDisk::new({
+        let fails = fails.clone();
+        move |step| match step {
+            Step::Sync if fails.load(Ordering::SeqCst) => Err(io::Error::other("no sync")),
+            Step::Truncate if fails.swap(false, Ordering::SeqCst) => Err(io::Error::other("no truncate")),
+            _ => Ok(()),
+        }
+    });
+    (home.open_with(Settings { disk, ..Home::settings() }), fails)
+}
+
+#[test]
+fn what_could_not_be_taken_back_is_taken_back_later() {
+    let home = Home::with_store(r#"{"k":{"sessionId":"s"}}"#);
+    let (store, fails) = open_failing(&home);
+    store.update_blocking(&key("k"), set("label", "kept")).unwrap();
+    fails.store(true, Ordering::SeqCst);
+    store.update_blocking(&key("k"), set("label", "failed")).unwrap_err();
+    assert_eq!(store.get_blocking(&key("k")).unwrap().unwrap().label(), Some("kept"));
+    store.update_blocking(&key("k"), set("n", 1)).unwrap();
+    assert_eq!(home.open().get_blocking(&key("k")).unwrap().unwrap().label(), Some("kept"));
+}
+
+#[test]
+fn taking_back_what_failed_takes_nothing_from_another_process() {
+    for is_folded in [false, true] {
+        let home = Home::with_store(r#"{"k":{"sessionId":"s"}}"#);
+        let (store, fails) = open_failing(&home);
+        let other = home.open();
+        for round in 0..9 {
+            store.update_blocking(&key("k"), set("round", round)).unwrap();
+        }
+        fails.store(true, Ordering::SeqCst);
+        store.update_blocking(&key("k"), set("failed", true)).unwrap_err();
+        if is_folded {
+            other.flush().unwrap();
+        }
+        for round in 0..if is_folded { 20 } else { 1 } {
+            other.update_blocking(&key("theirs"), set("round", round)).unwrap();
+        }
+        let promised = other.get_blocking(&key("theirs")).unwrap();
+        assert_eq!(store.get_blocking(&key("theirs")).unwrap(), promised, "{is_folded}");
+        store.update_blocking(&key("k"), set("label", "later")).unwrap();
+        for reader in [&store, &other, &home.open()] {
+            assert_eq!(reader.get_blocking(&key("theirs")).unwrap(), promised, "{is_folded}");
+            assert_eq!(reader.get_blocking(&key("k")).unwrap().unwrap().label(), Some("later"));
+        }
+        assert_eq!(home.open().notices().unwrap(), vec![]);
+    }
+}
