@@ -1,18 +1,19 @@
 //! What others do to a store between two steps of ours.
 
+use std::fs;
 use std::future::Future;
 use std::io;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
 use yabby_domain::seam::{Change, SessionStore};
 use yabby_store::files::sessions::{SessionFile, Settings};
 
-use crate::sessions::{Home, begin, key, set};
+use crate::sessions::{Home, begin, die, key, set};
 use crate::watched_disk::{Step, WatchedDisk};
 
 /// Whether this is the draft of something that is called like this.
@@ -169,4 +170,102 @@ fn taking_back_what_failed_takes_nothing_from_another_process() {
         }
         assert_eq!(home.open().notices().unwrap(), vec![]);
     }
+}
+
+/// The steps of a fold in order: the draft, its name, the line that speaks of it, the store.
+#[test]
+fn a_draft_is_safe_before_the_journal_speaks_of_it() {
+    let home = Home::new();
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let disk = WatchedDisk::new({
+        let steps = steps.clone();
+        move |step| {
+            steps.lock().unwrap().push(match step {
+                Step::CreateNew(path) if is_draft_of(path, STORE) => "draft",
+                Step::Sync => "sync",
+                Step::SyncFolder(_) => "sync folder",
+                Step::Write => "write",
+                Step::Rename(from, _) if is_draft_of(from, STORE) => "place",
+                Step::CreateNew(path) if is_draft_of(path, JOURNAL) => "new journal",
+                _ => return Ok(()),
+            });
+            Ok(())
+        }
+    });
+    let store = home.open_with(Settings { disk, ..Home::settings() });
+    store.update_blocking(&key("k"), set("label", "x")).unwrap();
+    store.flush().unwrap();
+    let steps = steps.lock().unwrap();
+    let from = steps.iter().position(|step| *step == "draft").unwrap();
+    assert_eq!(
+        steps[from..from + 9],
+        ["draft", "write", "sync", "sync folder", "write", "sync", "place", "sync folder", "new journal"]
+    );
+}
+
+/// The journal says that a draft is about to take the place of the store, which another program then
+/// writes: as long as the draft is there it did not, and what it holds must not be forgotten.
+#[test]
+fn a_draft_that_the_journal_speaks_of_stays() {
+    let promised = |store: &SessionFile| {
+        let entry = store.get_blocking(&key("k")).unwrap().unwrap();
+        assert_eq!(entry.label(), Some("promised"));
+    };
+    let foreign = r#"{"k":{"sessionId":"s"},"foreign":{"sessionId":"f"}}"#;
+
+    // The line could neither be kept nor taken back.
+    let home = Home::with_store(r#"{"k":{"sessionId":"s"}}"#);
+    let is_drafted = Arc::new(AtomicBool::new(false));
+    let disk = WatchedDisk::new({
+        let is_drafted = is_drafted.clone();
+        move |step| match step {
+            Step::SyncFolder(_) => {
+                is_drafted.store(true, Ordering::SeqCst);
+                Ok(())
+            }
+            Step::Sync | Step::Truncate if is_drafted.load(Ordering::SeqCst) => {
+                Err(io::Error::other("broken"))
+            }
+            _ => Ok(()),
+        }
+    });
+    let store = home.open_with(Settings { disk, ..Home::settings() });
+    store.update_blocking(&key("k"), set("x", 1)).unwrap();
+    is_drafted.store(false, Ordering::SeqCst);
+    store.update_blocking(&key("k"), set("label", "promised")).unwrap();
+    store.flush().unwrap_err();
+    die(store);
+    fs::write(home.path(STORE), foreign).unwrap();
+    promised(&home.open());
+
+    // A journal with a line that is no text is a journal as well.
+    let home = Home::with_store(foreign);
+    let draft = format!("sessions.json.{}.5d1c7a10-6f0e-4c52-9a35-2b1f0c6f8e11.tmp", i32::MAX);
+    fs::write(home.path(&draft), "{}").unwrap();
+    let change =
+        r#"{"n":1,"at":"2026-01-15T09:30:00Z","key":"k","sessionId":"s","set":{"label":"promised"}}"#;
+    let lines = [
+        br#"{"journal":"sessions","version":1,"id":"j"}"#.as_slice(),
+        change.as_bytes(),
+        b"\xff",
+        &format!(r#"{{"folded":1,"draft":"{draft}","base":"1-2-3"}}"#).into_bytes(),
+        b"",
+    ];
+    fs::write(home.path(JOURNAL), lines.join(b"\n".as_slice())).unwrap();
+    let store = home.open_with(Settings { cache_ms: 0.0, ..Home::settings() });
+    promised(&store);
+    store.flush().unwrap();
+    promised(&store);
+    assert_eq!(home.store()["k"]["label"], "promised");
+    assert!(!home.path(&draft).exists());
+
+    // Neither a file elsewhere nor one of another name is a draft.
+    let home = Home::with_store(foreign);
+    fs::write(home.path("notes.tmp"), "mine").unwrap();
+    let folded = |draft: &str| format!(r#"{{"folded":1,"draft":"{draft}","base":"1-2-3"}}"#);
+    let lines = [change, &folded("../x.tmp"), &folded("notes.tmp"), ""];
+    fs::write(home.path(JOURNAL), lines.join("\n")).unwrap();
+    promised(&home.open());
+    home.open().flush().unwrap();
+    assert_eq!(home.text("notes.tmp"), "mine");
 }

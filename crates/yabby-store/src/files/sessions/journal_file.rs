@@ -96,6 +96,11 @@ impl JournalFile {
         Ok(())
     }
 
+    /// Whether something may stand in the journal that should not.
+    pub(super) fn has_leftover(&self) -> bool {
+        self.leftover.is_some()
+    }
+
     fn open(&mut self, access: Access) -> Result<(), StoreError> {
         let is_wrong =
             |file: &File| !names_file(&self.path, file) || (access == Access::Write && !self.is_writable);

@@ -9,7 +9,7 @@ use yabby_domain::session::store_cache::Reading;
 use yabby_domain::session::store_journal::{Folded, Journal, Line};
 use yabby_domain::transcript::file_name::{self, ArchiveReason};
 
-use super::super::fold::{Drafted, Placed, Snapshot, Unplaced, fold};
+use super::super::fold::{Drafted, Placed, Snapshot, Unplaced, fold, writer_of};
 use super::super::journal_file::Access;
 use super::reading::{FileState, UNAPPLIED};
 use super::writing::new_header;
@@ -137,7 +137,7 @@ impl Keeper {
         let lines: String = journal.changes.into_iter().map(|change| Line::Change(change).text()).collect();
         self.begin_journal(lines.as_bytes())?;
         let folder = self.store.parent().unwrap_or(Path::new("."));
-        for draft in drafts.iter().filter(|draft| !draft.contains('/') && draft.ends_with(".tmp")) {
+        for draft in drafts.iter().filter(|draft| writer_of(&self.store, draft).is_some()) {
             // Only a draft; it harms nobody if it stays.
             let _ = self.disk.remove(&folder.join(draft));
         }
@@ -171,7 +171,9 @@ impl Keeper {
                 return Ok(Placed::StoreChanged);
             }
             keeper.keep_unapplied(drafted.up_to)?;
-            keeper.announce(drafted)?;
+            if let Err(error) = keeper.announce(drafted) {
+                return Err(Unplaced { error, draft_stays: keeper.journal.has_leftover() });
+            }
             let placed = keeper.disk.rename(&drafted.path, &keeper.store).doing("replace", &keeper.store);
             if let Err(error) = placed {
                 let end = keeper.loaded()?.journal_end;

@@ -172,8 +172,9 @@ impl Keeper {
     pub(super) fn is_in_place(&self, folded: &Folded, store_now: &str) -> bool {
         let folder = self.store.parent().unwrap_or(Path::new("."));
         let is_plain = !folded.draft.contains('/');
-        let waits = is_plain && folder.join(&folded.draft).symlink_metadata().is_ok();
-        !waits && folded.base != store_now
+        let draft = folder.join(&folded.draft).symlink_metadata();
+        let is_gone = draft.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        is_plain && is_gone && folded.base != store_now
     }
 
     /// A journal with lines that we cannot read is not replaced before there is a copy of it.
