@@ -269,3 +269,63 @@ fn a_draft_that_the_journal_speaks_of_stays() {
     home.open().flush().unwrap();
     assert_eq!(home.text("notes.tmp"), "mine");
 }
+
+/// A program that takes no lock writes the store in the midst of a fold, without what the fold holds.
+#[test]
+fn a_foreign_write_in_the_midst_of_a_fold_is_seen_and_ours_is_made_again() {
+    const FOREIGN: &str = r#"{"k":{"sessionId":"s","theirs":true}}"#;
+    //  when they write
+    type When = fn(Step<'_>, &[String]) -> bool;
+    let table: [(&str, When); 4] = [
+        (
+            "while the draft is written",
+            |step, _| matches!(step, Step::CreateNew(path) if is_draft_of(path, STORE)),
+        ),
+        ("when it is about to be placed", |step, done| {
+            step == Step::Sync && done.last().unwrap() == "sync folder"
+        }),
+        ("when it was placed", |step, done| {
+            matches!(step, Step::SyncFolder(_)) && done.last().unwrap() == "place"
+        }),
+        (
+            "when the journal follows",
+            |step, _| matches!(step, Step::CreateNew(path) if is_draft_of(path, JOURNAL)),
+        ),
+    ];
+    for (when, is_now) in table {
+        let home = Home::with_store(r#"{"k":{"sessionId":"s"}}"#);
+        let done = Mutex::new(vec![String::new()]);
+        let path = home.path(STORE);
+        let is_armed = Arc::new(AtomicBool::new(false));
+        let disk = WatchedDisk::new({
+            let is_armed = is_armed.clone();
+            move |step| {
+                let mut done = done.lock().unwrap();
+                if is_now(step, &done) && is_armed.swap(false, Ordering::SeqCst) {
+                    fs::write(&path, FOREIGN).unwrap();
+                }
+                done.push(match step {
+                    Step::SyncFolder(_) => "sync folder".to_owned(),
+                    Step::Rename(from, _) if is_draft_of(from, STORE) => "place".to_owned(),
+                    Step::Write => return Ok(()),
+                    step => format!("{step:?}"),
+                });
+                Ok(())
+            }
+        });
+        let store = home.open_with(Settings { disk, ..Home::settings() });
+        store.update_blocking(&key("k"), set("label", "ours")).unwrap();
+        is_armed.store(true, Ordering::SeqCst);
+        store.flush().unwrap();
+        assert!(!is_armed.load(Ordering::SeqCst), "{when}");
+        let seen = store.get_blocking(&key("k")).unwrap().unwrap();
+        assert_eq!(seen.get("theirs"), Some(&true.into()), "{when}");
+        // Once the fold is over, who does not take the lock undoes it.
+        let is_over = when == "when the journal follows";
+        assert_eq!(seen.label(), (!is_over).then_some("ours"), "{when}");
+        store.update_blocking(&key("k"), set("n", 1)).unwrap();
+        drop(store);
+        assert_eq!(home.store()["k"]["theirs"], true, "{when}");
+        assert_eq!(home.files(), [STORE], "{when}");
+    }
+}

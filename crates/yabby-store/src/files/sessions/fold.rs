@@ -29,6 +29,8 @@ pub(super) struct Snapshot {
     pub(super) journal_end: u64,
     /// Which file the store was.
     pub(super) base: String,
+    /// Which journal that is.
+    pub(super) journal_id: Option<String>,
 }
 
 /// A new store that waits to be put in its place.
@@ -37,13 +39,15 @@ pub(super) struct Drafted {
     pub(super) up_to: u64,
     pub(super) journal_end: u64,
     pub(super) base: String,
+    pub(super) journal_id: Option<String>,
 }
 
 /// What became of the draft of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placed {
     InPlace,
-    /// Somebody wrote the store without asking for the lock; the draft would undo that.
+    /// Somebody wrote the store without asking for the lock, or began another journal; the draft would
+    /// undo that.
     StoreChanged,
 }
 
@@ -79,8 +83,8 @@ pub(super) fn fold(
         let draft = Draft::write(&**disk, store, snapshot.catalog.text().as_bytes())?;
         // A draft that is gone counts as placed, so a power failure must not take it away.
         sync_parent(&**disk, store)?;
-        let Snapshot { up_to, journal_end, base, .. } = snapshot;
-        let drafted = Drafted { path: draft.path().to_owned(), up_to, journal_end, base };
+        let Snapshot { up_to, journal_end, base, journal_id, .. } = snapshot;
+        let drafted = Drafted { path: draft.path().to_owned(), up_to, journal_end, base, journal_id };
         let placed = ask(keeper, store, |reply| Message::Place { drafted, reply });
         // If there is no answer, nobody knows what the journal says.
         match placed.unwrap_or_else(|error| Err(Unplaced { error, draft_stays: true })) {

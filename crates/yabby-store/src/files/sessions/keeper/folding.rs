@@ -120,6 +120,7 @@ impl Keeper {
             up_to: loaded.last_number,
             journal_end: loaded.journal_end,
             base: loaded.store.to_string(),
+            journal_id: loaded.journal_id.clone(),
         }))
     }
 
@@ -167,27 +168,47 @@ impl Keeper {
     /// Puts the draft of a store in its place, and what it does not hold into a new journal.
     pub(super) fn place(&mut self, drafted: &Drafted) -> Result<Placed, Unplaced> {
         self.locked(|keeper| {
-            if keeper.loaded()?.store.to_string() != drafted.base {
+            let loaded = keeper.loaded()?;
+            if loaded.store.to_string() != drafted.base || loaded.journal_id != drafted.journal_id {
                 return Ok(Placed::StoreChanged);
             }
+            let end = loaded.journal_end;
             keeper.keep_unapplied(drafted.up_to)?;
             if let Err(error) = keeper.announce(drafted) {
                 return Err(Unplaced { error, draft_stays: keeper.journal.has_leftover() });
             }
-            let placed = keeper.disk.rename(&drafted.path, &keeper.store).doing("replace", &keeper.store);
-            if let Err(error) = placed {
-                let end = keeper.loaded()?.journal_end;
-                let draft_stays = keeper.journal.take_back(end).is_err();
-                return Err(Unplaced { error, draft_stays });
+            let swapped = keeper.swap(drafted);
+            if let Ok(Some(store)) = swapped {
+                // Should any of this fail, the journal says what is in the store.
+                let settled = keeper.settle(drafted, store);
+                if settled.is_err() {
+                    keeper.loaded = None;
+                }
+                settled?;
+                return Ok(Placed::InPlace);
             }
-            // Should any of this fail, the journal says what is in the store.
-            let settled = keeper.settle(drafted);
-            if settled.is_err() {
-                keeper.loaded = None;
+            // The draft is not the store: what it holds stays in the journal.
+            let taken_back = keeper.journal.take_back(end);
+            let draft_stays = taken_back.is_err();
+            match swapped.and(taken_back) {
+                Ok(()) => Ok(Placed::StoreChanged),
+                Err(error) => Err(Unplaced { error, draft_stays }),
             }
-            settled?;
-            Ok(Placed::InPlace)
         })
+    }
+
+    /// Puts the draft in the place of the store, and tells what the store is then; `None` if somebody
+    /// who takes no lock wrote it just before or just after.
+    fn swap(&mut self, drafted: &Drafted) -> Result<Option<FileState>, StoreError> {
+        let look_at = |path: &Path| FileState::of(path).doing("look at", path);
+        let draft = look_at(&drafted.path)?;
+        if look_at(&self.store)? != self.loaded()?.store {
+            return Ok(None);
+        }
+        self.disk.rename(&drafted.path, &self.store).doing("replace", &self.store)?;
+        sync_parent(&*self.disk, &self.store)?;
+        let store = look_at(&self.store)?;
+        Ok((store.to_string() == draft.to_string()).then_some(store))
     }
 
     /// Says in the journal what is about to happen.
@@ -200,14 +221,12 @@ impl Keeper {
     }
 
     /// The new store is in its place: the journal and what we know follow.
-    fn settle(&mut self, drafted: &Drafted) -> Result<(), StoreError> {
-        sync_parent(&*self.disk, &self.store)?;
+    fn settle(&mut self, drafted: &Drafted, store: FileState) -> Result<(), StoreError> {
         let (start, end) = (drafted.journal_end, self.loaded()?.journal_end);
         let mut rest = self.journal.read_from(start)?;
         rest.truncate(usize::try_from(end - start).unwrap_or_default());
         self.archive_older_store()?;
         self.begin_journal(&rest)?;
-        let store = FileState::of(&self.store).doing("look at", &self.store)?;
         let older_store = self.older_store.as_deref().map_or(FileState::Missing, FileState::of_readable);
         let reading = Reading { at: millis(&*self.clock), modified: store.modified() };
         if let Some(loaded) = &mut self.loaded {
