@@ -268,6 +268,32 @@ fn a_store_that_cannot_be_read_is_never_written() {
 }
 
 #[test]
+fn a_record_that_is_nested_too_deep_is_neither_replaced_nor_promised() {
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    let deep = format!(r#"{{"sessionId":"d","x":{}}}"#, nested(1000));
+    let home = Home::with_store(&format!(r#"{{"deep":{deep},"k":{{"sessionId":"s"}}}}"#));
+    let store = home.open();
+    for error in [
+        store.get_blocking(&key("deep")).unwrap_err(),
+        store.update_blocking(&key("deep"), begin(r#"{"sessionId":"new"}"#)).unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("deep"), "{error}");
+    }
+    assert_eq!(store.list_blocking().unwrap().len(), 1);
+    // As deep as a record can be read, but not the line that speaks of it.
+    for depth in 500..=json::MAX_DEPTH {
+        let x = json::parse(&nested(depth)).unwrap();
+        let promised = store.update_blocking(&key("k"), set("x", x)).is_ok();
+        let kept = home.open().get_blocking(&key("k")).unwrap().unwrap();
+        assert_eq!(store.get_blocking(&key("k")).unwrap().as_ref(), Some(&kept), "{depth}");
+        assert_eq!(promised, kept.get("x").unwrap().to_string().len() == 2 * depth, "{depth}");
+    }
+    assert_eq!(home.open().notices().unwrap(), vec![]);
+    drop(store);
+    assert!(home.text("sessions.json").contains(&deep));
+}
+
+#[test]
 fn an_empty_file_is_a_store_without_sessions() {
     for empty in ["", " \n", "{}"] {
         let home = Home::with_store(empty);

@@ -16,10 +16,10 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 
 use super::Settings;
-use super::catalog::Catalog;
+use super::catalog::{Catalog, TooDeep};
 use super::fold::{Drafted, Placed, Snapshot, Unplaced};
 use super::journal_file::JournalFile;
-use crate::disk::{Disk, beside};
+use crate::disk::{Disk, beside, shown};
 use reading::{Loaded, older_store};
 use writing::Update;
 
@@ -157,10 +157,15 @@ impl Keeper {
         }
     }
 
+    fn too_deep(&self, key: &SessionKey) -> StoreError {
+        StoreError::TooDeep { path: shown(&self.store), key: key.as_str().to_owned() }
+    }
+
     fn answer(&mut self, message: Message) {
         match message {
             Message::Get { key, reply } => {
                 let found = self.read().map(|loaded| loaded.catalog.entry(key.as_str()));
+                let found = found.and_then(|found| found.map_err(|TooDeep| self.too_deep(&key)));
                 let _ = reply.send(found);
             }
             Message::List { reply } => {

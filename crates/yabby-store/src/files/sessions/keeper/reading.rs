@@ -11,7 +11,7 @@ use yabby_domain::seam::StoreError;
 use yabby_domain::session::store_cache::Reading;
 use yabby_domain::session::store_journal::{Change, Conflict, Folded, Journal};
 
-use super::super::catalog::Catalog;
+use super::super::catalog::{Catalog, TooDeep};
 use super::super::journal_file::Access;
 use super::{Fold, Keeper};
 use crate::clock::millis;
@@ -198,9 +198,11 @@ impl Loaded {
         self.is_journal_damaged |= !journal.damaged.is_empty();
         for change in journal.changes {
             self.is_behind = true;
-            let mut record = self.catalog.entry(&change.key);
-            match change.kind.apply(&mut record) {
-                Ok(()) => self.catalog.put(&change.key, record),
+            // A record that we cannot read is none of ours.
+            let record = self.catalog.entry(&change.key).map_err(|TooDeep| Conflict::Replaced);
+            let made = record.and_then(|mut record| change.kind.apply(&mut record).map(|()| record));
+            match made {
+                Ok(record) => self.catalog.put(&change.key, record),
                 Err(conflict) => self.unapplied.push((change, conflict)),
             }
         }
