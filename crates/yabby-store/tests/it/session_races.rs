@@ -329,3 +329,31 @@ fn a_foreign_write_in_the_midst_of_a_fold_is_seen_and_ours_is_made_again() {
         assert_eq!(home.files(), [STORE], "{when}");
     }
 }
+
+#[test]
+fn what_belongs_nowhere_is_kept_once_though_the_fold_has_to_be_tried_again() {
+    let home = Home::with_store(r#"{"k":{"sessionId":"s"}}"#);
+    let fails = Arc::new(AtomicBool::new(true));
+    let disk = WatchedDisk::new({
+        let fails = fails.clone();
+        move |step| match step {
+            Step::Rename(from, _) if is_draft_of(from, STORE) && fails.load(Ordering::SeqCst) => {
+                Err(io::Error::other("no rename"))
+            }
+            _ => Ok(()),
+        }
+    });
+    let store = home.open_with(Settings { disk, ..Home::settings() });
+    store.update_blocking(&key("k"), set("label", "x")).unwrap();
+    fs::write(home.path(STORE), "{}").unwrap();
+    fs::write(home.path("sessions.json.unapplied"), "torn").unwrap();
+    for _ in 0..3 {
+        store.flush().unwrap_err();
+    }
+    fails.store(false, Ordering::SeqCst);
+    store.flush().unwrap();
+    let unapplied = home.text("sessions.json.unapplied");
+    let lines: Vec<&str> = unapplied.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (2, "torn"), "{unapplied}");
+    assert!(lines[1].contains(r#""set":{"label":"x"}"#), "{unapplied}");
+}

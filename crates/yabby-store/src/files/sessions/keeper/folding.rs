@@ -1,5 +1,6 @@
 //! The keeper's part in bringing `sessions.json` up to date (`sessions.md` §6).
 
+use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,7 @@ use super::{Fold, Keeper, Message};
 use crate::clock::millis;
 use crate::disk::{Doing, beside, shown, write_all};
 use crate::files::atomic::sync_parent;
+use crate::files::folder::plain;
 
 impl Keeper {
     pub(super) fn start_fold(&mut self) {
@@ -241,14 +243,22 @@ impl Keeper {
 
     /// Changes that belong nowhere are kept in a file of their own.
     fn keep_unapplied(&mut self, up_to: u64) -> Result<(), StoreError> {
-        let unapplied = &self.loaded()?.unapplied;
-        let lines = unapplied.iter().filter(|(change, _)| change.number <= up_to);
-        let lines: String = lines.map(|(change, _)| Line::Change(change.clone()).text()).collect();
-        if lines.is_empty() {
+        let unapplied = self.loaded()?.unapplied.iter().filter(|(change, _)| change.number <= up_to);
+        let unapplied: Vec<String> =
+            unapplied.map(|(change, _)| Line::Change(change.clone()).text()).collect();
+        if unapplied.is_empty() {
             return Ok(());
         }
         let path = beside(&self.store, UNAPPLIED);
-        let file = self.disk.open_append(&path).doing("open", &path)?;
+        let file = self.disk.open_append(&path).and_then(plain).doing("open", &path)?;
+        let mut kept = Vec::new();
+        (&file).read_to_end(&mut kept).doing("read", &path)?;
+        let kept = String::from_utf8_lossy(&kept);
+        // A fold that failed has kept them already, perhaps in part.
+        let mut lines: String = unapplied.into_iter().filter(|line| !kept.contains(line)).collect();
+        if !kept.is_empty() && !kept.ends_with('\n') {
+            lines.insert(0, '\n');
+        }
         write_all(&*self.disk, &file, lines.as_bytes())
             .and_then(|()| self.disk.sync(&file))
             .doing("write", &path)?;
