@@ -357,3 +357,19 @@ fn what_belongs_nowhere_is_kept_once_though_the_fold_has_to_be_tried_again() {
     assert_eq!((lines.len(), lines[0]), (2, "torn"), "{unapplied}");
     assert!(lines[1].contains(r#""set":{"label":"x"}"#), "{unapplied}");
 }
+
+#[test]
+fn nobody_waits_for_a_fold_that_panicked() {
+    let home = Home::new();
+    let disk = WatchedDisk::new(|step| match step {
+        Step::CreateNew(path) if is_draft_of(path, STORE) => panic!("a fold may fail"),
+        _ => Ok(()),
+    });
+    let store = home.open_with(Settings { disk, ..Home::settings() });
+    store.update_blocking(&key("k"), set("label", "x")).unwrap();
+    let error = store.flush().unwrap_err();
+    assert!(error.to_string().contains(STORE), "{error}");
+    store.update_blocking(&key("k"), set("label", "y")).unwrap();
+    drop(store);
+    assert_eq!(home.open().get_blocking(&key("k")).unwrap().unwrap().label(), Some("y"));
+}

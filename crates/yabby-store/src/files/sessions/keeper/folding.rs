@@ -1,6 +1,7 @@
 //! The keeper's part in bringing `sessions.json` up to date (`sessions.md` §6).
 
-use std::io::Read;
+use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -26,7 +27,10 @@ impl Keeper {
         let (disk, clock, store, sender) =
             (self.disk.clone(), self.clock.clone(), self.store.clone(), self.sender.clone());
         let work = move || {
-            let folded = fold(&disk, &*clock, &store, &sender);
+            let folded = catch_unwind(AssertUnwindSafe(|| fold(&disk, &*clock, &store, &sender)));
+            // Whoever waits for it has to be told.
+            let given_up = |_| Err(io::Error::other("it was given up half-way")).doing("write", &store);
+            let folded = folded.unwrap_or_else(given_up);
             let _ = sender.send(Message::FoldEnded(folded));
         };
         let started = std::thread::Builder::new().name("session store fold".to_owned()).spawn(work);
