@@ -139,6 +139,9 @@ pub enum StoreError {
     /// The change itself failed; nothing was written.
     #[error("the change of {key} was given up half-way; nothing was written")]
     ChangePanicked { key: String },
+    /// The record, or the change of it, has more levels than we read.
+    #[error("the record of {key} in {path} is nested too deep; nothing was written")]
+    TooDeep { path: String, key: String },
     #[error(
         "{path} is being changed all the time by a program that does not take its lock; stop that program"
     )]

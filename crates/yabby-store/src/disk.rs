@@ -51,6 +51,11 @@ pub(crate) fn no_follow() -> i32 {
     i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default()
 }
 
+/// `O_NONBLOCK`: a pipe in the place of a file is not waited for.
+pub(crate) fn no_wait() -> i32 {
+    i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default()
+}
+
 impl Disk for LocalDisk {
     fn create_new(&self, path: &Path) -> io::Result<File> {
         OpenOptions::new().read(true).append(true).create_new(true).mode(OWNER_ONLY).open(path)

@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 
 use yabby_domain::seam::StoreError;
 
-use crate::disk::{Doing, no_follow, shown};
+use crate::disk::{Doing, no_follow, no_wait, shown};
 
 /// Opens a file of a folder to read it; `None` if it is missing. A link may lead to another file of the
 /// same folder, and nowhere else.
 pub(crate) fn open_inside(path: &Path) -> Result<Option<File>, StoreError> {
-    match open_no_follow(path) {
+    match open_plain(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(_) if is_link(path) => {
             let Some(target) = target_inside(path)? else { return Ok(None) };
-            open_no_follow(&target).map(Some).doing("open", &target)
+            open_plain(&target).map(Some).doing("open", &target)
         }
         Err(error) => Err(error).doing("open", path),
     }
@@ -50,8 +50,17 @@ fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
 }
 
-fn open_no_follow(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).custom_flags(no_follow()).open(path)
+/// Opens a file to read it. A link is an error, and so is a pipe: it would be waited for.
+pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
+    plain(OpenOptions::new().read(true).custom_flags(no_follow() | no_wait()).open(path)?)
+}
+
+/// The file, unless it is a folder, a pipe or the like.
+pub(crate) fn plain(file: File) -> io::Result<File> {
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is no plain file")),
+    }
 }
 
 fn parent(path: &Path) -> PathBuf {

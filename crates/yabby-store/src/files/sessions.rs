@@ -13,7 +13,7 @@ mod lock_file;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -80,8 +80,8 @@ impl SessionFile {
         let path = std::path::absolute(&path).doing("resolve", &path)?;
         let (sender, receiver) = mpsc::channel();
         let keeper = Keeper::new(path.clone(), settings, sender.clone());
-        let thread = std::thread::Builder::new().name("session store".to_owned());
-        let keeper = thread.spawn(move || keeper.run(&receiver));
+        let named = thread::Builder::new().name("session store".to_owned());
+        let keeper = named.spawn(move || keeper.run(&receiver));
         let keeper = keeper.doing("start a thread for", &path)?;
         Ok(Self(Arc::new(Handle { path, sender, keeper: Some(keeper) })))
     }
@@ -145,7 +145,9 @@ impl SessionFile {
 impl Drop for Handle {
     fn drop(&mut self) {
         let _ = self.sender.send(Message::Close);
-        if let Some(keeper) = self.keeper.take() {
+        // A change may hold a handle: who drops that is the keeper itself, and ends soon.
+        let is_another = |keeper: &JoinHandle<()>| keeper.thread().id() != thread::current().id();
+        if let Some(keeper) = self.keeper.take().filter(is_another) {
             let _ = keeper.join();
         }
     }

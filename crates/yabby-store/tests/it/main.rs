@@ -5,6 +5,8 @@
 mod contract;
 mod paths;
 mod session_faults;
+mod session_races;
 mod sessions;
 mod transcript_faults;
 mod transcripts;
+mod watched_disk;

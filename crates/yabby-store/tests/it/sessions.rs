@@ -1,9 +1,9 @@
 //! `sessions.json` and its journal.
 
 use std::fs::{self, File};
-use std::io;
 use std::os::unix::fs::{MetadataExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, SystemTime};
@@ -13,47 +13,52 @@ use yabby_domain::json::{self, Value};
 use yabby_domain::seam::{Change, StoreError};
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::SessionKey;
-use yabby_store::disk::{Disk, LocalDisk};
 use yabby_store::files::sessions::{SessionFile, Settings};
 
+use crate::watched_disk::{Step, WatchedDisk};
+
 /// A folder with a store in it.
-struct Home {
+pub(crate) struct Home {
     folder: TempDir,
 }
 
 impl Home {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: TempDir::new().unwrap() }
     }
 
-    fn with_store(text: &str) -> Self {
+    pub(crate) fn with_store(text: &str) -> Self {
         let home = Self::new();
         fs::write(home.path("sessions.json"), text).unwrap();
         home
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// A store that is folded only when somebody asks for it.
-    fn open(&self) -> SessionFile {
-        self.open_with(Settings { follow_after: Duration::from_secs(3600), ..Settings::default() })
+    pub(crate) fn open(&self) -> SessionFile {
+        self.open_with(Self::settings())
     }
 
-    fn open_with(&self, settings: Settings) -> SessionFile {
+    pub(crate) fn settings() -> Settings {
+        Settings { follow_after: Duration::from_secs(3600), ..Settings::default() }
+    }
+
+    pub(crate) fn open_with(&self, settings: Settings) -> SessionFile {
         SessionFile::open(self.path("sessions.json"), settings).unwrap()
     }
 
-    fn text(&self, name: &str) -> String {
+    pub(crate) fn text(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    fn store(&self) -> Value {
+    pub(crate) fn store(&self) -> Value {
         json::parse(&self.text("sessions.json")).unwrap()
     }
 
-    fn files(&self) -> Vec<String> {
+    pub(crate) fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).unwrap();
         let mut names: Vec<String> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -62,7 +67,7 @@ impl Home {
     }
 
     /// Everything that can be seen of a folder.
-    fn state(&self) -> Vec<(String, u64, i64, Vec<u8>)> {
+    pub(crate) fn state(&self) -> Vec<(String, u64, i64, Vec<u8>)> {
         let look = |name: String| {
             let path = self.path(&name);
             let metadata = path.metadata().unwrap();
@@ -72,20 +77,20 @@ impl Home {
     }
 }
 
-fn key(text: &str) -> SessionKey {
+pub(crate) fn key(text: &str) -> SessionKey {
     SessionKey::new(text)
 }
 
-fn entry(text: &str) -> SessionEntry {
+pub(crate) fn entry(text: &str) -> SessionEntry {
     SessionEntry::new(json::parse(text).unwrap().as_object().unwrap().clone())
 }
 
-fn begin(text: &str) -> Change {
+pub(crate) fn begin(text: &str) -> Change {
     let new = entry(text);
     Box::new(move |record| *record = Some(new))
 }
 
-fn set(field: &str, value: impl Into<Value>) -> Change {
+pub(crate) fn set(field: &str, value: impl Into<Value>) -> Change {
     let mut patch = Patch::default();
     patch.put(field, Some(value.into()));
     Box::new(move |record| {
@@ -93,11 +98,11 @@ fn set(field: &str, value: impl Into<Value>) -> Change {
     })
 }
 
-fn remove() -> Change {
+pub(crate) fn remove() -> Change {
     Box::new(|record| *record = None)
 }
 
-fn count_up(field: &'static str) -> Change {
+pub(crate) fn count_up(field: &'static str) -> Change {
     Box::new(move |record| {
         let record = record.get_or_insert_default();
         let count = record.get(field).and_then(Value::as_f64).unwrap_or(0.0);
@@ -108,7 +113,7 @@ fn count_up(field: &'static str) -> Change {
 }
 
 /// The process of this store died: nothing is written any more.
-fn die(store: SessionFile) {
+pub(crate) fn die(store: SessionFile) {
     std::mem::forget(store);
 }
 
@@ -263,6 +268,32 @@ fn a_store_that_cannot_be_read_is_never_written() {
 }
 
 #[test]
+fn a_record_that_is_nested_too_deep_is_neither_replaced_nor_promised() {
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    let deep = format!(r#"{{"sessionId":"d","x":{}}}"#, nested(1000));
+    let home = Home::with_store(&format!(r#"{{"deep":{deep},"k":{{"sessionId":"s"}}}}"#));
+    let store = home.open();
+    for error in [
+        store.get_blocking(&key("deep")).unwrap_err(),
+        store.update_blocking(&key("deep"), begin(r#"{"sessionId":"new"}"#)).unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("deep"), "{error}");
+    }
+    assert_eq!(store.list_blocking().unwrap().len(), 1);
+    // As deep as a record can be read, but not the line that speaks of it.
+    for depth in 500..=json::MAX_DEPTH {
+        let x = json::parse(&nested(depth)).unwrap();
+        let promised = store.update_blocking(&key("k"), set("x", x)).is_ok();
+        let kept = home.open().get_blocking(&key("k")).unwrap().unwrap();
+        assert_eq!(store.get_blocking(&key("k")).unwrap().as_ref(), Some(&kept), "{depth}");
+        assert_eq!(promised, kept.get("x").unwrap().to_string().len() == 2 * depth, "{depth}");
+    }
+    assert_eq!(home.open().notices().unwrap(), vec![]);
+    drop(store);
+    assert!(home.text("sessions.json").contains(&deep));
+}
+
+#[test]
 fn an_empty_file_is_a_store_without_sessions() {
     for empty in ["", " \n", "{}"] {
         let home = Home::with_store(empty);
@@ -340,81 +371,29 @@ fn now_ms() -> u128 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis()
 }
 
-/// A disk on which the first sync waits until it is let go.
-struct SlowDisk {
-    syncs: AtomicUsize,
-    is_open: Mutex<bool>,
-    opened: Condvar,
-}
-
-impl Disk for SlowDisk {
-    fn sync(&self, file: &File) -> io::Result<()> {
-        self.syncs.fetch_add(1, Ordering::SeqCst);
-        let mut is_open = self.is_open.lock().unwrap();
-        while !*is_open {
-            is_open = self.opened.wait(is_open).unwrap();
-        }
-        LocalDisk.sync(file)
-    }
-
-    fn create_new(&self, path: &Path) -> io::Result<File> {
-        LocalDisk.create_new(path)
-    }
-
-    fn open_append(&self, path: &Path) -> io::Result<File> {
-        LocalDisk.open_append(path)
-    }
-
-    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize> {
-        LocalDisk.write(file, bytes)
-    }
-
-    fn truncate(&self, file: &File, length: u64) -> io::Result<()> {
-        LocalDisk.truncate(file, length)
-    }
-
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        LocalDisk.sync_folder(folder)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        LocalDisk.rename(from, to)
-    }
-
-    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        LocalDisk.rename_new(from, to)
-    }
-
-    fn link(&self, file: &Path, name: &Path) -> io::Result<()> {
-        LocalDisk.link(file, name)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        LocalDisk.remove(path)
-    }
-
-    fn create_folder(&self, folder: &Path) -> io::Result<()> {
-        LocalDisk.create_folder(folder)
-    }
-}
-
 #[tokio::test]
 async fn all_that_wait_share_one_sync_and_none_is_answered_before_it() {
     use yabby_domain::seam::SessionStore;
     let home = Home::new();
-    let disk =
-        Arc::new(SlowDisk { syncs: AtomicUsize::new(0), is_open: Mutex::new(false), opened: Condvar::new() });
-    let store = home.open_with(Settings {
-        disk: disk.clone(),
-        follow_after: Duration::from_secs(3600),
-        ..Settings::default()
+    let syncs = Arc::new(AtomicUsize::new(0));
+    let is_open = Arc::new((Mutex::new(false), Condvar::new()));
+    let disk = WatchedDisk::new({
+        let (syncs, is_open) = (syncs.clone(), is_open.clone());
+        move |step| {
+            if step == Step::Sync {
+                syncs.fetch_add(1, Ordering::SeqCst);
+                drop(is_open.1.wait_while(is_open.0.lock().unwrap(), |is_open| !*is_open).unwrap());
+            }
+            Ok(())
+        }
     });
+    let store = home.open_with(Settings { disk, ..Home::settings() });
     let update = |number: usize| {
         let store = store.clone();
         tokio::spawn(async move { store.update(&key(&format!("k{number}")), set("n", number)).await })
     };
     let first = update(0);
-    while disk.syncs.load(Ordering::SeqCst) == 0 {
+    while syncs.load(Ordering::SeqCst) == 0 {
         tokio::task::yield_now().await;
     }
     let others: Vec<_> = (1..64).map(update).collect();
@@ -422,13 +401,13 @@ async fn all_that_wait_share_one_sync_and_none_is_answered_before_it() {
         tokio::task::yield_now().await;
     }
     assert!(!first.is_finished());
-    *disk.is_open.lock().unwrap() = true;
-    disk.opened.notify_all();
+    *is_open.0.lock().unwrap() = true;
+    is_open.1.notify_all();
     first.await.unwrap().unwrap();
     for other in others {
         other.await.unwrap().unwrap();
     }
-    assert_eq!(disk.syncs.load(Ordering::SeqCst), 2);
+    assert_eq!(syncs.load(Ordering::SeqCst), 2);
     assert_eq!(store.list().await.unwrap().len(), 64);
 }
 
@@ -496,6 +475,31 @@ fn nothing_is_written_through_a_link() {
     assert!(error.to_string().contains("sessions.json.journal"), "{error}");
     drop(store);
     assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+}
+
+#[test]
+fn a_journal_that_is_no_file_is_told_and_not_waited_for() {
+    let link = |home: &Home| {
+        fs::write(home.path("other"), "").unwrap();
+        symlink("other", home.path("sessions.json.journal")).unwrap();
+    };
+    let folder = |home: &Home| fs::create_dir(home.path("sessions.json.journal")).unwrap();
+    let pipe = |home: &Home| {
+        let made = Command::new("mkfifo").arg(home.path("sessions.json.journal")).status().unwrap();
+        assert!(made.success());
+    };
+    for odd in [&link as &dyn Fn(&Home), &folder, &pipe] {
+        let home = Home::with_store(r#"{"k":{"sessionId":"s"}}"#);
+        odd(&home);
+        let store = home.open();
+        for error in [
+            store.get_blocking(&key("k")).unwrap_err(),
+            store.update_blocking(&key("k"), set("label", "x")).unwrap_err(),
+            store.flush().unwrap_err(),
+        ] {
+            assert!(error.to_string().contains("sessions.json.journal"), "{error}");
+        }
+    }
 }
 
 #[test]

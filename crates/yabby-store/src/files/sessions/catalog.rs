@@ -23,6 +23,10 @@ struct Record {
     written: OnceLock<Arc<str>>,
 }
 
+/// A record has more levels than we read. It stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooDeep;
+
 impl Catalog {
     /// The records in the text of a store, or why it is none. Blank text holds nothing, which is no
     /// damage.
@@ -36,13 +40,16 @@ impl Catalog {
     }
 
     /// A record; `None` also for a value that is none, such as null.
-    pub(super) fn entry(&self, key: &str) -> Option<SessionEntry> {
-        self.0.get(key).and_then(|record| record.entry())
+    pub(super) fn entry(&self, key: &str) -> Result<Option<SessionEntry>, TooDeep> {
+        self.0.get(key).map_or(Ok(None), |record| record.entry())
     }
 
+    /// All records that can be read.
     pub(super) fn entries(&self) -> Vec<(SessionKey, SessionEntry)> {
         let records = self.0.iter();
-        records.filter_map(|(key, record)| Some((SessionKey::new(key.clone()), record.entry()?))).collect()
+        records
+            .filter_map(|(key, record)| Some((SessionKey::new(key.clone()), record.entry().ok()??)))
+            .collect()
     }
 
     /// Sets or removes a record.
@@ -73,10 +80,10 @@ impl Catalog {
 }
 
 impl Record {
-    fn entry(&self) -> Option<SessionEntry> {
-        match read_record(&self.text)? {
-            Value::Object(entry) => Some(SessionEntry::new(entry)),
-            _ => None,
+    fn entry(&self) -> Result<Option<SessionEntry>, TooDeep> {
+        match read_record(&self.text).ok_or(TooDeep)? {
+            Value::Object(entry) => Ok(Some(SessionEntry::new(entry))),
+            _ => Ok(None),
         }
     }
 
@@ -104,7 +111,7 @@ mod tests {
         let text = json::stringify_pretty(&store);
         let mut catalog = Catalog::read(&text).unwrap();
         assert_eq!(catalog.text(), text);
-        let mut entry = catalog.entry("b").unwrap();
+        let mut entry = catalog.entry("b").unwrap().unwrap();
         let mut patch = yabby_domain::session::entry::Patch::default();
         patch.set_label(Some("new"));
         entry.apply(&patch);
@@ -134,7 +141,7 @@ mod tests {
     fn records_of_an_older_store_are_added_unless_they_are_known() {
         let mut catalog = Catalog::read(r#"{"a":{"sessionId":"new"}}"#).unwrap();
         catalog.adopt(Catalog::read(r#"{"a":{"sessionId":"old"},"b":{"sessionId":"b"}}"#).unwrap());
-        assert_eq!(catalog.entry("a").unwrap().session_id(), Some("new"));
-        assert_eq!(catalog.entry("b").unwrap().session_id(), Some("b"));
+        assert_eq!(catalog.entry("a").unwrap().unwrap().session_id(), Some("new"));
+        assert_eq!(catalog.entry("b").unwrap().unwrap().session_id(), Some("b"));
     }
 }

@@ -4,6 +4,7 @@
 //! new store is in its place, so that nobody who takes it, too, writes in between.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
@@ -16,7 +17,7 @@ use super::catalog::Catalog;
 use super::keeper::Message;
 use super::lock_file::StoreLock;
 use crate::disk::{Disk, beside, shown};
-use crate::files::atomic::Draft;
+use crate::files::atomic::{Draft, sync_parent};
 use crate::process;
 
 /// A store to be written.
@@ -28,6 +29,8 @@ pub(super) struct Snapshot {
     pub(super) journal_end: u64,
     /// Which file the store was.
     pub(super) base: String,
+    /// Which journal that is.
+    pub(super) journal_id: Option<String>,
 }
 
 /// A new store that waits to be put in its place.
@@ -36,13 +39,15 @@ pub(super) struct Drafted {
     pub(super) up_to: u64,
     pub(super) journal_end: u64,
     pub(super) base: String,
+    pub(super) journal_id: Option<String>,
 }
 
 /// What became of the draft of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placed {
     InPlace,
-    /// Somebody wrote the store without asking for the lock; the draft would undo that.
+    /// Somebody wrote the store without asking for the lock, or began another journal; the draft would
+    /// undo that.
     StoreChanged,
 }
 
@@ -76,9 +81,13 @@ pub(super) fn fold(
             return Ok(());
         };
         let draft = Draft::write(&**disk, store, snapshot.catalog.text().as_bytes())?;
-        let Snapshot { up_to, journal_end, base, .. } = snapshot;
-        let drafted = Drafted { path: draft.path().to_owned(), up_to, journal_end, base };
-        match ask(keeper, store, |reply| Message::Place { drafted, reply })? {
+        // A draft that is gone counts as placed, so a power failure must not take it away.
+        sync_parent(&**disk, store)?;
+        let Snapshot { up_to, journal_end, base, journal_id, .. } = snapshot;
+        let drafted = Drafted { path: draft.path().to_owned(), up_to, journal_end, base, journal_id };
+        let placed = ask(keeper, store, |reply| Message::Place { drafted, reply });
+        // If there is no answer, nobody knows what the journal says.
+        match placed.unwrap_or_else(|error| Err(Unplaced { error, draft_stays: true })) {
             Ok(Placed::InPlace) => {
                 draft.let_be();
                 return Ok(());
@@ -98,21 +107,26 @@ pub(super) fn fold(
 /// Removes drafts of the store, its journal and its lock whose writers died. Nobody else writes one while we hold
 /// the lock, and one that the journal still speaks of is not removed here.
 fn remove_abandoned_drafts(disk: &dyn Disk, store: &Path) {
-    let (Some(folder), Some(name)) = (store.parent(), store.file_name()) else { return };
-    let journal = fs::read_to_string(beside(store, ".journal")).unwrap_or_default();
+    let Some(folder) = store.parent() else { return };
+    let journal = match fs::read(beside(store, ".journal")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return,
+        journal => journal.unwrap_or_default(),
+    };
+    let journal = String::from_utf8_lossy(&journal);
     let Ok(files) = fs::read_dir(folder) else { return };
     for file in files.flatten() {
         let draft = file.file_name().to_string_lossy().into_owned();
-        let writer = draft.strip_prefix(&*name.to_string_lossy()).and_then(writer_of);
-        let is_gone = writer.is_some_and(|pid| process::look_up(pid) == Process::Gone);
+        let is_gone = writer_of(store, &draft).is_some_and(|pid| process::look_up(pid) == Process::Gone);
         if is_gone && !journal.contains(&draft) {
             let _ = disk.remove(&file.path());
         }
     }
 }
 
-/// Who wrote the draft whose name ends like this: `.<pid>.<uuid>.tmp`.
-fn writer_of(ending: &str) -> Option<i64> {
+/// Who wrote a draft of the store, which is called `<store>.<pid>.<uuid>.tmp`, or of its journal or its
+/// lock; `None` if it is none.
+pub(super) fn writer_of(store: &Path, draft: &str) -> Option<i64> {
+    let ending = draft.strip_prefix(&*store.file_name()?.to_string_lossy())?;
     let of_what = [".journal", ".lock"].iter().find_map(|kind| ending.strip_prefix(kind));
     let ending = of_what.unwrap_or(ending);
     let (pid, id) = ending.strip_prefix('.')?.strip_suffix(".tmp")?.split_once('.')?;
@@ -137,6 +151,8 @@ mod tests {
 
     #[test]
     fn a_draft_names_its_writer() {
+        let writer_of =
+            |ending: &str| writer_of(Path::new("/s/sessions.json"), &format!("sessions.json{ending}"));
         let id = "5d1c7a10-6f0e-4c52-9a35-2b1f0c6f8e11";
         assert_eq!(writer_of(&format!(".42.{id}.tmp")), Some(42));
         assert_eq!(writer_of(&format!(".journal.7.{id}.tmp")), Some(7));

@@ -14,7 +14,7 @@ use yabby_domain::seam::StoreError;
 
 use crate::disk::{Disk, Doing, names_file, write_all};
 use crate::files::atomic::{Draft, sync_parent};
-use crate::files::folder::open_inside;
+use crate::files::folder::{open_plain, plain};
 
 pub(super) struct JournalFile {
     disk: Arc<dyn Disk>,
@@ -22,8 +22,14 @@ pub(super) struct JournalFile {
     open: Option<File>,
     is_writable: bool,
     was_written: bool,
-    /// An append failed and could not be taken back: what is behind this was never promised to anybody.
-    cut_at: Option<u64>,
+    leftover: Option<Leftover>,
+}
+
+/// Lines that could not be kept and could not be taken back either: they may stand in the journal, in
+/// part or whole. They were promised to nobody.
+struct Leftover {
+    start: u64,
+    lines: Vec<u8>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,7 +40,7 @@ pub(super) enum Access {
 
 impl JournalFile {
     pub(super) fn new(disk: Arc<dyn Disk>, path: PathBuf) -> Self {
-        Self { disk, path, open: None, is_writable: false, was_written: false, cut_at: None }
+        Self { disk, path, open: None, is_writable: false, was_written: false, leftover: None }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -57,9 +63,7 @@ impl JournalFile {
             }
             .doing("lock", &self.path)?;
             if names_file(&self.path, file) {
-                if access == Access::Write {
-                    self.cut_off()?;
-                }
+                self.take_leftover_back(access)?;
                 return Ok(true);
             }
             self.open = None;
@@ -75,13 +79,26 @@ impl JournalFile {
         }
     }
 
-    /// Takes back what could not be taken back before. Nothing may build on it.
-    fn cut_off(&mut self) -> Result<(), StoreError> {
-        if let (Some(whole), Some(file)) = (self.cut_at, &self.open) {
-            self.disk.truncate(file, whole).doing("truncate", &self.path)?;
-            self.cut_at = None;
+    /// Takes back what could not be taken back before: nothing may build on it. If somebody else has
+    /// done so meanwhile, or began another journal, it is theirs.
+    fn take_leftover_back(&mut self, access: Access) -> Result<(), StoreError> {
+        let (Some(leftover), Some(file)) = (&self.leftover, &self.open) else { return Ok(()) };
+        let rest = read_behind(file, leftover.start, leftover.lines.len() + 1).doing("read", &self.path)?;
+        let is_ours_alone = !rest.is_empty() && leftover.lines.starts_with(&rest);
+        match (is_ours_alone, access) {
+            (true, Access::Read) => return Ok(()),
+            (true, Access::Write) => {
+                self.disk.truncate(file, leftover.start).doing("truncate", &self.path)?;
+            }
+            (false, _) => {}
         }
+        self.leftover = None;
         Ok(())
+    }
+
+    /// Whether something may stand in the journal that should not.
+    pub(super) fn has_leftover(&self) -> bool {
+        self.leftover.is_some()
     }
 
     fn open(&mut self, access: Access) -> Result<(), StoreError> {
@@ -94,11 +111,18 @@ impl JournalFile {
             self.is_writable = access == Access::Write;
             self.was_written |= self.is_writable;
             self.open = match access {
-                Access::Read => open_inside(&self.path)?,
+                Access::Read => self.open_if_there()?,
                 Access::Write => Some(self.create()?),
             };
         }
         Ok(())
+    }
+
+    fn open_if_there(&self) -> Result<Option<File>, StoreError> {
+        match open_plain(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => opened.map(Some).doing("open", &self.path),
+        }
     }
 
     fn create(&self) -> Result<File, StoreError> {
@@ -110,14 +134,14 @@ impl JournalFile {
             }
             opened => opened,
         };
-        opened.doing("open", &self.path)
+        opened.and_then(plain).doing("open", &self.path)
     }
 
     /// How long the journal is, of what was promised to anybody.
     pub(super) fn len(&self) -> Result<u64, StoreError> {
         let Some(file) = &self.open else { return Ok(0) };
         let length = file.metadata().doing("look at", &self.path)?.len();
-        Ok(self.cut_at.map_or(length, |cut| cut.min(length)))
+        Ok(self.leftover.as_ref().map_or(length, |leftover| leftover.start.min(length)))
     }
 
     /// Everything from `start` on.
@@ -132,10 +156,7 @@ impl JournalFile {
     /// The first bytes.
     pub(super) fn read_start(&self, most: usize) -> Result<Vec<u8>, StoreError> {
         let Some(file) = &self.open else { return Ok(Vec::new()) };
-        let mut bytes = vec![0; most];
-        let read = file.read_at(&mut bytes, 0).doing("read", &self.path)?;
-        bytes.truncate(read);
-        Ok(bytes)
+        read_behind(file, 0, most).doing("read", &self.path)
     }
 
     /// Appends lines behind the first `whole` bytes, and comes back when they are safe. Otherwise none of
@@ -148,7 +169,6 @@ impl JournalFile {
             // Somebody died while writing.
             self.disk.truncate(file, whole).doing("truncate", &self.path)?;
         }
-        self.cut_at = None;
         let appended = write_all(&*self.disk, file, lines).and_then(|()| self.disk.sync(file));
         let appended = appended.doing("append to", &self.path);
         let appended = appended.and_then(|()| match whole {
@@ -157,7 +177,7 @@ impl JournalFile {
         });
         if appended.is_err() {
             let taken_back = self.disk.truncate(file, whole);
-            self.cut_at = taken_back.is_err().then_some(whole);
+            self.leftover = taken_back.is_err().then(|| Leftover { start: whole, lines: lines.to_owned() });
         }
         appended
     }
@@ -171,7 +191,6 @@ impl JournalFile {
     pub(super) fn replace(&mut self, header: &str, lines: &[u8]) -> Result<(), StoreError> {
         let text = [header.as_bytes(), lines].concat();
         Draft::write(&*self.disk, &self.path, &text)?.place()?;
-        self.cut_at = None;
         // The lock was on the old one.
         self.open = None;
         Ok(())
@@ -183,4 +202,12 @@ impl JournalFile {
         self.open = None;
         Ok(())
     }
+}
+
+/// At most so many bytes from `start` on.
+fn read_behind(file: &File, start: u64, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; most];
+    let read = file.read_at(&mut bytes, start)?;
+    bytes.truncate(read);
+    Ok(bytes)
 }

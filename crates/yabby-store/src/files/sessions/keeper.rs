@@ -16,10 +16,10 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 
 use super::Settings;
-use super::catalog::Catalog;
+use super::catalog::{Catalog, TooDeep};
 use super::fold::{Drafted, Placed, Snapshot, Unplaced};
 use super::journal_file::JournalFile;
-use crate::disk::{Disk, beside};
+use crate::disk::{Disk, beside, shown};
 use reading::{Loaded, older_store};
 use writing::Update;
 
@@ -139,29 +139,33 @@ impl Keeper {
         }
     }
 
-    /// The next message; `None` if it is time to fold instead.
+    /// The next message; `None` if it is time to fold instead, whether or not there is one.
     fn next(&mut self, messages: &Receiver<Message>) -> Option<Message> {
         let wait = match self.fold {
             Fold::Due(at) => at.saturating_duration_since(Instant::now()),
             Fold::Idle | Fold::Running { .. } => Duration::from_secs(3600),
         };
+        if wait.is_zero() {
+            self.start_fold();
+            return None;
+        }
         match messages.recv_timeout(wait) {
             Ok(message) => Some(message),
-            Err(RecvTimeoutError::Timeout) => {
-                if matches!(self.fold, Fold::Due(at) if at <= Instant::now()) {
-                    self.start_fold();
-                }
-                None
-            }
+            Err(RecvTimeoutError::Timeout) => None,
             // There is always a sender: our own, for folds.
             Err(RecvTimeoutError::Disconnected) => Some(Message::Close),
         }
+    }
+
+    fn too_deep(&self, key: &SessionKey) -> StoreError {
+        StoreError::TooDeep { path: shown(&self.store), key: key.as_str().to_owned() }
     }
 
     fn answer(&mut self, message: Message) {
         match message {
             Message::Get { key, reply } => {
                 let found = self.read().map(|loaded| loaded.catalog.entry(key.as_str()));
+                let found = found.and_then(|found| found.map_err(|TooDeep| self.too_deep(&key)));
                 let _ = reply.send(found);
             }
             Message::List { reply } => {

@@ -1,5 +1,7 @@
 //! The keeper's part in bringing `sessions.json` up to date (`sessions.md` §6).
 
+use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -9,7 +11,7 @@ use yabby_domain::session::store_cache::Reading;
 use yabby_domain::session::store_journal::{Folded, Journal, Line};
 use yabby_domain::transcript::file_name::{self, ArchiveReason};
 
-use super::super::fold::{Drafted, Placed, Snapshot, Unplaced, fold};
+use super::super::fold::{Drafted, Placed, Snapshot, Unplaced, fold, writer_of};
 use super::super::journal_file::Access;
 use super::reading::{FileState, UNAPPLIED};
 use super::writing::new_header;
@@ -17,6 +19,7 @@ use super::{Fold, Keeper, Message};
 use crate::clock::millis;
 use crate::disk::{Doing, beside, shown, write_all};
 use crate::files::atomic::sync_parent;
+use crate::files::folder::plain;
 
 impl Keeper {
     pub(super) fn start_fold(&mut self) {
@@ -24,7 +27,10 @@ impl Keeper {
         let (disk, clock, store, sender) =
             (self.disk.clone(), self.clock.clone(), self.store.clone(), self.sender.clone());
         let work = move || {
-            let folded = fold(&disk, &*clock, &store, &sender);
+            let folded = catch_unwind(AssertUnwindSafe(|| fold(&disk, &*clock, &store, &sender)));
+            // Whoever waits for it has to be told.
+            let given_up = |_| Err(io::Error::other("it was given up half-way")).doing("write", &store);
+            let folded = folded.unwrap_or_else(given_up);
             let _ = sender.send(Message::FoldEnded(folded));
         };
         let started = std::thread::Builder::new().name("session store fold".to_owned()).spawn(work);
@@ -120,6 +126,7 @@ impl Keeper {
             up_to: loaded.last_number,
             journal_end: loaded.journal_end,
             base: loaded.store.to_string(),
+            journal_id: loaded.journal_id.clone(),
         }))
     }
 
@@ -137,7 +144,7 @@ impl Keeper {
         let lines: String = journal.changes.into_iter().map(|change| Line::Change(change).text()).collect();
         self.begin_journal(lines.as_bytes())?;
         let folder = self.store.parent().unwrap_or(Path::new("."));
-        for draft in drafts.iter().filter(|draft| !draft.contains('/') && draft.ends_with(".tmp")) {
+        for draft in drafts.iter().filter(|draft| writer_of(&self.store, draft).is_some()) {
             // Only a draft; it harms nobody if it stays.
             let _ = self.disk.remove(&folder.join(draft));
         }
@@ -156,6 +163,9 @@ impl Keeper {
         if let Some(loaded) = &mut self.loaded {
             loaded.journal_id = Some(id);
             loaded.journal_end = (header.len() + lines.len()) as u64;
+            // Everybody counts on from what stands in the journal. Were we to count on from a higher
+            // number, we would take what others write meanwhile for something that we have folded.
+            loaded.last_number = Journal::read(lines, |_| false).last_number;
             loaded.is_journal_damaged = false;
         }
         Ok(())
@@ -164,25 +174,47 @@ impl Keeper {
     /// Puts the draft of a store in its place, and what it does not hold into a new journal.
     pub(super) fn place(&mut self, drafted: &Drafted) -> Result<Placed, Unplaced> {
         self.locked(|keeper| {
-            if keeper.loaded()?.store.to_string() != drafted.base {
+            let loaded = keeper.loaded()?;
+            if loaded.store.to_string() != drafted.base || loaded.journal_id != drafted.journal_id {
                 return Ok(Placed::StoreChanged);
             }
+            let end = loaded.journal_end;
             keeper.keep_unapplied(drafted.up_to)?;
-            keeper.announce(drafted)?;
-            let placed = keeper.disk.rename(&drafted.path, &keeper.store).doing("replace", &keeper.store);
-            if let Err(error) = placed {
-                let end = keeper.loaded()?.journal_end;
-                let draft_stays = keeper.journal.take_back(end).is_err();
-                return Err(Unplaced { error, draft_stays });
+            if let Err(error) = keeper.announce(drafted) {
+                return Err(Unplaced { error, draft_stays: keeper.journal.has_leftover() });
             }
-            // Should any of this fail, the journal says what is in the store.
-            let settled = keeper.settle(drafted);
-            if settled.is_err() {
-                keeper.loaded = None;
+            let swapped = keeper.swap(drafted);
+            if let Ok(Some(store)) = swapped {
+                // Should any of this fail, the journal says what is in the store.
+                let settled = keeper.settle(drafted, store);
+                if settled.is_err() {
+                    keeper.loaded = None;
+                }
+                settled?;
+                return Ok(Placed::InPlace);
             }
-            settled?;
-            Ok(Placed::InPlace)
+            // The draft is not the store: what it holds stays in the journal.
+            let taken_back = keeper.journal.take_back(end);
+            let draft_stays = taken_back.is_err();
+            match swapped.and(taken_back) {
+                Ok(()) => Ok(Placed::StoreChanged),
+                Err(error) => Err(Unplaced { error, draft_stays }),
+            }
         })
+    }
+
+    /// Puts the draft in the place of the store, and tells what the store is then; `None` if somebody
+    /// who takes no lock wrote it just before or just after.
+    fn swap(&mut self, drafted: &Drafted) -> Result<Option<FileState>, StoreError> {
+        let look_at = |path: &Path| FileState::of(path).doing("look at", path);
+        let draft = look_at(&drafted.path)?;
+        if look_at(&self.store)? != self.loaded()?.store {
+            return Ok(None);
+        }
+        self.disk.rename(&drafted.path, &self.store).doing("replace", &self.store)?;
+        sync_parent(&*self.disk, &self.store)?;
+        let store = look_at(&self.store)?;
+        Ok((store.to_string() == draft.to_string()).then_some(store))
     }
 
     /// Says in the journal what is about to happen.
@@ -195,14 +227,12 @@ impl Keeper {
     }
 
     /// The new store is in its place: the journal and what we know follow.
-    fn settle(&mut self, drafted: &Drafted) -> Result<(), StoreError> {
-        sync_parent(&*self.disk, &self.store)?;
+    fn settle(&mut self, drafted: &Drafted, store: FileState) -> Result<(), StoreError> {
         let (start, end) = (drafted.journal_end, self.loaded()?.journal_end);
         let mut rest = self.journal.read_from(start)?;
         rest.truncate(usize::try_from(end - start).unwrap_or_default());
         self.archive_older_store()?;
         self.begin_journal(&rest)?;
-        let store = FileState::of(&self.store).doing("look at", &self.store)?;
         let older_store = self.older_store.as_deref().map_or(FileState::Missing, FileState::of_readable);
         let reading = Reading { at: millis(&*self.clock), modified: store.modified() };
         if let Some(loaded) = &mut self.loaded {
@@ -217,14 +247,22 @@ impl Keeper {
 
     /// Changes that belong nowhere are kept in a file of their own.
     fn keep_unapplied(&mut self, up_to: u64) -> Result<(), StoreError> {
-        let unapplied = &self.loaded()?.unapplied;
-        let lines = unapplied.iter().filter(|(change, _)| change.number <= up_to);
-        let lines: String = lines.map(|(change, _)| Line::Change(change.clone()).text()).collect();
-        if lines.is_empty() {
+        let unapplied = self.loaded()?.unapplied.iter().filter(|(change, _)| change.number <= up_to);
+        let unapplied: Vec<String> =
+            unapplied.map(|(change, _)| Line::Change(change.clone()).text()).collect();
+        if unapplied.is_empty() {
             return Ok(());
         }
         let path = beside(&self.store, UNAPPLIED);
-        let file = self.disk.open_append(&path).doing("open", &path)?;
+        let file = self.disk.open_append(&path).and_then(plain).doing("open", &path)?;
+        let mut kept = Vec::new();
+        (&file).read_to_end(&mut kept).doing("read", &path)?;
+        let kept = String::from_utf8_lossy(&kept);
+        // A fold that failed has kept them already, perhaps in part.
+        let mut lines: String = unapplied.into_iter().filter(|line| !kept.contains(line)).collect();
+        if !kept.is_empty() && !kept.ends_with('\n') {
+            lines.insert(0, '\n');
+        }
         write_all(&*self.disk, &file, lines.as_bytes())
             .and_then(|()| self.disk.sync(&file))
             .doing("write", &path)?;

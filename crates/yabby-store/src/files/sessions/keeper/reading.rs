@@ -11,7 +11,7 @@ use yabby_domain::seam::StoreError;
 use yabby_domain::session::store_cache::Reading;
 use yabby_domain::session::store_journal::{Change, Conflict, Folded, Journal};
 
-use super::super::catalog::Catalog;
+use super::super::catalog::{Catalog, TooDeep};
 use super::super::journal_file::Access;
 use super::{Fold, Keeper};
 use crate::clock::millis;
@@ -172,8 +172,9 @@ impl Keeper {
     pub(super) fn is_in_place(&self, folded: &Folded, store_now: &str) -> bool {
         let folder = self.store.parent().unwrap_or(Path::new("."));
         let is_plain = !folded.draft.contains('/');
-        let waits = is_plain && folder.join(&folded.draft).symlink_metadata().is_ok();
-        !waits && folded.base != store_now
+        let draft = folder.join(&folded.draft).symlink_metadata();
+        let is_gone = draft.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        is_plain && is_gone && folded.base != store_now
     }
 
     /// A journal with lines that we cannot read is not replaced before there is a copy of it.
@@ -197,9 +198,11 @@ impl Loaded {
         self.is_journal_damaged |= !journal.damaged.is_empty();
         for change in journal.changes {
             self.is_behind = true;
-            let mut record = self.catalog.entry(&change.key);
-            match change.kind.apply(&mut record) {
-                Ok(()) => self.catalog.put(&change.key, record),
+            // A record that we cannot read is none of ours.
+            let record = self.catalog.entry(&change.key).map_err(|TooDeep| Conflict::Replaced);
+            let made = record.and_then(|mut record| change.kind.apply(&mut record).map(|()| record));
+            match made {
+                Ok(record) => self.catalog.put(&change.key, record),
                 Err(conflict) => self.unapplied.push((change, conflict)),
             }
         }

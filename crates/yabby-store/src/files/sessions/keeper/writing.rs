@@ -11,8 +11,8 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::store_journal::{self, Line, difference};
 
+use super::super::catalog::TooDeep;
 use super::{Fold, Keeper};
-use crate::disk::shown;
 
 pub(super) struct Update {
     pub(super) key: SessionKey,
@@ -59,8 +59,7 @@ impl Keeper {
         lines: &mut String,
     ) -> Result<Option<SessionEntry>, StoreError> {
         let at = self.clock.now();
-        let loaded = self.loaded.as_mut().ok_or_else(|| StoreError::Closed { path: shown(&self.store) })?;
-        let before = loaded.catalog.entry(key.as_str());
+        let before = self.loaded()?.catalog.entry(key.as_str()).map_err(|TooDeep| self.too_deep(key))?;
         let mut after = before.clone();
         catch_unwind(AssertUnwindSafe(|| change(&mut after)))
             .map_err(|_| StoreError::ChangePanicked { key: key.as_str().to_owned() })?;
@@ -73,11 +72,18 @@ impl Keeper {
         let mut record = before;
         // The record is the one that the difference was taken from.
         let _ = kind.apply(&mut record);
-        loaded.catalog.put(key.as_str(), record.clone());
-        loaded.last_number += 1;
-        let change =
-            store_journal::Change { number: loaded.last_number, at, key: key.as_str().to_owned(), kind };
-        lines.push_str(&Line::Change(change).text());
+        let number = self.loaded()?.last_number + 1;
+        let change = store_journal::Change { number, at, key: key.as_str().to_owned(), kind };
+        let line = Line::Change(change).text();
+        // What could not be read again is not promised: a line has more levels than its record.
+        if Line::parse(line.trim_end()).is_none() {
+            return Err(self.too_deep(key));
+        }
+        lines.push_str(&line);
+        if let Some(loaded) = &mut self.loaded {
+            loaded.catalog.put(key.as_str(), record.clone());
+            loaded.last_number = number;
+        }
         Ok(record)
     }
 
