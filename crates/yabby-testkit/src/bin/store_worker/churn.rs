@@ -233,7 +233,7 @@ impl Worker {
             _ => (Fork::At(at.clone()), Some(at)),
         };
         self.report(json!({ "op": "fork", "file": file, "at": at }), |worker| {
-            let fork = worker.transcripts.fork(&TranscriptId::new(&file, None)?, &fork)?;
+            let fork = worker.transcripts.fork_blocking(&TranscriptId::new(&file, None)?, &fork)?;
             worker.files.push(fork.as_str().to_owned());
             Ok(json!({ "file": fork.as_str() }))
         })
@@ -245,7 +245,7 @@ impl Worker {
         self.files.retain(|other| *other != file);
         self.report(json!({ "op": "archive", "file": file }), |worker| {
             let id = TranscriptId::new(&file, None)?;
-            let archived = worker.transcripts.archive(&id, ArchiveReason::Deleted)?;
+            let archived = worker.transcripts.archive_blocking(&id, ArchiveReason::Deleted)?;
             Ok(json!({ "archived": archived }))
         })
     }
@@ -261,7 +261,7 @@ impl Worker {
     fn writer(&mut self, file: &str) -> Result<&mut Writer> {
         if !self.open.contains_key(file) {
             let id = TranscriptId::new(file, None)?;
-            let writer = self.transcripts.open(&id, &begin(&id, None, None))?;
+            let writer = self.transcripts.open_blocking(&id, &begin(&id, None, None))?;
             say(&json!({ "opened": file, "leaf": writer.transcript().leaf_id(), "thread": self.number }))?;
             self.open.insert(file.to_owned(), writer);
         }

@@ -119,7 +119,7 @@ fn append_often(mut writer: Writer, count: usize, message: &Message) -> Result<V
 /// A transcript with its first answer, so that it is written.
 fn begun(folder: &TranscriptFolder, session: &str, message: &Message) -> Result<Writer> {
     let id = TranscriptId::new(session, None)?;
-    let mut writer = folder.open(&id, &begin(&id, None, None))?;
+    let mut writer = folder.open_blocking(&id, &begin(&id, None, None))?;
     writer.append(vec![NewEntry::Message(message.clone())])?;
     Ok(writer)
 }

@@ -161,12 +161,12 @@ impl Desk {
             Errand::Compact { file, keep } => {
                 let (folder, id) = transcript(&file)?;
                 let keep = MaxLines::from_value(Some(&keep)).map_err(|error| format!("{error:?}"))?;
-                let done = folder.compact(&id, keep)?;
+                let done = folder.compact_blocking(&id, keep)?;
                 Ok(format!("{done:?}").into())
             }
             Errand::HoldTranscript { file } => {
                 let (folder, id) = transcript(&file)?;
-                let writer = folder.open(&id, &begin(&id, None, None))?;
+                let writer = folder.open_blocking(&id, &begin(&id, None, None))?;
                 self.held_transcripts.insert(file, writer);
                 Ok(Value::Null)
             }
@@ -258,7 +258,7 @@ pub fn object(value: Value) -> Object {
 }
 
 pub fn conversations(folder: &Path) -> Result<TranscriptFolder> {
-    Ok(TranscriptFolder::new(folder, transcripts::Settings::default())?)
+    Ok(TranscriptFolder::open(folder, transcripts::Settings::default())?)
 }
 
 /// The folder of a transcript, and its name there.
@@ -279,7 +279,7 @@ pub fn begin(id: &TranscriptId, session: Option<String>, cwd: Option<String>) ->
 /// A transcript as far as the reference can tell the same of it.
 fn reading(file: &Path) -> Result<Value> {
     let (folder, id) = transcript(file)?;
-    let whole = folder.load(&id)?.ok_or("there is no such transcript")?;
+    let whole = folder.load_blocking(&id)?.ok_or("there is no such transcript")?;
     let context = folder.context_plan(&id)?.ok_or("there is no such transcript")?.into_context()?;
     if context != whole.context() {
         return Err("the context that was read alone is another than that of the whole".into());
@@ -315,14 +315,14 @@ fn context_object(context: Context) -> Object {
 /// Every line of a transcript as it is read, the header first.
 fn entries(file: &Path) -> Result<Value> {
     let (folder, id) = transcript(file)?;
-    let Some(whole) = folder.load(&id)? else { return Ok(Value::Null) };
+    let Some(whole) = folder.load_blocking(&id)? else { return Ok(Value::Null) };
     let lines = whole.entries().iter().map(Entry::line).collect::<Vec<_>>();
     Ok(json!({ "session": whole.session_id(), "leaf": whole.leaf_id(), "lines": lines }))
 }
 
 fn write(file: &Path, session: Option<String>, cwd: Option<String>, steps: Vec<Step>) -> Result<Value> {
     let (folder, id) = transcript(file)?;
-    let mut writer = folder.open(&id, &begin(&id, session, cwd))?;
+    let mut writer = folder.open_blocking(&id, &begin(&id, session, cwd))?;
     let mut ids = Vec::new();
     let mut forks = Vec::new();
     for step in steps {
@@ -334,11 +334,11 @@ fn write(file: &Path, session: Option<String>, cwd: Option<String>, steps: Vec<S
             }
             Deed::Branch(to, left) => Some(writer.branch(to.as_deref(), left)?),
             Deed::Fork(at) => {
-                forks.push(folder.fork(&id, &Fork::At(at))?);
+                forks.push(folder.fork_blocking(&id, &Fork::At(at))?);
                 None
             }
             Deed::ForkWhole(cwd) => {
-                forks.push(folder.fork(&id, &Fork::Whole { cwd })?);
+                forks.push(folder.fork_blocking(&id, &Fork::Whole { cwd })?);
                 None
             }
         };
