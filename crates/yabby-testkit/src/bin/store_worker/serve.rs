@@ -258,7 +258,7 @@ pub fn object(value: Value) -> Object {
 }
 
 pub fn conversations(folder: &Path) -> Result<TranscriptFolder> {
-    Ok(TranscriptFolder::open(folder, transcripts::Settings::default())?)
+    Ok(TranscriptFolder::open(folder))
 }
 
 /// The folder of a transcript, and its name there.
