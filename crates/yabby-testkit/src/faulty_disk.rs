@@ -156,12 +156,13 @@ impl Disk for FaultyDisk {
         self.unless_faulty(|| LocalDisk.truncate(file, length))
     }
 
-    fn sync(&self, file: &File) -> io::Result<()> {
-        self.unless_faulty(|| LocalDisk.sync(file))
+    // Nobody pulls the plug in a test, and a real sync would take most of its time.
+    fn sync(&self, _: &File) -> io::Result<()> {
+        self.unless_faulty(|| Ok(()))
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        self.unless_faulty(|| LocalDisk.sync_folder(folder))
+        self.unless_faulty(|| folder.metadata().map(drop))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

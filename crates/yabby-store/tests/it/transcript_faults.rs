@@ -161,7 +161,8 @@ impl<'f> Story<'f> {
 
     /// Looks at what is left, with a disk that works.
     fn check(&self) {
-        let store = TranscriptFolder::open_with(self.folder, settings());
+        let sound = Settings { disk: Arc::new(FaultyDisk::sound()), ..settings() };
+        let store = TranscriptFolder::open_with(self.folder, sound);
         let fault = self.fault;
         assert_eq!(fs::read_to_string(self.folder.join("foreign.jsonl")).unwrap(), FOREIGN, "{fault:?}");
         for (id, promised) in &self.promised {

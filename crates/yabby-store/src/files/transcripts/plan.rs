@@ -1,5 +1,6 @@
 //! The context of a conversation, without the rest of it (`transcripts.md` §5).
 
+use std::collections::VecDeque;
 use std::io;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::thread;
@@ -11,8 +12,8 @@ use yabby_domain::transcript::tail::{Sight, Start, Tail, TailScan, Told, Wants};
 
 use super::text::{Piece, Text};
 
-/// What the model is told at the end of a conversation, message by message: however long it is, only
-/// one message is in memory at a time.
+/// What the model is told at the end of a conversation, message by message: however long it is, only a
+/// few messages are in memory at a time.
 #[derive(Debug)]
 pub struct ContextPlan {
     source: Source,
@@ -43,7 +44,7 @@ impl ContextPlan {
 
     /// The messages in order.
     pub fn messages(&self) -> Messages<'_> {
-        Messages { plan: self, next: 0, block: Vec::new(), block_start: 0 }
+        Messages { plan: self, next: 0, ready: VecDeque::new() }
     }
 
     pub fn into_context(self) -> io::Result<Context> {
@@ -58,52 +59,58 @@ impl ContextPlan {
 /// Reads one message after the other.
 pub struct Messages<'p> {
     plan: &'p ContextPlan,
+    /// The next line to be read.
     next: usize,
-    /// A part of the text that holds the next lines.
-    block: Vec<u8>,
-    block_start: u64,
+    /// What was read ahead.
+    ready: VecDeque<Message>,
 }
-
-/// How much is read ahead.
-const BLOCK: u64 = 256 * 1024;
 
 impl Iterator for Messages<'_> {
     type Item = io::Result<Message>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let at = self.next;
-            self.next += 1;
-            match &self.plan.source {
-                Source::Messages(messages) => return messages.get(at).cloned().map(Ok),
-                Source::Lines { text, told } => {
-                    let told = told.get(at)?;
-                    match self.line(text, told).map(|line| told.message(line)) {
-                        Ok(None) => {}
-                        Ok(Some(message)) => return Some(Ok(message)),
-                        Err(error) => {
-                            self.next = usize::MAX;
-                            return Some(Err(error));
-                        }
-                    }
+        let (text, told) = match &self.plan.source {
+            Source::Messages(messages) => {
+                self.next += 1;
+                return messages.get(self.next - 1).cloned().map(Ok);
+            }
+            Source::Lines { text, told } => (text, told),
+        };
+        while self.ready.is_empty() && self.next < told.len() {
+            match read_ahead(text, told.get(self.next..).unwrap_or_default()) {
+                Ok((lines, messages)) => {
+                    self.next += lines;
+                    self.ready = messages;
+                }
+                Err(error) => {
+                    self.next = told.len();
+                    return Some(Err(error));
                 }
             }
         }
+        self.ready.pop_front().map(Ok)
     }
 }
 
-impl Messages<'_> {
-    fn line(&mut self, text: &Text, told: &Told) -> io::Result<&[u8]> {
-        let span = told.span;
-        let block_end = self.block_start + self.block.len() as u64;
-        if span.offset < self.block_start || span.offset + span.length > block_end {
-            self.block = text.read(span.offset, span.length.max(BLOCK))?;
-            self.block_start = span.offset;
-        }
-        let start = usize::try_from(span.offset - self.block_start).unwrap_or(usize::MAX);
-        let length = usize::try_from(span.length).unwrap_or(usize::MAX);
-        self.block.get(start..start.saturating_add(length)).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+/// Reads a few of the lines; how many, and the messages on them.
+fn read_ahead(text: &Text, told: &[Told]) -> io::Result<(usize, VecDeque<Message>)> {
+    const AHEAD: u64 = 512 * 1024;
+    let Some(first) = told.first() else { return Ok((0, VecDeque::new())) };
+    let start = first.span.offset;
+    let block = text.read(start, first.span.length.max(AHEAD))?;
+    let line = |told: &Told| {
+        let from = usize::try_from(told.span.offset.checked_sub(start)?).ok()?;
+        block.get(from..from.checked_add(usize::try_from(told.span.length).ok()?)?)
+    };
+    let lines: Vec<(&Told, &[u8])> = told.iter().map_while(|told| Some((told, line(told)?))).collect();
+    if lines.is_empty() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
     }
+    let mut messages = vec![None; lines.len()];
+    share_out(&mut messages, |place, message| {
+        *message = lines.get(place).and_then(|(told, line)| told.message(line));
+    });
+    Ok((lines.len(), messages.into_iter().flatten().collect()))
 }
 
 /// How much of a file may stand before the end of its header.
@@ -132,10 +139,10 @@ fn tail_by(pieces: RangeInclusive<usize>, text: &Text) -> io::Result<Option<(Hea
 }
 
 fn scan_piece(scan: &mut TailScan, piece: &Piece) -> Wants {
-    let sights = if piece.line_count() < MANY_LINES { Vec::new() } else { looked_at(piece) };
-    for number in 0..piece.line_count() {
+    let mut sights = vec![Sight::default(); piece.line_count()];
+    share_out(&mut sights, |number, sight| *sight = Sight::of(piece.line_from_end(number).1));
+    for (number, sight) in sights.into_iter().enumerate() {
         let (offset, line) = piece.line_from_end(number);
-        let sight = sights.get(number).copied().unwrap_or_else(|| Sight::of(line));
         let wants = scan.seen_line(offset, line, sight);
         if wants != Wants::More {
             return wants;
@@ -144,28 +151,27 @@ fn scan_piece(scan: &mut TailScan, piece: &Piece) -> Wants {
     Wants::More
 }
 
-/// So many lines are worth the while of several processors.
-const MANY_LINES: usize = 1000;
-const MOST_PROCESSORS: usize = 8;
-
-/// Looks at the lines of a piece with several processors; the last line first.
-fn looked_at(piece: &Piece) -> Vec<Sight> {
-    let processors = thread::available_parallelism().map_or(1, usize::from).min(MOST_PROCESSORS);
-    let mut sights = vec![Sight::default(); piece.line_count()];
-    let share = sights.len().div_ceil(processors);
-    let look = |first: usize, sights: &mut [Sight]| {
-        for (number, sight) in sights.iter_mut().enumerate() {
-            *sight = Sight::of(piece.line_from_end(first + number).1);
-        }
+/// Works on each item, given its place among them: with several processors if there are many.
+fn share_out<T: Send>(items: &mut [T], work: impl Fn(usize, &mut T) + Sync) {
+    const MANY: usize = 200;
+    const MOST_PROCESSORS: usize = 8;
+    let processors = if items.len() < MANY {
+        1
+    } else {
+        thread::available_parallelism().map_or(1, usize::from).min(MOST_PROCESSORS)
+    };
+    let share = items.len().div_ceil(processors).max(1);
+    let work_on = |first: usize, items: &mut [T]| {
+        items.iter_mut().enumerate().for_each(|(at, item)| work(first + at, item));
     };
     thread::scope(|scope| {
-        let (own, others) = sights.split_at_mut(share);
-        for (at, sights) in others.chunks_mut(share).enumerate() {
-            scope.spawn(move || look((at + 1) * share, sights));
+        let (own, others) = items.split_at_mut(share.min(items.len()));
+        for (at, share_of_one) in others.chunks_mut(share).enumerate() {
+            let work_on = &work_on;
+            scope.spawn(move || work_on((at + 1) * share, share_of_one));
         }
-        look(0, own);
+        work_on(0, own);
     });
-    sights
 }
 
 #[cfg(test)]
