@@ -18,7 +18,7 @@ use yabby_domain::transcript::entry::Entry;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::transcript::line_compact::MaxLines;
 use yabby_store::files::sessions::{SessionFile, Settings};
-use yabby_store::files::transcripts::{self, TranscriptFolder, Writer};
+use yabby_store::files::transcripts::{TranscriptFolder, Writer};
 
 use crate::gate::Gate;
 use crate::steps::{Deed, Step};
