@@ -70,6 +70,7 @@ impl Model {
     fn settle_append(&mut self, folder: &Path, what: &Value, reader: &mut Peer) -> Result<bool> {
         let name = text(what, "file")?;
         let seen = read(folder, name, reader)?;
+        self.conversation(name)?.learn_labels(&seen);
         let known = self.conversation(name)?.entries.len();
         let ids: Vec<String> =
             seen.iter().skip(known).filter_map(|seen| seen.entry["id"].as_str().map(str::to_owned)).collect();
