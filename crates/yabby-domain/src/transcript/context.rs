@@ -1,7 +1,9 @@
 //! What the model is told: the branch as messages (`transcripts.md` §5).
 
 use super::entry::{Entry, EntryId, EntryKind, object_on};
+use super::header::Version;
 use super::tree::{EarlierSetting, Transcript};
+use super::version::rename_hook;
 use super::{seed, time};
 use crate::json::{self, Object, Value, number};
 use crate::message::{Content, Message, Role, text_block};
@@ -49,7 +51,12 @@ impl Transcript {
                 settings.model.clone_from(model);
             }
         }
-        settings.with(told_on(branch))
+        let mut told = told_on(branch);
+        if self.header().version() < Version::Three {
+            // As if it had been migrated.
+            told.iter_mut().for_each(|message| rename_hook(message.as_object_mut()));
+        }
+        settings.with(told)
     }
 
     /// Whether the entries that are held are enough to tell the context at the leaf.
@@ -136,9 +143,20 @@ fn last_compaction(branch: &[&Entry]) -> Option<usize> {
 fn told_on(branch: &[&Entry]) -> Vec<Message> {
     let Some(at) = last_compaction(branch) else { return told(branch).collect() };
     let compaction = branch[at].object();
-    let kept = kept_before(&branch[..at], &compaction);
+    let kept = match line_kept_from(branch[at], &compaction) {
+        Some(line) => branch[..at].get(line..).unwrap_or_default(),
+        None => kept_before(&branch[..at], &compaction),
+    };
     let summary = compaction_summary(&compaction, branch[at].time());
     std::iter::once(summary).chain(told(kept)).chain(told(&branch[at + 1..])).collect()
+}
+
+/// In the oldest files, plain lists, a compaction counts the lines of the file instead of naming an
+/// entry; the entry that it means. Migration gives it a name (`transcripts.md` §3).
+fn line_kept_from(entry: &Entry, compaction: &Object) -> Option<usize> {
+    let line = compaction.get("firstKeptEntryIndex").filter(|_| entry.is_of_a_list())?.as_u64()?;
+    // The header is line 0; nothing is kept from there on.
+    Some(usize::try_from(line).ok()?.checked_sub(1).unwrap_or(usize::MAX))
 }
 
 /// How a compaction says from where on it kept what stood before it.
@@ -365,6 +383,40 @@ mod tests {
             assert_eq!(roles(&context), expected, "{first_kept}");
             let model = ModelUsed { provider: Some("p".into()), model_id: Some("m".into()) };
             assert_eq!(context.model, Some(model));
+        }
+    }
+
+    #[test]
+    fn in_the_oldest_files_a_compaction_counts_lines() {
+        let line =
+            |role: &str| format!(r#"{{"type":"message","message":{{"role":"{role}","content":"x"}}}}"#);
+        let (user, assistant) = (line("user"), line("assistant"));
+        //  line of the first kept, roles
+        let table = [
+            ("0", "compactionSummary user"),
+            ("1", "compactionSummary user assistant user"),
+            ("2", "compactionSummary assistant user"),
+            ("3", "compactionSummary user"),
+            ("99", "compactionSummary user"),
+            ("\"2\"", "compactionSummary user"),
+        ];
+        for (first_kept, expected) in table {
+            let compaction =
+                format!(r#"{{"type":"compaction","summary":"S","firstKeptEntryIndex":{first_kept}}}"#);
+            let header = r#"{"type":"session","id":"s"}"#;
+            let file = [header, &user, &assistant, &compaction, &user].join("\n");
+            let context = Transcript::read(&file).expect("a header").context();
+            assert_eq!(roles(&context), expected, "{first_kept}");
+        }
+    }
+
+    #[test]
+    fn what_hooks_said_in_older_files_has_its_new_name() {
+        for (version, expected) in [("2", "custom"), ("3", "hookMessage")] {
+            let header = format!(r#"{{"type":"session","version":{version},"id":"s"}}"#);
+            let file = format!("{header}\n{}", message("a", "", "hookMessage"));
+            let context = Transcript::read(&file).expect("a header").context();
+            assert_eq!(roles(&context), expected, "{version}");
         }
     }
 

@@ -218,6 +218,11 @@ impl Entry {
         self.head.made_up = nameless || hangs_from_previous;
     }
 
+    /// Whether its place in the tree is only that of its line.
+    pub(super) fn is_of_a_list(&self) -> bool {
+        self.head.made_up
+    }
+
     /// Whether the line says what it hangs from, if only that it is a root.
     pub(super) fn names_its_parent(&self) -> bool {
         self.head.parent != Parent::Unsaid

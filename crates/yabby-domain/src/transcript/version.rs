@@ -135,9 +135,14 @@ fn rename_hook_role(entry: &mut Object) {
     if entry.get("type").and_then(Value::as_str) != Some("message") {
         return;
     }
-    if let Some(Value::Object(message)) = entry.get_mut("message")
-        && message.get("role").and_then(Value::as_str) == Some("hookMessage")
-    {
+    if let Some(Value::Object(message)) = entry.get_mut("message") {
+        rename_hook(message);
+    }
+}
+
+/// What hooks say is called `custom` today.
+pub(super) fn rename_hook(message: &mut Object) {
+    if message.get("role").and_then(Value::as_str) == Some("hookMessage") {
         message.insert("role".into(), "custom".into());
     }
 }

@@ -169,10 +169,12 @@ impl Worker {
 
     /// Some entries at the end of a conversation, perhaps of a new one.
     fn append(&mut self) -> Result<()> {
-        if self.files.is_empty() || self.dice.below(6) == 0 {
-            self.files.push(format!("{}-{}", self.name, self.done));
-        }
-        let file = self.dice.choose(&self.files).clone();
+        let known = self.dice.pick(&self.files).cloned().filter(|_| self.dice.below(6) > 0);
+        let file = known.unwrap_or_else(|| {
+            let new = format!("{}-{}", self.name, self.done);
+            self.files.push(new.clone());
+            new
+        });
         let leaf = self.writer(&file)?.transcript().leaf_id().map(str::to_owned);
         let count = 1 + self.dice.below(3);
         let entries: Vec<Planned> =
