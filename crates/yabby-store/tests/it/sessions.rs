@@ -367,7 +367,7 @@ fn a_lock_is_waited_for_and_a_dead_holder_s_is_removed() {
     assert!(!lock.exists());
 }
 
-fn now_ms() -> u128 {
+pub(crate) fn now_ms() -> u128 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis()
 }
 
