@@ -259,6 +259,7 @@ fn a_store_that_cannot_be_read_is_never_written() {
         }
         drop(store);
         assert_eq!(fs::read(home.path("sessions.json")).unwrap(), damaged);
+        assert_eq!(home.files(), ["sessions.json"]);
     }
     let home = Home::with_store("{");
     let store = home.open();

@@ -106,6 +106,12 @@ impl Keeper {
         if !self.journal.was_written() || self.journal.path().symlink_metadata().is_err() {
             return Ok(());
         }
+        self.journal.lock(Access::Write)?;
+        if self.journal.len()? == 0 {
+            // Not even a store that cannot be read needs it.
+            return self.journal.remove();
+        }
+        self.journal.unlock();
         self.locked(|keeper| {
             let loaded = keeper.loaded()?;
             let is_of_use =
