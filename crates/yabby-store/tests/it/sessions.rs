@@ -447,6 +447,18 @@ fn an_older_program_s_store_is_read_and_then_taken_over() {
 }
 
 #[test]
+fn a_file_beside_somebody_s_own_folder_is_no_older_store() {
+    let home = Home::new();
+    fs::create_dir(home.path("sessions")).unwrap();
+    fs::write(home.path("sessions.json"), r#"{"theirs":{"sessionId":"t"}}"#).unwrap();
+    let store = SessionFile::open(home.path("sessions/sessions.json"), Home::settings()).unwrap();
+    store.update_blocking(&key("k"), set("label", "x")).unwrap();
+    assert_eq!(store.list_blocking().unwrap().len(), 1);
+    drop(store);
+    assert_eq!(home.files(), ["sessions", "sessions.json"]);
+}
+
+#[test]
 fn drafts_of_dead_writers_are_cleared_away_and_nothing_else() {
     let home = Home::new();
     let id = "5d1c7a10-6f0e-4c52-9a35-2b1f0c6f8e11";

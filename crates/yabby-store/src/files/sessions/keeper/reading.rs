@@ -230,8 +230,12 @@ fn read_store(path: &Path) -> Result<Option<Catalog>, StoreError> {
 
 /// `agents/<id>/sessions.json` for `agents/<id>/sessions/sessions.json`.
 pub(super) fn older_store(store: &Path) -> Option<PathBuf> {
-    let folder = store.parent().filter(|folder| folder.file_name().is_some_and(|name| name == "sessions"))?;
-    Some(folder.parent()?.join(store.file_name()?))
+    let is_called = |folder: &&Path, name: &str| folder.file_name().is_some_and(|other| other == name);
+    let folder = store.parent().filter(|folder| is_called(folder, "sessions"))?;
+    let agent = folder.parent()?;
+    // Wherever else somebody keeps a store, what lies beside its folder is none of ours.
+    agent.parent().filter(|agents| is_called(agents, "agents"))?;
+    Some(agent.join(store.file_name()?))
 }
 
 impl FileState {
