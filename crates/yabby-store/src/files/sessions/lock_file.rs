@@ -12,7 +12,7 @@ use yabby_domain::seam::{Clock, StoreError};
 use yabby_domain::session::store_lock::{Held, Holder, LockTimeout, WhenLocked, lock_text, when_locked};
 
 use crate::clock::millis;
-use crate::disk::{Disk, Doing, beside, names_file, shown, write_all};
+use crate::disk::{Disk, Doing, beside, names_file, parent, shown, write_all};
 use crate::files::folder::open_plain;
 use crate::process;
 
@@ -34,7 +34,7 @@ impl StoreLock {
                     Ok(file) => return Ok(Self { disk, path, file }),
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                        let folder = store.parent().unwrap_or(Path::new("."));
+                        let folder = parent(store);
                         disk.create_folder(folder).doing("create", folder)?;
                     }
                     Err(error) => return Err(error).doing("create", &path),

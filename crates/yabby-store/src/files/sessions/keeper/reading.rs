@@ -15,7 +15,7 @@ use super::super::catalog::{Catalog, TooDeep};
 use super::super::journal_file::Access;
 use super::{Fold, Keeper};
 use crate::clock::millis;
-use crate::disk::{Doing, beside, shown};
+use crate::disk::{Doing, beside, parent, shown};
 use crate::files::atomic::Draft;
 
 /// What is known of the files.
@@ -170,7 +170,7 @@ impl Keeper {
 
     /// Whether a draft took the place of the store: it is gone, and the store is another file since.
     pub(super) fn is_in_place(&self, folded: &Folded, store_now: &str) -> bool {
-        let folder = self.store.parent().unwrap_or(Path::new("."));
+        let folder = parent(&self.store);
         let is_plain = !folded.draft.contains('/');
         let draft = folder.join(&folded.draft).symlink_metadata();
         let is_gone = draft.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
