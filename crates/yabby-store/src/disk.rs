@@ -37,6 +37,8 @@ pub trait Disk: Send + Sync {
 
     fn remove(&self, path: &Path) -> io::Result<()>;
 
+    /// Creates a folder, and those above it that are missing, and comes back when their names survive a
+    /// power failure.
     fn create_folder(&self, folder: &Path) -> io::Result<()>;
 }
 
@@ -111,8 +113,24 @@ impl Disk for LocalDisk {
     }
 
     fn create_folder(&self, folder: &Path) -> io::Result<()> {
-        std::fs::create_dir_all(folder)
+        if folder.is_dir() {
+            return Ok(());
+        }
+        let parent = parent(folder);
+        if parent != folder {
+            self.create_folder(parent)?;
+        }
+        match std::fs::create_dir(folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !folder.is_dir() => Err(error),
+            // Also if somebody else just did: what is written below must not get lost with its name.
+            _ => self.sync_folder(parent),
+        }
     }
+}
+
+/// The folder that a path is in.
+pub(crate) fn parent(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Writes all of the bytes, however many at a time the disk takes.
@@ -154,4 +172,21 @@ pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
 pub(crate) fn names_file(path: &Path, file: &File) -> bool {
     let (Ok(open), Ok(named)) = (file.metadata(), path.symlink_metadata()) else { return false };
     (open.dev(), open.ino()) == (named.dev(), named.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_created_with_those_above_them() {
+        let home = tempfile::TempDir::new().unwrap();
+        let folder = home.path().join("a/b/c");
+        LocalDisk.create_folder(&folder).unwrap();
+        LocalDisk.create_folder(&folder).unwrap();
+        assert!(folder.is_dir());
+        std::fs::write(home.path().join("file"), "").unwrap();
+        LocalDisk.create_folder(&home.path().join("file")).unwrap_err();
+        LocalDisk.create_folder(&home.path().join("file/below")).unwrap_err();
+    }
 }

@@ -85,10 +85,14 @@ impl Process {
 pub fn when_locked(now: f64, started: f64, held: Held, process: impl Fn(i64) -> Process) -> WhenLocked {
     const GRACE_MS: f64 = 2000.0;
     let is_older = |ms: f64| held.written.is_some_and(|written| now - written > ms);
+    // A lock that was written before the clock was set back has no age, but we know how long we wait.
+    let is_ahead = held.written.is_some_and(|written| written > now) && now - started > GRACE_MS;
     let is_abandoned = |holder: Holder| process(holder.pid).is_not_the_one(holder.since);
     if now - started > TIMEOUT_MS {
         WhenLocked::GiveUp
-    } else if is_older(STALE_MS) || (is_older(GRACE_MS) && held.holder.is_some_and(is_abandoned)) {
+    } else if is_older(STALE_MS)
+        || ((is_older(GRACE_MS) || is_ahead) && held.holder.is_some_and(is_abandoned))
+    {
         WhenLocked::Remove
     } else {
         WhenLocked::Wait(POLL_MS)
@@ -133,6 +137,16 @@ mod tests {
         for (now, process, expected) in table {
             let held = Held { written: Some(10_000.0), holder: Holder::read(&lock_text(7, 10_000.0)) };
             assert_eq!(when_locked(now, now, held, |_| process), expected, "{now} {process:?}");
+        }
+        //  now     started  process        what to do about a lock of a time to come
+        let table = [
+            (5000.0, 2999.0, Process::Gone, WhenLocked::Remove),
+            (5000.0, 3000.0, Process::Gone, WhenLocked::Wait(25.0)),
+            (5000.0, 2999.0, Process::Alive, WhenLocked::Wait(25.0)),
+        ];
+        for (now, started, process, expected) in table {
+            let held = Held { written: Some(10_000.0), holder: Holder::read(&lock_text(7, 10_000.0)) };
+            assert_eq!(when_locked(now, started, held, |_| process), expected, "{now} {started}");
         }
         let unreadable = Held { written: Some(10_000.0), holder: Holder::read("{") };
         assert_eq!(when_locked(13_000.0, 13_000.0, unreadable, |_| Process::Gone), WhenLocked::Wait(25.0));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use yabby_domain::seam::StoreError;
 
-use crate::disk::{Disk, Doing, beside, write_all};
+use crate::disk::{Disk, Doing, beside, parent, write_all};
 
 /// A new text for a file, whole and safe on the disk, that is not in its place yet. It is removed
 /// unless it is put there.
@@ -68,6 +68,6 @@ impl Drop for Draft<'_> {
 
 /// Makes the names beside a file durable.
 pub(crate) fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = parent(path);
     disk.sync_folder(folder).doing("sync", folder)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use yabby_domain::seam::StoreError;
 
-use crate::disk::{Doing, no_follow, no_wait, shown};
+use crate::disk::{Doing, no_follow, no_wait, parent, shown};
 
 /// Opens a file of a folder to read it; `None` if it is missing. A link may lead to another file of the
 /// same folder, and nowhere else.
@@ -29,13 +29,13 @@ pub(crate) fn resolved_inside(path: &Path) -> Result<PathBuf, StoreError> {
     if !is_link(path) {
         return Ok(path.to_owned());
     }
-    let outside = || StoreError::Outside { path: shown(path), folder: shown(&parent(path)) };
+    let outside = || StoreError::Outside { path: shown(path), folder: shown(parent(path)) };
     target_inside(path)?.ok_or_else(outside)
 }
 
 fn target_inside(link: &Path) -> Result<Option<PathBuf>, StoreError> {
     let folder = parent(link);
-    let folder = folder.canonicalize().doing("resolve", &folder)?;
+    let folder = folder.canonicalize().doing("resolve", folder)?;
     let target = match link.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         target => target.doing("resolve", link)?,
@@ -61,8 +61,4 @@ pub(crate) fn plain(file: File) -> io::Result<File> {
         true => Ok(file),
         false => Err(io::Error::other("it is no plain file")),
     }
-}
-
-fn parent(path: &Path) -> PathBuf {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
 }

@@ -1,6 +1,6 @@
 //! What others do to a store between two steps of ours.
 
-use std::fs;
+use std::fs::{self, File};
 use std::future::Future;
 use std::io;
 use std::path::Path;
@@ -8,12 +8,12 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Waker};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use yabby_domain::seam::{Change, SessionStore};
 use yabby_store::files::sessions::{SessionFile, Settings};
 
-use crate::sessions::{Home, begin, die, key, set};
+use crate::sessions::{Home, begin, die, key, now_ms, set};
 use crate::watched_disk::{Step, WatchedDisk};
 
 /// Whether this is the draft of something that is called like this.
@@ -372,4 +372,43 @@ fn nobody_waits_for_a_fold_that_panicked() {
     store.update_blocking(&key("k"), set("label", "y")).unwrap();
     drop(store);
     assert_eq!(home.open().get_blocking(&key("k")).unwrap().unwrap().label(), Some("y"));
+}
+
+/// While we look at a lock that was left behind, its place and the number of its file may be taken by
+/// somebody who is alive.
+#[test]
+fn a_fresh_lock_in_the_place_of_a_stale_one_is_given_back() {
+    let home = Home::new();
+    let lock = home.path("sessions.json.lock");
+    let fresh = format!(r#"{{"pid":{},"startedAt":{}}}"#, std::process::id(), now_ms());
+    let given_back = Arc::new(AtomicBool::new(false));
+    let disk = WatchedDisk::new({
+        let (lock, fresh, given_back) = (lock.clone(), fresh.clone(), given_back.clone());
+        move |step| {
+            match step {
+                Step::Rename(from, _) if from == lock => fs::write(&lock, &fresh).unwrap(),
+                Step::Remove(path) if path.to_string_lossy().ends_with(".stale") => {
+                    given_back.store(lock.exists(), Ordering::SeqCst);
+                }
+                _ => {}
+            }
+            Ok(())
+        }
+    });
+    let store = home.open_with(Settings { disk, ..Home::settings() });
+    store.update_blocking(&key("k"), set("label", "x")).unwrap();
+    fs::write(&lock, "").unwrap();
+    let long_ago = SystemTime::now() - Duration::from_secs(31);
+    File::open(&lock).unwrap().set_modified(long_ago).unwrap();
+    std::thread::scope(|scope| {
+        let flushed = scope.spawn(|| store.flush());
+        while !given_back.load(Ordering::SeqCst) && !flushed.is_finished() {
+            std::thread::yield_now();
+        }
+        assert!(given_back.load(Ordering::SeqCst));
+        assert_eq!(fs::read_to_string(&lock).unwrap(), fresh);
+        fs::remove_file(&lock).unwrap();
+        flushed.join().unwrap().unwrap();
+    });
+    assert_eq!(home.store()["k"]["label"], "x");
 }

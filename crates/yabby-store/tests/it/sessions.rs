@@ -259,6 +259,7 @@ fn a_store_that_cannot_be_read_is_never_written() {
         }
         drop(store);
         assert_eq!(fs::read(home.path("sessions.json")).unwrap(), damaged);
+        assert_eq!(home.files(), ["sessions.json"]);
     }
     let home = Home::with_store("{");
     let store = home.open();
@@ -367,7 +368,7 @@ fn a_lock_is_waited_for_and_a_dead_holder_s_is_removed() {
     assert!(!lock.exists());
 }
 
-fn now_ms() -> u128 {
+pub(crate) fn now_ms() -> u128 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis()
 }
 
@@ -443,6 +444,18 @@ fn an_older_program_s_store_is_read_and_then_taken_over() {
     assert!(store.notices().unwrap()[0].0.contains("agents/main/sessions.json"));
     drop(store);
     assert_eq!(fs::read_to_string(&older).unwrap(), "{");
+}
+
+#[test]
+fn a_file_beside_somebody_s_own_folder_is_no_older_store() {
+    let home = Home::new();
+    fs::create_dir(home.path("sessions")).unwrap();
+    fs::write(home.path("sessions.json"), r#"{"theirs":{"sessionId":"t"}}"#).unwrap();
+    let store = SessionFile::open(home.path("sessions/sessions.json"), Home::settings()).unwrap();
+    store.update_blocking(&key("k"), set("label", "x")).unwrap();
+    assert_eq!(store.list_blocking().unwrap().len(), 1);
+    drop(store);
+    assert_eq!(home.files(), ["sessions", "sessions.json"]);
 }
 
 #[test]

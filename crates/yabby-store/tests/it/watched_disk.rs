@@ -17,7 +17,7 @@ pub(crate) enum Step<'p> {
     Sync,
     SyncFolder(&'p Path),
     Rename(&'p Path, &'p Path),
-    Link(&'p Path),
+    Link(&'p Path, &'p Path),
     Remove(&'p Path),
     CreateFolder(&'p Path),
 }
@@ -66,7 +66,7 @@ impl Disk for WatchedDisk {
     }
 
     fn link(&self, file: &Path, name: &Path) -> io::Result<()> {
-        self.0(Step::Link(name)).and_then(|()| LocalDisk.link(file, name))
+        self.0(Step::Link(file, name)).and_then(|()| LocalDisk.link(file, name))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use yabby_domain::seam::StoreError;
 
-use crate::disk::{Disk, Doing, names_file, write_all};
+use crate::disk::{Disk, Doing, names_file, parent, write_all};
 use crate::files::atomic::{Draft, sync_parent};
 use crate::files::folder::{open_plain, plain};
 
@@ -128,7 +128,7 @@ impl JournalFile {
     fn create(&self) -> Result<File, StoreError> {
         let opened = match self.disk.open_append(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let folder = self.path.parent().unwrap_or(Path::new("."));
+                let folder = parent(&self.path);
                 self.disk.create_folder(folder).doing("create", folder)?;
                 self.disk.open_append(&self.path)
             }

@@ -1,7 +1,7 @@
 //! The lock file that OpenClaw and yabby take before they write a store (`sessions.md` §6).
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use yabby_domain::seam::{Clock, StoreError};
 use yabby_domain::session::store_lock::{Held, Holder, LockTimeout, WhenLocked, lock_text, when_locked};
 
 use crate::clock::millis;
-use crate::disk::{Disk, Doing, beside, names_file, shown, write_all};
+use crate::disk::{Disk, Doing, beside, names_file, parent, shown, write_all};
+use crate::files::folder::open_plain;
 use crate::process;
 
 /// The lock, held until this is dropped.
@@ -28,19 +29,20 @@ impl StoreLock {
         let path = beside(store, ".lock");
         let started = millis(clock);
         loop {
-            match create(&*disk, &path, &lock_text(std::process::id(), millis(clock))) {
-                Ok(file) => return Ok(Self { disk, path, file }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    let folder = store.parent().unwrap_or(Path::new("."));
-                    disk.create_folder(folder).doing("create", folder)?;
-                    continue;
+            let Some((held, identity)) = examine(&path) else {
+                match create(&*disk, &path, &lock_text(std::process::id(), millis(clock))) {
+                    Ok(file) => return Ok(Self { disk, path, file }),
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        let folder = parent(store);
+                        disk.create_folder(folder).doing("create", folder)?;
+                    }
+                    Err(error) => return Err(error).doing("create", &path),
                 }
-                Err(error) => return Err(error).doing("create", &path),
-            }
-            let Some((held, inode)) = examine(&path) else { continue };
+                continue;
+            };
             match when_locked(millis(clock), started, held, process::look_up) {
-                WhenLocked::Remove => evict(&*disk, &path, inode),
+                WhenLocked::Remove => evict(&*disk, &path, identity),
                 WhenLocked::Wait(ms) => std::thread::sleep(Duration::from_secs_f64(ms / 1000.0)),
                 WhenLocked::GiveUp => return Err(LockTimeout { path: shown(&path) }.into()),
             }
@@ -74,23 +76,44 @@ fn create(disk: &dyn Disk, path: &Path, text: &str) -> io::Result<File> {
     taken
 }
 
-/// A lock and the number of its file; `None` if it is gone.
-fn examine(path: &Path) -> Option<(Held, u64)> {
+/// Which lock it is. The number of its file alone does not tell: the next one may get the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Identity {
+    inode: u64,
+    modified: (i64, i64),
+}
+
+impl Identity {
+    fn of(lock: &Metadata) -> Self {
+        Self { inode: lock.ino(), modified: (lock.mtime(), lock.mtime_nsec()) }
+    }
+}
+
+/// A lock that is there; `None` if it is gone.
+fn examine(path: &Path) -> Option<(Held, Identity)> {
     let metadata = path.symlink_metadata().ok()?;
-    let holder = fs::read_to_string(path).ok().and_then(|text| Holder::read(&text));
+    let holder = read_start(path).ok().and_then(|text| Holder::read(&text));
     #[expect(clippy::cast_precision_loss, reason = "milliseconds of this age of the world")]
     let written = metadata.mtime() as f64 * 1000.0 + metadata.mtime_nsec() as f64 / 1e6;
-    Some((Held { written: Some(written), holder }, metadata.ino()))
+    Some((Held { written: Some(written), holder }, Identity::of(&metadata)))
+}
+
+/// As much as the text of a lock can be.
+fn read_start(path: &Path) -> io::Result<String> {
+    const MOST: u64 = 1000;
+    let mut text = String::new();
+    open_plain(path)?.take(MOST).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Removes a lock that was found abandoned, but not the one that somebody else may have put in its
 /// place since.
-fn evict(disk: &dyn Disk, path: &Path, inode: u64) {
+fn evict(disk: &dyn Disk, path: &Path, identity: Identity) {
     let aside = beside(path, &format!(".{}.stale", Uuid::new_v4()));
     if disk.rename(path, &aside).is_err() {
         return;
     }
-    if aside.symlink_metadata().is_ok_and(|metadata| metadata.ino() != inode) {
+    if aside.symlink_metadata().is_ok_and(|metadata| Identity::of(&metadata) != identity) {
         // That was a fresh one: give it back, unless there is another already.
         let _ = disk.link(&aside, path);
     }

@@ -17,7 +17,7 @@ use super::reading::{FileState, UNAPPLIED};
 use super::writing::new_header;
 use super::{Fold, Keeper, Message};
 use crate::clock::millis;
-use crate::disk::{Doing, beside, shown, write_all};
+use crate::disk::{Doing, beside, parent, shown, write_all};
 use crate::files::atomic::sync_parent;
 use crate::files::folder::plain;
 
@@ -106,6 +106,12 @@ impl Keeper {
         if !self.journal.was_written() || self.journal.path().symlink_metadata().is_err() {
             return Ok(());
         }
+        self.journal.lock(Access::Write)?;
+        if self.journal.len()? == 0 {
+            // Not even a store that cannot be read needs it.
+            return self.journal.remove();
+        }
+        self.journal.unlock();
         self.locked(|keeper| {
             let loaded = keeper.loaded()?;
             let is_of_use =
@@ -143,7 +149,7 @@ impl Keeper {
         let journal = Journal::read(whole, |folded| self.is_in_place(folded, &base));
         let lines: String = journal.changes.into_iter().map(|change| Line::Change(change).text()).collect();
         self.begin_journal(lines.as_bytes())?;
-        let folder = self.store.parent().unwrap_or(Path::new("."));
+        let folder = parent(&self.store);
         for draft in drafts.iter().filter(|draft| writer_of(&self.store, draft).is_some()) {
             // Only a draft; it harms nobody if it stays.
             let _ = self.disk.remove(&folder.join(draft));

@@ -15,7 +15,7 @@ use super::super::catalog::{Catalog, TooDeep};
 use super::super::journal_file::Access;
 use super::{Fold, Keeper};
 use crate::clock::millis;
-use crate::disk::{Doing, beside, shown};
+use crate::disk::{Doing, beside, parent, shown};
 use crate::files::atomic::Draft;
 
 /// What is known of the files.
@@ -170,7 +170,7 @@ impl Keeper {
 
     /// Whether a draft took the place of the store: it is gone, and the store is another file since.
     pub(super) fn is_in_place(&self, folded: &Folded, store_now: &str) -> bool {
-        let folder = self.store.parent().unwrap_or(Path::new("."));
+        let folder = parent(&self.store);
         let is_plain = !folded.draft.contains('/');
         let draft = folder.join(&folded.draft).symlink_metadata();
         let is_gone = draft.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
@@ -230,8 +230,12 @@ fn read_store(path: &Path) -> Result<Option<Catalog>, StoreError> {
 
 /// `agents/<id>/sessions.json` for `agents/<id>/sessions/sessions.json`.
 pub(super) fn older_store(store: &Path) -> Option<PathBuf> {
-    let folder = store.parent().filter(|folder| folder.file_name().is_some_and(|name| name == "sessions"))?;
-    Some(folder.parent()?.join(store.file_name()?))
+    let is_called = |folder: &&Path, name: &str| folder.file_name().is_some_and(|other| other == name);
+    let folder = store.parent().filter(|folder| is_called(folder, "sessions"))?;
+    let agent = folder.parent()?;
+    // Wherever else somebody keeps a store, what lies beside its folder is none of ours.
+    agent.parent().filter(|agents| is_called(agents, "agents"))?;
+    Some(agent.join(store.file_name()?))
 }
 
 impl FileState {
