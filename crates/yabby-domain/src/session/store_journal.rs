@@ -235,6 +235,8 @@ pub struct Journal {
     pub whole: usize,
     /// The lines, counted from one, that cannot be read.
     pub damaged: Vec<usize>,
+    /// A draft took the place of the store, and its writer died before it began a new journal.
+    pub is_folded: bool,
     /// Drafts that did not take the place of the store, since their writers died.
     pub waiting_drafts: Vec<String>,
 }
@@ -255,6 +257,7 @@ impl Journal {
                 }
                 Some(Line::Folded(folded)) => {
                     if is_in_place(&folded) {
+                        journal.is_folded = true;
                         journal.changes.retain(|change| change.number > folded.up_to);
                     } else {
                         journal.waiting_drafts.push(folded.draft);
@@ -373,6 +376,7 @@ mod tests {
         assert_eq!((numbers(&journal), journal.waiting_drafts), (vec![1, 2], vec!["d".to_owned()]));
         let journal = Journal::read(half_folded.as_bytes(), |folded| folded.draft == "d");
         assert_eq!((numbers(&journal), journal.last_number), (vec![2], 2));
+        assert!(journal.is_folded && journal.waiting_drafts.is_empty());
         assert_eq!(Journal::read(b"", |_| false), Journal::default());
     }
 }

@@ -412,3 +412,31 @@ fn a_fresh_lock_in_the_place_of_a_stale_one_is_given_back() {
     });
     assert_eq!(home.store()["k"]["label"], "x");
 }
+
+/// The journal of a writer that died right after its fold is cleared away by whoever writes next.
+#[test]
+fn a_journal_that_was_folded_and_left_behind_goes_with_the_next_flush() {
+    let home = Home::new();
+    let is_dead = Arc::new(AtomicBool::new(false));
+    let disk = WatchedDisk::new({
+        let is_dead = is_dead.clone();
+        move |step| match step {
+            Step::CreateNew(path) if is_dead.load(Ordering::SeqCst) && is_draft_of(path, JOURNAL) => {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            _ => Ok(()),
+        }
+    });
+    let store = home.open_with(Settings { disk, ..Home::settings() });
+    store.update_blocking(&key("k"), begin(r#"{"sessionId":"s"}"#)).unwrap();
+    is_dead.store(true, Ordering::SeqCst);
+    store.flush().unwrap_err();
+    die(store);
+    assert_eq!(home.store()["k"]["sessionId"], "s");
+    assert_eq!(home.text(JOURNAL).lines().count(), 3);
+    let next = home.open();
+    next.flush().unwrap();
+    assert_eq!(home.text(JOURNAL).lines().count(), 1);
+    drop(next);
+    assert_eq!(home.files(), [STORE]);
+}

@@ -13,7 +13,7 @@ use yabby_domain::transcript::file_name::{self, ArchiveReason};
 
 use super::super::fold::{Drafted, Placed, Snapshot, Unplaced, fold, writer_of};
 use super::super::journal_file::Access;
-use super::reading::{FileState, UNAPPLIED};
+use super::reading::{FileState, Loaded, UNAPPLIED};
 use super::writing::new_header;
 use super::{Fold, Keeper, Message};
 use crate::clock::millis;
@@ -68,7 +68,7 @@ impl Keeper {
 
     pub(super) fn flush(&mut self, reply: oneshot::Sender<Result<(), StoreError>>) {
         let is_folding = matches!(self.fold, Fold::Running { .. });
-        match self.read().map(|loaded| loaded.is_behind) {
+        match self.read().map(Loaded::wants_fold) {
             Err(error) => {
                 let _ = reply.send(Err(error));
             }
@@ -122,7 +122,7 @@ impl Keeper {
 
     /// What is to be written; `None` if the store has everything.
     pub(super) fn snapshot(&mut self) -> Result<Option<Snapshot>, StoreError> {
-        self.forget_waiting_drafts()?;
+        self.renew_spent_journal()?;
         if let Fold::Running { again } = &mut self.fold {
             *again = false;
         }
@@ -136,10 +136,10 @@ impl Keeper {
         }))
     }
 
-    /// Begins a new journal if this one names drafts whose writers died, and then removes them: the
-    /// lines that name them must go first.
-    fn forget_waiting_drafts(&mut self) -> Result<(), StoreError> {
-        let Some(loaded) = self.loaded.as_mut().filter(|loaded| !loaded.waiting_drafts.is_empty()) else {
+    /// Begins a new journal if this one speaks of folds whose writers died. Drafts that were not placed are
+    /// removed after that: the lines that name them must go first.
+    fn renew_spent_journal(&mut self) -> Result<(), StoreError> {
+        let Some(loaded) = self.loaded.as_mut().filter(|loaded| loaded.is_journal_spent) else {
             return Ok(());
         };
         let drafts = std::mem::take(&mut loaded.waiting_drafts);
@@ -173,6 +173,7 @@ impl Keeper {
             // number, we would take what others write meanwhile for something that we have folded.
             loaded.last_number = Journal::read(lines, |_| false).last_number;
             loaded.is_journal_damaged = false;
+            loaded.is_journal_spent = false;
         }
         Ok(())
     }

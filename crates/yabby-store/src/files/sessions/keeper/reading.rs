@@ -34,6 +34,8 @@ pub(super) struct Loaded {
     pub(super) is_behind: bool,
     /// Folds were begun and their writers died.
     pub(super) waiting_drafts: Vec<String>,
+    /// The journal speaks of a fold whose writer died before it began a new one.
+    pub(super) is_journal_spent: bool,
     /// The journal holds lines that we cannot read.
     pub(super) is_journal_damaged: bool,
     pub(super) unapplied: Vec<(Change, Conflict)>,
@@ -67,7 +69,7 @@ impl Keeper {
         self.journal.lock(Access::Write)?;
         let done = self.catch_up(true).map_err(E::from).and_then(|()| act(self));
         self.journal.unlock();
-        if self.fold == Fold::Idle && self.loaded.as_ref().is_some_and(|loaded| loaded.is_behind) {
+        if self.fold == Fold::Idle && self.loaded.as_ref().is_some_and(Loaded::wants_fold) {
             self.fold = Fold::Due(Instant::now() + self.follow_after);
         }
         done
@@ -152,6 +154,7 @@ impl Keeper {
             adopted,
             is_behind: adopted,
             waiting_drafts: Vec::new(),
+            is_journal_spent: false,
             is_journal_damaged: !journal.damaged.is_empty(),
             unapplied: Vec::new(),
         };
@@ -191,9 +194,15 @@ impl Keeper {
 }
 
 impl Loaded {
+    /// Whether the store or the journal is to be written.
+    pub(super) fn wants_fold(&self) -> bool {
+        self.is_behind || self.is_journal_spent
+    }
+
     /// Makes the changes of a journal, or of the rest of one.
     fn replay(&mut self, journal: Journal) {
         self.last_number = self.last_number.max(journal.last_number);
+        self.is_journal_spent |= journal.is_folded || !journal.waiting_drafts.is_empty();
         self.waiting_drafts.extend(journal.waiting_drafts);
         self.is_journal_damaged |= !journal.damaged.is_empty();
         for change in journal.changes {
