@@ -14,16 +14,6 @@ use crate::transcript::time;
 
 const VERSION: u8 = 1;
 
-/// The journal of a store.
-pub fn journal_path(store: &str) -> String {
-    format!("{store}.journal")
-}
-
-/// Where changes are kept that no longer belong anywhere.
-pub fn unapplied_path(store: &str) -> String {
-    format!("{store}.unapplied")
-}
-
 /// One line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line {
