@@ -162,6 +162,11 @@ impl Keeper {
     }
 
     fn tell_unapplied(&mut self) {
+        let kept_in = shown(&beside(&self.store, UNAPPLIED));
+        let told = |(change, conflict): &(Change, Conflict)| {
+            let Change { key, at, .. } = change;
+            format!("a change of {key} at {at} was not made again: {conflict}. It will be kept in {kept_in}")
+        };
         let unapplied = self.loaded.iter().flat_map(|loaded| &loaded.unapplied);
         for text in unapplied.map(told).collect::<Vec<_>>() {
             self.notice(text);
@@ -207,14 +212,6 @@ impl Loaded {
             }
         }
     }
-}
-
-/// Why a change was not made, for a person.
-fn told((change, conflict): &(Change, Conflict)) -> String {
-    format!(
-        "a change of {} at {} was not made again: {conflict}. It will be kept in {UNAPPLIED}",
-        change.key, change.at
-    )
 }
 
 /// The records of a store; `None` if there is no such file.
