@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Waker};
 use std::time::{Duration, SystemTime};
 
+use yabby_domain::json;
 use yabby_domain::seam::{Change, SessionStore};
 use yabby_store::files::sessions::{SessionFile, Settings};
 
@@ -172,34 +173,50 @@ fn taking_back_what_failed_takes_nothing_from_another_process() {
     }
 }
 
-/// The steps of a fold in order: the draft, its name, the line that speaks of it, the store.
+/// A power failure takes everything that was not synced, and may leave the rest in any order.
 #[test]
-fn a_draft_is_safe_before_the_journal_speaks_of_it() {
+fn nothing_is_built_on_what_is_not_safe_yet() {
     let home = Home::new();
     let steps = Arc::new(Mutex::new(Vec::new()));
     let disk = WatchedDisk::new({
-        let steps = steps.clone();
+        let (steps, lock) = (steps.clone(), home.path("sessions.json.lock"));
         move |step| {
-            steps.lock().unwrap().push(match step {
-                Step::CreateNew(path) if is_draft_of(path, STORE) => "draft",
+            let step = match step {
+                Step::OpenAppend(_) => "journal",
+                Step::CreateNew(path) if is_draft_of(path, STORE) => "draft of the store",
+                Step::CreateNew(path) if is_draft_of(path, JOURNAL) => "draft of a journal",
                 Step::Sync => "sync",
                 Step::SyncFolder(_) => "sync folder",
                 Step::Write => "write",
-                Step::Rename(from, _) if is_draft_of(from, STORE) => "place",
-                Step::CreateNew(path) if is_draft_of(path, JOURNAL) => "new journal",
+                Step::Rename(from, _) if is_draft_of(from, STORE) => "place the store",
+                Step::Rename(from, _) if is_draft_of(from, JOURNAL) => "place the journal",
+                Step::Link(_, name) if name == lock => "lock",
+                Step::Remove(path) if path == lock => "unlock",
                 _ => return Ok(()),
-            });
+            };
+            steps.lock().unwrap().push(step);
+            if step == "place the store" {
+                let holder = json::parse(&fs::read_to_string(&lock).unwrap()).unwrap();
+                assert_eq!(holder["pid"], std::process::id());
+                assert!(holder["startedAt"].is_u64());
+            }
             Ok(())
         }
     });
     let store = home.open_with(Settings { disk, ..Home::settings() });
     store.update_blocking(&key("k"), set("label", "x")).unwrap();
+    store.update_blocking(&key("k"), set("label", "y")).unwrap();
     store.flush().unwrap();
-    let steps = steps.lock().unwrap();
-    let from = steps.iter().position(|step| *step == "draft").unwrap();
+    let steps = std::mem::take(&mut *steps.lock().unwrap()).join(", ");
     assert_eq!(
-        steps[from..from + 9],
-        ["draft", "write", "sync", "sync folder", "write", "sync", "place", "sync folder", "new journal"]
+        steps,
+        "journal, write, sync, sync folder, \
+         write, sync, \
+         write, lock, \
+         draft of the store, write, sync, sync folder, \
+         write, sync, place the store, sync folder, \
+         draft of a journal, write, sync, place the journal, sync folder, \
+         unlock"
     );
 }
 
