@@ -225,6 +225,8 @@ pub struct Journal {
     pub whole: usize,
     /// The lines, counted from one, that cannot be read.
     pub damaged: Vec<usize>,
+    /// A draft that it speaks of took the place of the store.
+    pub is_folded: bool,
     /// Drafts that did not take the place of the store, since their writers died.
     pub waiting_drafts: Vec<String>,
 }
@@ -245,6 +247,7 @@ impl Journal {
                 }
                 Some(Line::Folded(folded)) => {
                     if is_in_place(&folded) {
+                        journal.is_folded = true;
                         journal.changes.retain(|change| change.number > folded.up_to);
                     } else {
                         journal.waiting_drafts.push(folded.draft);
@@ -362,7 +365,7 @@ mod tests {
         let journal = Journal::read(half_folded.as_bytes(), |_| false);
         assert_eq!((numbers(&journal), journal.waiting_drafts), (vec![1, 2], vec!["d".to_owned()]));
         let journal = Journal::read(half_folded.as_bytes(), |folded| folded.draft == "d");
-        assert_eq!((numbers(&journal), journal.last_number), (vec![2], 2));
+        assert_eq!((numbers(&journal), journal.last_number, journal.is_folded), (vec![2], 2, true));
         assert_eq!(Journal::read(b"", |_| false), Journal::default());
     }
 }

@@ -14,7 +14,7 @@ use yabby_domain::json;
 use yabby_domain::seam::{Change, SessionStore};
 use yabby_store::files::sessions::{SessionFile, Settings};
 
-use crate::sessions::{Home, begin, die, key, now_ms, set};
+use crate::sessions::{Home, begin, die, key, now_ms, remove, set};
 use crate::watched_disk::{Step, WatchedDisk};
 
 /// Whether this is the draft of something that is called like this.
@@ -428,4 +428,32 @@ fn a_fresh_lock_in_the_place_of_a_stale_one_is_given_back() {
         flushed.join().unwrap().unwrap();
     });
     assert_eq!(home.store()["k"]["label"], "x");
+}
+
+#[test]
+fn what_was_removed_does_not_come_back_from_an_older_store() {
+    let home = Home::new();
+    let older = home.path("agents/main/sessions.json");
+    fs::create_dir_all(home.path("agents/main/sessions")).unwrap();
+    fs::write(&older, r#"{"old":{"sessionId":"o"},"kept":{"sessionId":"k"}}"#).unwrap();
+    let disk = WatchedDisk::new({
+        let older = older.clone();
+        move |step| match step {
+            Step::Rename(from, _) if from == older => Err(io::Error::other("no rename")),
+            _ => Ok(()),
+        }
+    });
+    let path = home.path("agents/main/sessions/sessions.json");
+    let store = SessionFile::open(&path, Settings { disk, ..Home::settings() }).unwrap();
+    store.update_blocking(&key("old"), remove()).unwrap();
+    store.flush().unwrap_err();
+    let reader = SessionFile::open(&path, Home::settings()).unwrap();
+    for seen in [&store, &reader] {
+        assert_eq!(seen.get_blocking(&key("old")).unwrap(), None);
+        assert!(seen.get_blocking(&key("kept")).unwrap().is_some());
+    }
+    die(store);
+    reader.flush().unwrap();
+    assert!(!older.exists());
+    assert_eq!(reader.list_blocking().unwrap().len(), 1);
 }
