@@ -14,16 +14,6 @@ use crate::transcript::time;
 
 const VERSION: u8 = 1;
 
-/// The journal of a store.
-pub fn journal_path(store: &str) -> String {
-    format!("{store}.journal")
-}
-
-/// Where changes are kept that no longer belong anywhere.
-pub fn unapplied_path(store: &str) -> String {
-    format!("{store}.unapplied")
-}
-
 /// One line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line {
@@ -235,7 +225,7 @@ pub struct Journal {
     pub whole: usize,
     /// The lines, counted from one, that cannot be read.
     pub damaged: Vec<usize>,
-    /// A draft took the place of the store, and its writer died before it began a new journal.
+    /// A draft that it speaks of took the place of the store.
     pub is_folded: bool,
     /// Drafts that did not take the place of the store, since their writers died.
     pub waiting_drafts: Vec<String>,
@@ -375,8 +365,7 @@ mod tests {
         let journal = Journal::read(half_folded.as_bytes(), |_| false);
         assert_eq!((numbers(&journal), journal.waiting_drafts), (vec![1, 2], vec!["d".to_owned()]));
         let journal = Journal::read(half_folded.as_bytes(), |folded| folded.draft == "d");
-        assert_eq!((numbers(&journal), journal.last_number), (vec![2], 2));
-        assert!(journal.is_folded && journal.waiting_drafts.is_empty());
+        assert_eq!((numbers(&journal), journal.last_number, journal.is_folded), (vec![2], 2, true));
         assert_eq!(Journal::read(b"", |_| false), Journal::default());
     }
 }

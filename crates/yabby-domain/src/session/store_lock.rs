@@ -6,11 +6,6 @@ const TIMEOUT_MS: f64 = 10_000.0;
 const STALE_MS: f64 = 30_000.0;
 const POLL_MS: f64 = 25.0;
 
-/// The file that is created to hold the lock, and removed to let go of it.
-pub fn lock_path(store: &str) -> String {
-    format!("{store}.lock")
-}
-
 /// What the holder writes into the lock.
 pub fn lock_text(process: u32, now: f64) -> String {
     let mut holder = Object::new();
@@ -151,7 +146,7 @@ mod tests {
         let unreadable = Held { written: Some(10_000.0), holder: Holder::read("{") };
         assert_eq!(when_locked(13_000.0, 13_000.0, unreadable, |_| Process::Gone), WhenLocked::Wait(25.0));
         assert_eq!(lock_text(7, 1000.0), r#"{"pid":7,"startedAt":1000}"#);
-        let error = LockTimeout { path: lock_path("/s/sessions.json") };
+        let error = LockTimeout { path: "/s/sessions.json.lock".to_owned() };
         assert_eq!(error.to_string(), "timeout acquiring session store lock: /s/sessions.json.lock");
     }
 }

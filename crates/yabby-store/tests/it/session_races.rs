@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Waker};
 use std::time::{Duration, SystemTime};
 
+use yabby_domain::json;
 use yabby_domain::seam::{Change, SessionStore};
 use yabby_store::files::sessions::{SessionFile, Settings};
 
-use crate::sessions::{Home, begin, die, key, now_ms, set};
+use crate::sessions::{Home, begin, die, key, now_ms, remove, set};
 use crate::watched_disk::{Step, WatchedDisk};
 
 /// Whether this is the draft of something that is called like this.
@@ -172,34 +173,50 @@ fn taking_back_what_failed_takes_nothing_from_another_process() {
     }
 }
 
-/// The steps of a fold in order: the draft, its name, the line that speaks of it, the store.
+/// A power failure takes everything that was not synced, and may leave the rest in any order.
 #[test]
-fn a_draft_is_safe_before_the_journal_speaks_of_it() {
+fn nothing_is_built_on_what_is_not_safe_yet() {
     let home = Home::new();
     let steps = Arc::new(Mutex::new(Vec::new()));
     let disk = WatchedDisk::new({
-        let steps = steps.clone();
+        let (steps, lock) = (steps.clone(), home.path("sessions.json.lock"));
         move |step| {
-            steps.lock().unwrap().push(match step {
-                Step::CreateNew(path) if is_draft_of(path, STORE) => "draft",
+            let step = match step {
+                Step::OpenAppend(_) => "journal",
+                Step::CreateNew(path) if is_draft_of(path, STORE) => "draft of the store",
+                Step::CreateNew(path) if is_draft_of(path, JOURNAL) => "draft of a journal",
                 Step::Sync => "sync",
                 Step::SyncFolder(_) => "sync folder",
                 Step::Write => "write",
-                Step::Rename(from, _) if is_draft_of(from, STORE) => "place",
-                Step::CreateNew(path) if is_draft_of(path, JOURNAL) => "new journal",
+                Step::Rename(from, _) if is_draft_of(from, STORE) => "place the store",
+                Step::Rename(from, _) if is_draft_of(from, JOURNAL) => "place the journal",
+                Step::Link(_, name) if name == lock => "lock",
+                Step::Remove(path) if path == lock => "unlock",
                 _ => return Ok(()),
-            });
+            };
+            steps.lock().unwrap().push(step);
+            if step == "place the store" {
+                let holder = json::parse(&fs::read_to_string(&lock).unwrap()).unwrap();
+                assert_eq!(holder["pid"], std::process::id());
+                assert!(holder["startedAt"].is_u64());
+            }
             Ok(())
         }
     });
     let store = home.open_with(Settings { disk, ..Home::settings() });
     store.update_blocking(&key("k"), set("label", "x")).unwrap();
+    store.update_blocking(&key("k"), set("label", "y")).unwrap();
     store.flush().unwrap();
-    let steps = steps.lock().unwrap();
-    let from = steps.iter().position(|step| *step == "draft").unwrap();
+    let steps = std::mem::take(&mut *steps.lock().unwrap()).join(", ");
     assert_eq!(
-        steps[from..from + 9],
-        ["draft", "write", "sync", "sync folder", "write", "sync", "place", "sync folder", "new journal"]
+        steps,
+        "journal, write, sync, sync folder, \
+         write, sync, \
+         write, lock, \
+         draft of the store, write, sync, sync folder, \
+         write, sync, place the store, sync folder, \
+         draft of a journal, write, sync, place the journal, sync folder, \
+         unlock"
     );
 }
 
@@ -439,4 +456,32 @@ fn a_journal_that_was_folded_and_left_behind_goes_with_the_next_flush() {
     assert_eq!(home.text(JOURNAL).lines().count(), 1);
     drop(next);
     assert_eq!(home.files(), [STORE]);
+}
+
+#[test]
+fn what_was_removed_does_not_come_back_from_an_older_store() {
+    let home = Home::new();
+    let older = home.path("agents/main/sessions.json");
+    fs::create_dir_all(home.path("agents/main/sessions")).unwrap();
+    fs::write(&older, r#"{"old":{"sessionId":"o"},"kept":{"sessionId":"k"}}"#).unwrap();
+    let disk = WatchedDisk::new({
+        let older = older.clone();
+        move |step| match step {
+            Step::Rename(from, _) if from == older => Err(io::Error::other("no rename")),
+            _ => Ok(()),
+        }
+    });
+    let path = home.path("agents/main/sessions/sessions.json");
+    let store = SessionFile::open(&path, Settings { disk, ..Home::settings() }).unwrap();
+    store.update_blocking(&key("old"), remove()).unwrap();
+    store.flush().unwrap_err();
+    let reader = SessionFile::open(&path, Home::settings()).unwrap();
+    for seen in [&store, &reader] {
+        assert_eq!(seen.get_blocking(&key("old")).unwrap(), None);
+        assert!(seen.get_blocking(&key("kept")).unwrap().is_some());
+    }
+    die(store);
+    reader.flush().unwrap();
+    assert!(!older.exists());
+    assert_eq!(reader.list_blocking().unwrap().len(), 1);
 }

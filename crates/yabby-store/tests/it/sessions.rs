@@ -127,6 +127,7 @@ fn an_update_is_in_the_journal_at_once_and_in_the_store_later() {
     assert_eq!(updated.label(), Some("mine"));
     assert_eq!(home.files(), ["sessions.json.journal"]);
     assert_eq!(home.text("sessions.json.journal").lines().count(), 3);
+    assert_eq!(home.path("sessions.json.journal").metadata().unwrap().mode() & 0o777, 0o600);
     store.flush().unwrap();
     let text = "{\n  \"agent:main:main\": {\n    \"sessionId\": \"s\",\n    \"updatedAt\": 1,\n    \"label\": \"mine\"\n  }\n}";
     assert_eq!(home.text("sessions.json"), text);
@@ -231,6 +232,8 @@ fn after_a_foreign_write_changes_are_made_again_where_they_belong() {
     let notices = store.notices().unwrap();
     assert_eq!(notices.len(), 2, "{notices:?}");
     assert!(notices[0].0.contains("gone") && notices[1].0.contains("reset"), "{notices:?}");
+    let kept_in = home.path("sessions.json.unapplied").display().to_string();
+    assert!(notices.iter().all(|notice| notice.0.contains(&kept_in)), "{notices:?}");
     store.flush().unwrap();
     assert_eq!(
         json::stringify(&home.store()),
@@ -477,17 +480,20 @@ fn drafts_of_dead_writers_are_cleared_away_and_nothing_else() {
 
 #[test]
 fn nothing_is_written_through_a_link() {
-    let home = Home::new();
-    let victim = home.path("victim.txt");
-    fs::write(&victim, "mine").unwrap();
     for name in ["sessions.json.journal", "sessions.json.unapplied"] {
+        let home = Home::with_store(r#"{"k":{"sessionId":"s"}}"#);
+        let victim = home.path("victim.txt");
+        fs::write(&victim, "mine").unwrap();
         symlink(&victim, home.path(name)).unwrap();
+        let store = home.open();
+        let updated = store.update_blocking(&key("k"), set("label", "x"));
+        // Then the change belongs nowhere.
+        fs::write(home.path("sessions.json"), "{}").unwrap();
+        let error = updated.map(|_| ()).and_then(|()| store.flush()).unwrap_err();
+        assert!(error.to_string().contains(name), "{error}");
+        drop(store);
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
     }
-    let store = home.open();
-    let error = store.update_blocking(&key("k"), set("label", "x")).unwrap_err();
-    assert!(error.to_string().contains("sessions.json.journal"), "{error}");
-    drop(store);
-    assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
 }
 
 #[test]

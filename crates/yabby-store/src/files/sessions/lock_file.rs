@@ -29,18 +29,17 @@ impl StoreLock {
         let path = beside(store, ".lock");
         let started = millis(clock);
         loop {
-            let Some((held, identity)) = examine(&path) else {
-                match create(&*disk, &path, &lock_text(std::process::id(), millis(clock))) {
-                    Ok(file) => return Ok(Self { disk, path, file }),
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                        let folder = parent(store);
-                        disk.create_folder(folder).doing("create", folder)?;
-                    }
-                    Err(error) => return Err(error).doing("create", &path),
+            match create(&*disk, &path, &lock_text(std::process::id(), millis(clock))) {
+                Ok(file) => return Ok(Self { disk, path, file }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let folder = parent(store);
+                    disk.create_folder(folder).doing("create", folder)?;
+                    continue;
                 }
-                continue;
-            };
+                Err(error) => return Err(error).doing("create", &path),
+            }
+            let Some((held, identity)) = examine(&path) else { continue };
             match when_locked(millis(clock), started, held, process::look_up) {
                 WhenLocked::Remove => evict(&*disk, &path, identity),
                 WhenLocked::Wait(ms) => std::thread::sleep(Duration::from_secs_f64(ms / 1000.0)),

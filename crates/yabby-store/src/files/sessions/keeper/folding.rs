@@ -147,6 +147,10 @@ impl Keeper {
         let bytes = self.journal.read_from(0)?;
         let whole = bytes.get(..usize::try_from(end).unwrap_or(usize::MAX)).unwrap_or(&bytes);
         let journal = Journal::read(whole, |folded| self.is_in_place(folded, &base));
+        if journal.is_folded {
+            // Only this line tells that the store has its records already.
+            self.archive_older_store()?;
+        }
         let lines: String = journal.changes.into_iter().map(|change| Line::Change(change).text()).collect();
         self.begin_journal(lines.as_bytes())?;
         let folder = parent(&self.store);

@@ -124,19 +124,23 @@ impl Keeper {
     ) -> Result<(), StoreError> {
         self.loaded = None;
         let mut catalog = read_store(&self.store)?.unwrap_or_default();
+        let bytes = if has_journal { self.journal.read_from(0)? } else { Vec::new() };
+        let base = store.to_string();
+        let journal = Journal::read(&bytes, |folded| self.is_in_place(folded, &base));
         let mut adopted = false;
         if let Some(path) = self.older_store.clone().filter(|_| older_store != FileState::Missing) {
             match read_store(&path) {
                 Ok(older) => {
-                    catalog.adopt(older.unwrap_or_default());
+                    // After a fold the store has its records already, save those that were removed since:
+                    // it was only not put away.
+                    if !journal.is_folded {
+                        catalog.adopt(older.unwrap_or_default());
+                    }
                     adopted = true;
                 }
                 Err(error) => self.notice(error.to_string()),
             }
         }
-        let bytes = if has_journal { self.journal.read_from(0)? } else { Vec::new() };
-        let base = store.to_string();
-        let journal = Journal::read(&bytes, |folded| self.is_in_place(folded, &base));
         for line in &journal.damaged {
             self.notice(format!(
                 "{}, line {line}: not a change of ours; kept in a copy beside it and skipped",
@@ -165,6 +169,11 @@ impl Keeper {
     }
 
     fn tell_unapplied(&mut self) {
+        let kept_in = shown(&beside(&self.store, UNAPPLIED));
+        let told = |(change, conflict): &(Change, Conflict)| {
+            let Change { key, at, .. } = change;
+            format!("a change of {key} at {at} was not made again: {conflict}. It will be kept in {kept_in}")
+        };
         let unapplied = self.loaded.iter().flat_map(|loaded| &loaded.unapplied);
         for text in unapplied.map(told).collect::<Vec<_>>() {
             self.notice(text);
@@ -216,14 +225,6 @@ impl Loaded {
             }
         }
     }
-}
-
-/// Why a change was not made, for a person.
-fn told((change, conflict): &(Change, Conflict)) -> String {
-    format!(
-        "a change of {} at {} was not made again: {conflict}. It will be kept in {UNAPPLIED}",
-        change.key, change.at
-    )
 }
 
 /// The records of a store; `None` if there is no such file.
