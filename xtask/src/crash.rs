@@ -16,7 +16,7 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 
 use crate::dice::Dice;
@@ -60,6 +60,8 @@ pub fn store(words: &[&str]) -> Result<()> {
                 bail!("round {at} of seed {seed}: {error:#}\nsee {}", kept.display());
             }
         }
+        let is_draft = |name: &&String| name.ends_with(".tmp") && !Foreign::is_file(name);
+        tally.drafts += crate::snapshot::names(folder.path())?.iter().filter(is_draft).count() as u64;
         println!("{at} rounds, {} operations acknowledged, {:.0?}", tally.acknowledged, begin.elapsed());
     }
     println!("{tally}");
@@ -82,11 +84,12 @@ struct Tally {
     after_a_fold: u64,
     in_pairs: u64,
     fenced: u64,
+    drafts: u64,
 }
 
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { rounds, acknowledged, unacknowledged, kept_all_the_same, fenced, .. } = self;
+        let Self { rounds, acknowledged, unacknowledged, kept_all_the_same, fenced, drafts, .. } = self;
         writeln!(
             f,
             "{rounds} rounds ({} with two workers), nothing lost, nothing foreign touched",
@@ -96,7 +99,10 @@ impl std::fmt::Display for Tally {
             f,
             "{acknowledged} operations acknowledged, {unacknowledged} under way ({kept_all_the_same} of them kept)"
         )?;
-        writeln!(f, "{fenced} torn lines fenced off")?;
+        writeln!(
+            f,
+            "{fenced} torn lines fenced off, {drafts} drafts of the dead left at the end of a folder's rounds"
+        )?;
         write!(
             f,
             "killed before a fold {}, in one {}, after one {}",

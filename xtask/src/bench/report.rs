@@ -73,7 +73,7 @@ pub fn times(ratio: f64) -> String {
 }
 
 pub fn per_second(rate: f64) -> String {
-    format!("{rate:.0}/s")
+    if rate >= 10.0 { format!("{rate:.0}/s") } else { format!("{rate:.2}/s") }
 }
 
 pub fn median(mut values: Vec<f64>) -> f64 {

@@ -86,7 +86,7 @@ impl Bench<'_> {
     /// Updates of a store, by its size and the number of writers.
     fn updates(&self) -> Result<Vec<Row>> {
         let (mut yabby, mut openclaw) = (self.yabby()?, self.openclaw()?);
-        let mut rows = Vec::new();
+        let (mut rows, mut shared) = (Vec::new(), Vec::new());
         for writers in WRITERS {
             let mut costs = Vec::new();
             for sessions in SIZES {
@@ -102,6 +102,15 @@ impl Bench<'_> {
                     0 => String::new(),
                     refused => format!(" ({refused} of {} gave up)", theirs.times.len() as u64 + refused),
                 };
+                if (sessions, writers) == (1000, 64) {
+                    shared.push(Row {
+                        what: format!("updates of one store of {sessions} sessions, {}", by(writers)),
+                        yabby: per_second(ours.rate()),
+                        reference: per_second(theirs.rate()),
+                        ratio: times(ours.rate() / theirs.rate()),
+                        target: Target::None,
+                    });
+                }
                 rows.push(Row {
                     what: format!("update, {sessions} sessions, {}", by(writers)),
                     yabby: seconds(our_cost),
@@ -123,6 +132,7 @@ impl Bench<'_> {
         }
         yabby.end()?;
         openclaw.end()?;
+        rows.append(&mut shared);
         Ok(rows)
     }
 

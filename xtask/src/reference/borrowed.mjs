@@ -7,14 +7,13 @@ import { registerHooks } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
-// Some bundles act on the command line when they are loaded.
-process.argv.length = 1;
+let candidates;
 
 const folder = path.join(process.env.REFERENCE, "dist");
 
 /** One bundle that defines all of these functions, and an object with them. */
 export async function borrow(...names) {
-  const bundle = bundles().find((file) => names.every((name) => defines(file, name)));
+  const bundle = (candidates ??= bundles()).find((file) => names.every((name) => defines(file, name)));
   if (!bundle) throw new Error(`no bundle of the reference defines ${names.join(", ")}`);
   const url = pathToFileURL(path.join(folder, bundle)).href;
   const alias = (name) => `borrowed_${name}`;
@@ -31,18 +30,29 @@ export async function borrow(...names) {
   return Object.fromEntries(names.map((name) => [name, module[alias(name)]]));
 }
 
-// The copy for programs that embed the reference comes first: it starts nothing by itself.
+// Not those that lead to the command line, which would start itself.
 function bundles() {
-  const files = fs.readdirSync(folder).filter((file) => file.endsWith(".js"));
-  const rank = (file) => (file === "extensionAPI.js" ? 0 : 1);
-  return files.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  const files = fs.readdirSync(folder).filter((file) => file.endsWith(".js")).sort();
+  return files.filter((file) => !leadsTo("entry.js", file));
+}
+
+function leadsTo(target, file, seen = new Set()) {
+  if (file === target) return true;
+  if (seen.has(file)) return false;
+  seen.add(file);
+  const imports = source(file).matchAll(/^import .*?from "\.\/([^"]+)";$/gm);
+  return [...imports].some(([, imported]) => leadsTo(target, imported, seen));
+}
+
+function defines(file, name) {
+  return new RegExp(`^(async )?function ${name}\\(`, "m").test(source(file));
 }
 
 const sources = new Map();
 
-function defines(file, name) {
+function source(file) {
   if (!sources.has(file)) sources.set(file, fs.readFileSync(path.join(folder, file), "utf8"));
-  return new RegExp(`^(async )?function ${name}\\(`, "m").test(sources.get(file));
+  return sources.get(file);
 }
 
 export async function transcriptReader() {

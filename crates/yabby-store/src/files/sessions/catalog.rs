@@ -17,10 +17,17 @@ pub(super) struct Catalog(IndexMap<Arc<str>, Arc<Record>>);
 
 #[derive(Debug)]
 struct Record {
-    /// As it was read, or as we wrote it.
-    text: Arc<str>,
+    content: Content,
     /// As it is written; made when it is first needed.
     written: OnceLock<Arc<str>>,
+}
+
+#[derive(Debug)]
+enum Content {
+    /// As it was read.
+    Text(Arc<str>),
+    /// As somebody changed it. Who changes it again need not read it again.
+    Entry(SessionEntry),
 }
 
 /// A record has more levels than we read. It stays as it is.
@@ -35,7 +42,7 @@ impl Catalog {
             return Ok(Self::default());
         }
         let records = store_text::split_store(text).ok_or_else(|| store_text::damage(text))?;
-        let record = |text: String| Arc::new(Record { text: text.into(), written: OnceLock::new() });
+        let record = |text: String| Arc::new(Record::new(Content::Text(text.into())));
         Ok(Self(records.into_iter().map(|(key, text)| (key.into(), record(text))).collect()))
     }
 
@@ -56,9 +63,7 @@ impl Catalog {
     pub(super) fn put(&mut self, key: &str, entry: Option<SessionEntry>) {
         match entry {
             Some(entry) => {
-                let text: Arc<str> = record_text(&Value::Object(entry.into_object())).into();
-                let record = Record { text: text.clone(), written: OnceLock::from(text) };
-                self.0.insert(key.into(), Arc::new(record));
+                self.0.insert(key.into(), Arc::new(Record::new(Content::Entry(entry))));
             }
             None => {
                 self.0.shift_remove(key);
@@ -80,19 +85,29 @@ impl Catalog {
 }
 
 impl Record {
+    fn new(content: Content) -> Self {
+        Self { content, written: OnceLock::new() }
+    }
+
     fn entry(&self) -> Result<Option<SessionEntry>, TooDeep> {
-        match read_record(&self.text).ok_or(TooDeep)? {
-            Value::Object(entry) => Ok(Some(SessionEntry::new(entry))),
-            _ => Ok(None),
+        match &self.content {
+            Content::Entry(entry) => Ok(Some(entry.clone())),
+            Content::Text(text) => match read_record(text).ok_or(TooDeep)? {
+                Value::Object(entry) => Ok(Some(SessionEntry::new(entry))),
+                _ => Ok(None),
+            },
         }
     }
 
     fn written(&self) -> &str {
-        self.written.get_or_init(|| match read_record(&self.text).map(|record| record_text(&record)) {
-            Some(text) if text == *self.text => self.text.clone(),
-            Some(text) => text.into(),
-            // Nested deeper than we read: it stays as it is.
-            None => self.text.clone(),
+        self.written.get_or_init(|| match &self.content {
+            Content::Entry(entry) => record_text(&Value::Object(entry.as_object().clone())).into(),
+            Content::Text(text) => match read_record(text).map(|record| record_text(&record)) {
+                Some(written) if written == **text => text.clone(),
+                Some(written) => written.into(),
+                // Nested deeper than we read: it stays as it is.
+                None => text.clone(),
+            },
         })
     }
 }
