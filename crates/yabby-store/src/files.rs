@@ -2,5 +2,7 @@
 
 mod atomic;
 mod folder;
+mod keeping;
+mod lock_file;
 pub mod sessions;
 pub mod transcripts;

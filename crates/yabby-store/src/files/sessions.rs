@@ -8,7 +8,7 @@ mod catalog;
 mod fold;
 mod journal_file;
 mod keeper;
-mod lock_file;
+mod lock;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

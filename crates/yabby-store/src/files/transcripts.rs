@@ -5,7 +5,6 @@
 //!
 //! [`TranscriptStore`]: yabby_domain::seam::TranscriptStore
 
-mod keeping;
 mod lock;
 mod pen;
 mod plan;
@@ -33,9 +32,9 @@ use yabby_domain::transcript::{Stamp, Transcript, lock as lock_rules};
 
 use super::atomic::{Draft, sync_parent};
 use super::folder::{open_inside, resolved_inside};
+use super::keeping::{keep_copy, put_away};
 use crate::clock::SystemClock;
 use crate::disk::{Disk, Doing, LocalDisk, beside, names_file, shown};
-use keeping::{keep_copy, put_away};
 use lock::TranscriptLock;
 use pen::Pen;
 use reading::{Conversation, Found, shared};
@@ -99,7 +98,7 @@ impl TranscriptFolder {
             disk.create_folder(&self.folder).doing("create", &self.folder)?;
         }
         let path = resolved_inside(&self.path(id))?;
-        let lock = TranscriptLock::acquire(disk.clone(), &**clock, &path, *lock_timeout)?;
+        let lock = TranscriptLock::acquire(disk, &**clock, &path, *lock_timeout)?;
         Ok((path, lock))
     }
 

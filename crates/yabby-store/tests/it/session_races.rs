@@ -401,10 +401,14 @@ fn a_fresh_lock_in_the_place_of_a_stale_one_is_given_back() {
     let given_back = Arc::new(AtomicBool::new(false));
     let disk = WatchedDisk::new({
         let (lock, fresh, given_back) = (lock.clone(), fresh.clone(), given_back.clone());
+        let aside = Mutex::new(None);
         move |step| {
             match step {
-                Step::Rename(from, _) if from == lock => fs::write(&lock, &fresh).unwrap(),
-                Step::Remove(path) if path.to_string_lossy().ends_with(".stale") => {
+                Step::Rename(from, to) if from == lock => {
+                    fs::write(&lock, &fresh).unwrap();
+                    *aside.lock().unwrap() = Some(to.to_owned());
+                }
+                Step::Remove(path) if aside.lock().unwrap().as_deref() == Some(path) => {
                     given_back.store(lock.exists(), Ordering::SeqCst);
                 }
                 _ => {}

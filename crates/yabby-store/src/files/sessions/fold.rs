@@ -15,7 +15,7 @@ use yabby_domain::session::store_lock::Process;
 
 use super::catalog::Catalog;
 use super::keeper::Message;
-use super::lock_file::StoreLock;
+use super::lock;
 use crate::disk::{Disk, beside, shown};
 use crate::files::atomic::{Draft, sync_parent};
 use crate::process;
@@ -74,7 +74,7 @@ pub(super) fn fold(
 ) -> Result<(), StoreError> {
     /// Programs that ignore the lock are no reason to try for ever.
     const ATTEMPTS: usize = 5;
-    let _lock = StoreLock::acquire(disk.clone(), clock, store)?;
+    let _lock = lock::acquire(disk, clock, store)?;
     remove_abandoned_drafts(&**disk, store);
     for _ in 0..ATTEMPTS {
         let Some(snapshot) = ask(keeper, store, |reply| Message::Snapshot { reply })?? else {

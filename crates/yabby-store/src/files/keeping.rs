@@ -13,7 +13,7 @@ use crate::disk::{Disk, Doing, beside, write_all};
 ///
 /// The file stays under its own name: it is replaced in one step after that, so that there is always
 /// one.
-pub(super) fn keep_copy(disk: &dyn Disk, file: &Path, name: &Path) -> Result<PathBuf, StoreError> {
+pub(crate) fn keep_copy(disk: &dyn Disk, file: &Path, name: &Path) -> Result<PathBuf, StoreError> {
     under_free_name(name, |name| match disk.link(file, name) {
         Err(error) if cannot_link(&error) => copy(disk, file, name),
         done => done,
@@ -21,7 +21,7 @@ pub(super) fn keep_copy(disk: &dyn Disk, file: &Path, name: &Path) -> Result<Pat
 }
 
 /// Puts a file away; the name, as above.
-pub(super) fn put_away(disk: &dyn Disk, file: &Path, name: &Path) -> Result<PathBuf, StoreError> {
+pub(crate) fn put_away(disk: &dyn Disk, file: &Path, name: &Path) -> Result<PathBuf, StoreError> {
     under_free_name(name, |name| disk.rename_new(file, name))
 }
 
@@ -42,7 +42,7 @@ fn under_free_name(name: &Path, mut act: impl FnMut(&Path) -> io::Result<()>) ->
 }
 
 /// Whether the file system has no second names.
-pub(super) fn cannot_link(error: &io::Error) -> bool {
+pub(crate) fn cannot_link(error: &io::Error) -> bool {
     use io::ErrorKind::{PermissionDenied, TooManyLinks, Unsupported};
     matches!(error.kind(), PermissionDenied | TooManyLinks | Unsupported)
 }
