@@ -17,7 +17,7 @@ pub trait Clock: Send + Sync {
 }
 
 /// What is to become of a record: it is given the record as it is, `None` if there is none, and leaves
-/// it as it shall be; `None` removes it.
+/// it as it shall be; `None` removes it. It must not ask the store for anything: nobody would answer.
 pub type Change = Box<dyn FnOnce(&mut Option<SessionEntry>) + Send>;
 
 /// The records of one agent's sessions.

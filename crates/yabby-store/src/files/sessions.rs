@@ -101,6 +101,12 @@ impl SessionFile {
         self.blocking(|reply| Message::Flush { reply })?
     }
 
+    /// Lets go of the store without holding up a runtime. Dropping the last handle waits for the disk.
+    pub async fn close(self) {
+        // If the runtime is going down, nothing was to be waited for.
+        let _ = tokio::task::spawn_blocking(move || drop(self)).await;
+    }
+
     /// As [`SessionStore::get`], for callers that may block.
     pub fn get_blocking(&self, key: &SessionKey) -> Result<Option<SessionEntry>, StoreError> {
         self.blocking(|reply| Message::Get { key: key.clone(), reply })?

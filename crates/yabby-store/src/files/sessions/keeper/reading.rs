@@ -289,3 +289,42 @@ impl fmt::Display for FileState {
 fn nanoseconds(seconds: i64, rest: i64) -> i128 {
     i128::from(seconds) * 1_000_000_000 + i128::from(rest)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+    use std::sync::{Arc, mpsc};
+
+    use jiff::Timestamp;
+    use yabby_domain::seam::Clock;
+
+    use super::*;
+    use crate::files::sessions::Settings;
+
+    struct Watch(AtomicI64);
+
+    impl Clock for Watch {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_millisecond(self.0.load(Ordering::SeqCst)).unwrap()
+        }
+    }
+
+    #[test]
+    fn what_was_read_is_used_again_for_a_while_or_never() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = folder.path().join("sessions.json");
+        fs::write(&store, "{}").unwrap();
+        //  lifetime  read at, while the clock shows 0, 45,000 and 45,001 milliseconds
+        let table = [(45_000.0, [0.0, 0.0, 45_001.0]), (0.0, [0.0, 45_000.0, 45_001.0])];
+        for (cache_ms, expected) in table {
+            let clock = Arc::new(Watch(AtomicI64::new(0)));
+            let settings = Settings { clock: clock.clone(), cache_ms, ..Settings::default() };
+            let mut keeper = Keeper::new(store.clone(), settings, mpsc::channel().0);
+            let read_at = [0, 45_000, 45_001].map(|now| {
+                clock.0.store(now, Ordering::SeqCst);
+                keeper.read().unwrap().reading.at
+            });
+            assert_eq!(read_at, expected, "{cache_ms}");
+        }
+    }
+}
