@@ -4,14 +4,18 @@
 //! a value of the wrong type goes back to disk where it stood. So the entry holds the object it was
 //! read from, and every field of the specification is a typed view of it, listed once in `fields!`.
 
+use std::sync::Arc;
+
 use crate::channel::ChatType;
 use crate::delivery::DeliveryContext;
 use crate::inbound::ThreadId;
 use crate::json::{self, Object, Value};
 use crate::unique::unique;
 
+/// Copies share the object until one of them is changed: a record is passed around far more often than
+/// it is changed, and some are long.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SessionEntry(Object);
+pub struct SessionEntry(Arc<Object>);
 
 /// What is to change in an entry: fields in order, `None` for a field that is to go.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -143,7 +147,7 @@ fields! {
 
 impl SessionEntry {
     pub fn new(object: Object) -> Self {
-        Self(object)
+        Self(Arc::new(object))
     }
 
     pub fn as_object(&self) -> &Object {
@@ -151,7 +155,7 @@ impl SessionEntry {
     }
 
     pub fn into_object(self) -> Object {
-        self.0
+        Arc::unwrap_or_clone(self.0)
     }
 
     pub fn get(&self, field: &str) -> Option<&Value> {
@@ -175,13 +179,14 @@ impl SessionEntry {
 
     /// Applies a patch: given fields overlay, `None` removes; a field that exists keeps its place.
     pub fn apply(&mut self, patch: &Patch) {
+        let object = Arc::make_mut(&mut self.0);
         for (field, value) in &patch.0 {
             match value {
                 Some(value) => {
-                    self.0.insert(field.clone(), value.clone());
+                    object.insert(field.clone(), value.clone());
                 }
                 None => {
-                    self.0.shift_remove(field);
+                    object.shift_remove(field);
                 }
             }
         }
@@ -201,8 +206,9 @@ impl SessionEntry {
         let patched = patch.get("updatedAt").and_then(Value::as_f64).unwrap_or(0.0);
         let mut merged = existing.cloned().unwrap_or_default();
         merged.apply(patch);
-        merged.0.insert("sessionId".to_owned(), id);
-        merged.0.insert("updatedAt".to_owned(), json::number(earlier.max(patched).max(now)));
+        let object = Arc::make_mut(&mut merged.0);
+        object.insert("sessionId".to_owned(), id);
+        object.insert("updatedAt".to_owned(), json::number(earlier.max(patched).max(now)));
         merged
     }
 }

@@ -89,6 +89,14 @@ pub fn difference(before: Option<&SessionEntry>, after: Option<&SessionEntry>) -
     }
 }
 
+/// Whether the difference makes exactly `after` of `before`, with its fields in the same order: those that
+/// stay have kept their places.
+pub fn keeps_order(before: Option<&SessionEntry>, after: Option<&SessionEntry>) -> bool {
+    let (Some(before), Some(after)) = (before, after) else { return true };
+    let staying = before.as_object().keys().filter(|field| after.get(field).is_some());
+    staying.eq(after.as_object().keys().take_while(|field| before.get(field).is_some()))
+}
+
 fn session_of(entry: &SessionEntry) -> Value {
     entry.get("sessionId").cloned().unwrap_or_default()
 }
@@ -307,6 +315,30 @@ mod tests {
         assert_eq!(difference(None, None), None);
         for foreign in ["", "null", "{}", r#"{"n":1}"#, r#"{"n":1,"at":"2026-01-15T09:30:00Z","key":"k"}"#] {
             assert_eq!(Line::parse(foreign), None, "{foreign}");
+        }
+    }
+
+    #[test]
+    fn a_record_whose_fields_kept_their_places_is_what_its_line_makes() {
+        let before = entry(r#"{"sessionId":"s","a":1,"b":2}"#);
+        let table = [
+            (r#"{"sessionId":"s","a":1,"b":3}"#, true),
+            (r#"{"sessionId":"s","b":2}"#, true),
+            (r#"{"sessionId":"s","a":1,"b":2,"c":3}"#, true),
+            (r#"{"sessionId":"s","b":2,"a":1}"#, false),
+            (r#"{"sessionId":"s","a":1,"c":3,"b":2}"#, false),
+            (r#"{"c":3,"sessionId":"s","a":1,"b":2}"#, false),
+        ];
+        for (after, expected) in table {
+            let after = entry(after);
+            assert_eq!(keeps_order(Some(&before), Some(&after)), expected, "{after:?}");
+            let mut made = Some(before.clone());
+            difference(Some(&before), Some(&after))
+                .into_iter()
+                .for_each(|kind| kind.apply(&mut made).unwrap());
+            let text =
+                |entry: Option<&SessionEntry>| entry.map(|entry| json::stringify_object(entry.as_object()));
+            assert_eq!(text(made.as_ref()) == text(Some(&after)), expected, "{after:?}");
         }
     }
 

@@ -102,9 +102,7 @@ impl JournalFile {
     }
 
     fn open(&mut self, access: Access) -> Result<(), StoreError> {
-        let is_wrong =
-            |file: &File| !names_file(&self.path, file) || (access == Access::Write && !self.is_writable);
-        if self.open.as_ref().is_some_and(is_wrong) {
+        if access == Access::Write && !self.is_writable {
             self.open = None;
         }
         if self.open.is_none() {

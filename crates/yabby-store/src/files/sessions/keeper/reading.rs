@@ -112,7 +112,8 @@ impl Keeper {
     fn journal_id(&mut self) -> Result<Option<String>, StoreError> {
         const HEADER: usize = 200;
         let start = self.journal.read_start(HEADER)?;
-        Ok(Journal::read(&start, |_| false).id)
+        let header = start.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+        Ok(Journal::read(header, |_| false).id)
     }
 
     fn load(

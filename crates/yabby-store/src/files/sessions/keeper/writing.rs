@@ -6,10 +6,11 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 use yabby_domain::delivery;
+use yabby_domain::json;
 use yabby_domain::seam::{Change, StoreError};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
-use yabby_domain::session::store_journal::{self, Line, difference};
+use yabby_domain::session::store_journal::{self, Line, difference, keeps_order};
 
 use super::super::catalog::TooDeep;
 use super::{Fold, Keeper};
@@ -69,14 +70,21 @@ impl Keeper {
             entry.apply(&patch);
         }
         let Some(kind) = difference(before.as_ref(), after.as_ref()) else { return Ok(before) };
-        let mut record = before;
-        // The record is the one that the difference was taken from.
-        let _ = kind.apply(&mut record);
+        // What was changed need not be changed again in a copy, unless whoever reads the line would put
+        // the fields in another order.
+        let record = if keeps_order(before.as_ref(), after.as_ref()) {
+            after
+        } else {
+            let mut record = before;
+            // The record is the one that the difference was taken from.
+            let _ = kind.apply(&mut record);
+            record
+        };
         let number = self.loaded()?.last_number + 1;
         let change = store_journal::Change { number, at, key: key.as_str().to_owned(), kind };
         let line = Line::Change(change).text();
         // What could not be read again is not promised: a line has more levels than its record.
-        if Line::parse(line.trim_end()).is_none() {
+        if may_be_deep(&line) && Line::parse(line.trim_end()).is_none() {
             return Err(self.too_deep(key));
         }
         lines.push_str(&line);
@@ -110,6 +118,11 @@ impl Keeper {
         }
         Ok(())
     }
+}
+
+/// Whether a line has brackets enough to be nested deeper than we read.
+fn may_be_deep(line: &str) -> bool {
+    line.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count() > json::MAX_DEPTH
 }
 
 /// A name for a new journal, and its first line.
