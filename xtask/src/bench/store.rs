@@ -163,6 +163,7 @@ impl Bench<'_> {
         let errand = |who: &str, count: usize| json!({ "do": "updates", "store": store(who), "keys": keys, "writers": writers, "count": count });
         let (mut our_part, mut their_part) = (Measured::none(), Measured::none());
         for _ in 0..rounds {
+            settle()?;
             our_part.add(&yabby.ask(&errand("yabby", ours))?);
             yabby.ask(&json!({ "do": "close", "store": store("yabby") }))?;
             their_part.add(&openclaw.ask(&errand("openclaw", theirs))?);
@@ -183,6 +184,7 @@ impl Bench<'_> {
         self.make(&["make-store", &folder.join("sessions.json").to_string_lossy(), "10"])?;
         let keys: Vec<String> = (0..10).map(|number| format!("agent:main:telegram:dm:{number}")).collect();
         let mut yabby = self.yabby()?;
+        settle()?;
         let errand = json!({ "do": "besideTheDisk", "folder": folder, "keys": keys, "count": 1000, "message": message() });
         let answer = yabby.ask(&errand)?;
         yabby.end()?;
@@ -211,6 +213,7 @@ impl Bench<'_> {
             for round in 0..3 {
                 let folder = folder.join(format!("{writers}-{round}"));
                 std::fs::create_dir_all(&folder)?;
+                settle()?;
                 let errand = json!({ "do": "appends", "folder": folder, "writers": writers, "count": count, "message": message() });
                 ours.add(&yabby.ask(&errand)?);
                 theirs.add(&openclaw.ask(&errand)?);
@@ -329,6 +332,13 @@ impl Measured {
     fn rate(&self) -> f64 {
         self.times.len() as f64 / self.wall
     }
+}
+
+/// Writes what others left unwritten: it is not our sync that should wait for it.
+fn settle() -> Result<()> {
+    let status = Command::new("sync").status().context("running sync")?;
+    ensure!(status.success(), "sync ended with {status}");
+    Ok(())
 }
 
 fn by(writers: usize) -> String {
