@@ -223,7 +223,7 @@ pub(super) fn tells(kind: EntryKind) -> bool {
 pub(super) fn message_on(kind: EntryKind, line: &str) -> Option<Message> {
     let stated_time = |object: &Object| object.get("timestamp").and_then(time::of_value);
     match kind {
-        EntryKind::Message => seed::message_of(object_on(line)),
+        EntryKind::Message => seed::message_on(line),
         EntryKind::CustomMessage => {
             let object = object_on(line);
             let time = stated_time(&object);

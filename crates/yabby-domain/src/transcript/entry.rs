@@ -175,7 +175,7 @@ impl Entry {
     /// The message of a message entry.
     pub fn message(&self) -> Option<Message> {
         self.head.role?;
-        seed::message_of(self.object())
+        seed::message_on(self.line())
     }
 
     /// The line as it must stand in another file: the same text, unless its place in the tree is only

@@ -4,18 +4,38 @@
 //! model without its provider, tool calls as a chat API spells them. They stay on disk as they are;
 //! these views give them the meaning that they had.
 
+use serde::Deserialize;
+
 use crate::json::{self, Object, Value};
 use crate::message::{Message, Role, text_block};
 
 /// The message on a line; usage that stands beside it is put where it belongs.
-pub fn message_of(mut line: Object) -> Option<Message> {
-    let mut message = Message::from_value(line.swap_remove("message")?)?;
+pub fn message_on(line: &str) -> Option<Message> {
+    let Said { message, usage } = Said::on(line);
+    let mut message = Message::from_value(message?)?;
     if message.get("usage").is_none()
-        && let Some(Value::Object(usage)) = line.get("usage")
+        && let Some(Value::Object(usage)) = usage
     {
-        message.set("usage", Value::Object(whole_usage(usage)));
+        message.set("usage", Value::Object(whole_usage(&usage)));
     }
     Some(message)
+}
+
+/// What of a line makes a message. The rest of it is skipped, which is much quicker than to build it.
+#[derive(Default, Deserialize)]
+struct Said {
+    message: Option<Value>,
+    usage: Option<Value>,
+}
+
+impl Said {
+    fn on(line: &str) -> Self {
+        serde_json::from_str(&json::readable(line)).unwrap_or_else(|_| {
+            // A field that stands there twice, say, or JSON that only JavaScript reads.
+            let Ok(Value::Object(mut line)) = json::parse(line) else { return Self::default() };
+            Self { message: line.swap_remove("message"), usage: line.swap_remove("usage") }
+        })
+    }
 }
 
 fn whole_usage(usage: &Object) -> Object {
