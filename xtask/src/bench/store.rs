@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -61,6 +61,26 @@ struct Bench<'b> {
     folder: &'b Path,
 }
 
+/// A size of a store, and what was measured with it.
+struct Size {
+    sessions: usize,
+    folder: PathBuf,
+    yabby: Measured,
+    openclaw: Measured,
+}
+
+impl Size {
+    fn store(&self, who: &str) -> PathBuf {
+        self.folder.join(who).join("sessions.json")
+    }
+
+    fn errand(&self, who: &str, writers: usize, count: usize) -> Value {
+        let keys: Vec<String> =
+            (0..self.sessions).map(|number| format!("agent:main:telegram:dm:{number}")).collect();
+        json!({ "do": "updates", "store": self.store(who), "keys": keys, "writers": writers, "count": count })
+    }
+}
+
 /// One side's updates or appends.
 struct Measured {
     wall: f64,
@@ -86,36 +106,23 @@ impl Bench<'_> {
     /// Updates of a store, by its size and the number of writers.
     fn updates(&self) -> Result<Vec<Row>> {
         let (mut yabby, mut openclaw) = (self.yabby()?, self.openclaw()?);
-        let (mut rows, mut shared) = (Vec::new(), Vec::new());
+        let mut rows = Vec::new();
+        let mut shared = None;
         for writers in WRITERS {
+            let sizes = self.updates_by(writers, &mut yabby, &mut openclaw)?;
             let mut costs = Vec::new();
-            for sessions in SIZES {
-                let (ours, theirs) = self.updates_of(sessions, writers, &mut yabby, &mut openclaw)?;
-                let (our_cost, their_cost) = (ours.cost(writers), theirs.cost(writers));
-                costs.push((our_cost, their_cost));
-                let ratio = their_cost / our_cost;
+            for Size { sessions, yabby, openclaw, .. } in &sizes {
+                let (ours, theirs) = (yabby.cost(writers), openclaw.cost(writers));
+                costs.push((ours, theirs));
                 let target = match sessions {
-                    10_000 => Target::wanted("≥ 50 × cheaper", ratio >= 50.0),
+                    10_000 => Target::wanted("≥ 50 × cheaper", theirs / ours >= 50.0),
                     _ => Target::None,
                 };
-                let refused = match theirs.refused {
-                    0 => String::new(),
-                    refused => format!(" ({refused} of {} gave up)", theirs.times.len() as u64 + refused),
-                };
-                if (sessions, writers) == (1000, 64) {
-                    shared.push(Row {
-                        what: format!("updates of one store of {sessions} sessions, {}", by(writers)),
-                        yabby: per_second(ours.rate()),
-                        reference: per_second(theirs.rate()),
-                        ratio: times(ours.rate() / theirs.rate()),
-                        target: Target::None,
-                    });
-                }
                 rows.push(Row {
                     what: format!("update, {sessions} sessions, {}", by(writers)),
-                    yabby: seconds(our_cost),
-                    reference: seconds(their_cost) + &refused,
-                    ratio: times(ratio),
+                    yabby: seconds(ours),
+                    reference: seconds(theirs) + &openclaw.given_up(),
+                    ratio: times(theirs / ours),
                     target,
                 });
             }
@@ -129,52 +136,53 @@ impl Bench<'_> {
                     target: Target::wanted("< 2 ×", grown < 2.0),
                 });
             }
+            shared = sizes.into_iter().find(|size| size.sessions == 1000);
         }
         yabby.end()?;
         openclaw.end()?;
-        rows.append(&mut shared);
+        rows.extend(shared.map(|Size { yabby, openclaw, .. }| Row {
+            what: "updates of one store of 1000 sessions, 64 writers".to_owned(),
+            yabby: per_second(yabby.rate()),
+            reference: per_second(openclaw.rate()),
+            ratio: times(yabby.rate() / openclaw.rate()),
+            target: Target::None,
+        }));
         Ok(rows)
     }
 
-    fn updates_of(
-        &self,
-        sessions: usize,
-        writers: usize,
-        yabby: &mut Peer,
-        openclaw: &mut Peer,
-    ) -> Result<(Measured, Measured)> {
-        // What takes it seconds is not done often.
-        let (rounds, ours, theirs) = match (sessions, writers) {
-            (10_000, 1) => (2, 300, 1),
-            (10_000, _) => (1, 40, 1),
-            (1000, 1) => (3, 300, 3),
-            (1000, _) => (2, 40, 1),
-            (_, 1) => (3, 300, 50),
-            _ => (3, 40, 2),
-        };
-        let folder = self.folder.join(format!("updates-{sessions}-{writers}"));
-        let store = |who: &str| folder.join(who).join("sessions.json");
-        for who in ["yabby", "openclaw"] {
-            std::fs::create_dir_all(folder.join(who))?;
-            self.make(&["make-store", &store(who).to_string_lossy(), &sessions.to_string()])?;
+    /// All sizes by one program, then all by the other, several times over: so each size meets the same
+    /// disk.
+    fn updates_by(&self, writers: usize, yabby: &mut Peer, openclaw: &mut Peer) -> Result<Vec<Size>> {
+        const ROUNDS: usize = 3;
+        let mut sizes = Vec::new();
+        for sessions in SIZES {
+            let folder = self.folder.join(format!("updates-{sessions}-{writers}"));
+            let size = Size { sessions, folder, yabby: Measured::none(), openclaw: Measured::none() };
+            for who in ["yabby", "openclaw"] {
+                std::fs::create_dir_all(size.folder.join(who))?;
+                self.make(&["make-store", &size.store(who).to_string_lossy(), &sessions.to_string()])?;
+            }
+            sizes.push(size);
         }
-        let keys: Vec<String> =
-            (0..sessions).map(|number| format!("agent:main:telegram:dm:{number}")).collect();
-        let errand = |who: &str, count: usize| json!({ "do": "updates", "store": store(who), "keys": keys, "writers": writers, "count": count });
-        let (mut our_part, mut their_part) = (Measured::none(), Measured::none());
-        for _ in 0..rounds {
-            settle()?;
-            our_part.add(&yabby.ask(&errand("yabby", ours))?);
-            yabby.ask(&json!({ "do": "close", "store": store("yabby") }))?;
-            their_part.add(&openclaw.ask(&errand("openclaw", theirs))?);
+        for _ in 0..ROUNDS {
+            for size in &mut sizes {
+                settle()?;
+                let count = if writers == 1 { 300 } else { 40 };
+                size.yabby.add(&yabby.ask(&size.errand("yabby", writers, count))?);
+                yabby.ask(&json!({ "do": "close", "store": size.store("yabby") }))?;
+            }
+            for size in &mut sizes {
+                // What takes it seconds is not done often.
+                let count = match (size.sessions, writers) {
+                    (10, 1) => 50,
+                    (1000, 1) => 3,
+                    (10, _) => 2,
+                    _ => 1,
+                };
+                size.openclaw.add(&openclaw.ask(&size.errand("openclaw", writers, count))?);
+            }
         }
-        println!(
-            "{sessions} sessions, {}: {} and {}",
-            by(writers),
-            seconds(our_part.cost(writers)),
-            seconds(their_part.cost(writers))
-        );
-        Ok((our_part, their_part))
+        Ok(sizes)
     }
 
     /// One writer beside the disk itself; what the disk takes, and rows.
@@ -329,15 +337,25 @@ impl Measured {
         if writers == 1 { median(self.times.clone()) } else { 1.0 / self.rate() }
     }
 
+    fn given_up(&self) -> String {
+        match self.refused {
+            0 => String::new(),
+            refused => format!(" ({refused} of {} gave up)", self.times.len() as u64 + refused),
+        }
+    }
+
     fn rate(&self) -> f64 {
         self.times.len() as f64 / self.wall
     }
 }
 
-/// Writes what others left unwritten: it is not our sync that should wait for it.
+/// Writes what others left unwritten, and lets them come to rest: it is not our sync that should wait for
+/// them.
 fn settle() -> Result<()> {
+    const REST: Duration = Duration::from_secs(1);
     let status = Command::new("sync").status().context("running sync")?;
     ensure!(status.success(), "sync ended with {status}");
+    std::thread::sleep(REST);
     Ok(())
 }
 
