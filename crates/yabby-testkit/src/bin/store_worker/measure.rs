@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use serde_json::json;
@@ -73,15 +74,18 @@ pub fn updates(store: &SessionFile, keys: &[String], writers: usize, count: usiz
     Ok(json!({ "wall": wall, "times": times.concat(), "refused": 0 }))
 }
 
+/// Never the same twice: an update that changes nothing writes nothing.
 fn after_a_turn(number: usize) -> yabby_domain::seam::Change {
+    static TURNS: AtomicU32 = AtomicU32::new(1);
+    let turn = f64::from(TURNS.fetch_add(1, Ordering::Relaxed));
     Box::new(move |record: &mut Option<SessionEntry>| {
         #[expect(clippy::cast_precision_loss, reason = "small numbers")]
         let number = number as f64;
         let mut patch = Patch::default();
-        patch.set_updated_at(Some(1_800_000_000_000.0 + number));
-        patch.set_input_tokens(Some(number));
+        patch.set_updated_at(Some(1_800_000_000_000.0 + turn));
+        patch.set_input_tokens(Some(turn));
         patch.set_output_tokens(Some(number));
-        patch.set_total_tokens(Some(2.0 * number));
+        patch.set_total_tokens(Some(turn + number));
         record.get_or_insert_default().apply(&patch);
     })
 }
