@@ -1,7 +1,7 @@
-//! The records of a store as texts, in order (`sessions.md` §6).
+//! The records of a store, in order (`sessions.md` §6).
 //!
-//! A record is parsed when somebody wants it, and written anew only if it changed; the others go back
-//! as they are. So a store of ten thousand sessions costs little more than its own size.
+//! A record is a text until somebody changes it: it is parsed when it is wanted, and only what changed
+//! is serialised. So a store of ten thousand sessions costs little more than its own size.
 
 use std::sync::{Arc, OnceLock};
 

@@ -23,23 +23,24 @@ use crate::process;
 /// A store to be written.
 pub(super) struct Snapshot {
     pub(super) catalog: Catalog,
-    /// The last change in it.
-    pub(super) up_to: u64,
-    /// Where in the journal the first change stands that is not in it.
-    pub(super) journal_end: u64,
-    /// Which file the store was.
-    pub(super) base: String,
-    /// Which journal that is.
-    pub(super) journal_id: Option<String>,
+    pub(super) point: Point,
 }
 
 /// A new store that waits to be put in its place.
 pub(super) struct Drafted {
     pub(super) path: PathBuf,
+    pub(super) point: Point,
+}
+
+/// The moment at which a snapshot was taken.
+pub(super) struct Point {
+    /// The last change in it.
     pub(super) up_to: u64,
-    pub(super) journal_end: u64,
+    /// Which file the store was.
     pub(super) base: String,
     pub(super) journal_id: Option<String>,
+    /// Where in the journal the first change stands that is not in it.
+    pub(super) journal_end: u64,
 }
 
 /// What became of the draft of a store.
@@ -83,8 +84,7 @@ pub(super) fn fold(
         let draft = Draft::write(&**disk, store, snapshot.catalog.text().as_bytes())?;
         // A draft that is gone counts as placed, so a power failure must not take it away.
         sync_parent(&**disk, store)?;
-        let Snapshot { up_to, journal_end, base, journal_id, .. } = snapshot;
-        let drafted = Drafted { path: draft.path().to_owned(), up_to, journal_end, base, journal_id };
+        let drafted = Drafted { path: draft.path().to_owned(), point: snapshot.point };
         let placed = ask(keeper, store, |reply| Message::Place { drafted, reply });
         // If there is no answer, nobody knows what the journal says.
         match placed.unwrap_or_else(|error| Err(Unplaced { error, draft_stays: true })) {
@@ -104,8 +104,8 @@ pub(super) fn fold(
     Err(StoreError::Busy { path: shown(store) })
 }
 
-/// Removes drafts of the store, its journal and its lock whose writers died. Nobody else writes one while we hold
-/// the lock, and one that the journal still speaks of is not removed here.
+/// Removes drafts of the store, its journal and its lock whose writers died. Nobody else writes one while
+/// we hold the lock, and one that the journal still speaks of is not removed here.
 fn remove_abandoned_drafts(disk: &dyn Disk, store: &Path) {
     let Some(folder) = store.parent() else { return };
     let journal = match fs::read(beside(store, ".journal")) {

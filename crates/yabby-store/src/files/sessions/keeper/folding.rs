@@ -11,7 +11,7 @@ use yabby_domain::session::store_cache::Reading;
 use yabby_domain::session::store_journal::{Folded, Journal, Line};
 use yabby_domain::transcript::file_name::{self, ArchiveReason};
 
-use super::super::fold::{Drafted, Placed, Snapshot, Unplaced, fold, writer_of};
+use super::super::fold::{Drafted, Placed, Point, Snapshot, Unplaced, fold, writer_of};
 use super::super::journal_file::Access;
 use super::reading::{FileState, Loaded, UNAPPLIED};
 use super::writing::new_header;
@@ -127,13 +127,13 @@ impl Keeper {
             *again = false;
         }
         let Some(loaded) = self.loaded.as_ref().filter(|loaded| loaded.is_behind) else { return Ok(None) };
-        Ok(Some(Snapshot {
-            catalog: loaded.catalog.clone(),
+        let point = Point {
             up_to: loaded.last_number,
-            journal_end: loaded.journal_end,
             base: loaded.store.to_string(),
             journal_id: loaded.journal_id.clone(),
-        }))
+            journal_end: loaded.journal_end,
+        };
+        Ok(Some(Snapshot { catalog: loaded.catalog.clone(), point }))
     }
 
     /// Begins a new journal if this one speaks of folds whose writers died. Drafts that were not placed are
@@ -186,11 +186,12 @@ impl Keeper {
     pub(super) fn place(&mut self, drafted: &Drafted) -> Result<Placed, Unplaced> {
         self.locked(|keeper| {
             let loaded = keeper.loaded()?;
-            if loaded.store.to_string() != drafted.base || loaded.journal_id != drafted.journal_id {
+            if loaded.store.to_string() != drafted.point.base || loaded.journal_id != drafted.point.journal_id
+            {
                 return Ok(Placed::StoreChanged);
             }
             let end = loaded.journal_end;
-            keeper.keep_unapplied(drafted.up_to)?;
+            keeper.keep_unapplied(drafted.point.up_to)?;
             if let Err(error) = keeper.announce(drafted) {
                 return Err(Unplaced { error, draft_stays: keeper.journal.has_leftover() });
             }
@@ -232,14 +233,17 @@ impl Keeper {
     fn announce(&mut self, drafted: &Drafted) -> Result<(), StoreError> {
         let end = self.loaded()?.journal_end;
         let draft = drafted.path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let folded =
-            Folded { up_to: drafted.up_to, draft: draft.unwrap_or_default(), base: drafted.base.clone() };
+        let folded = Folded {
+            up_to: drafted.point.up_to,
+            draft: draft.unwrap_or_default(),
+            base: drafted.point.base.clone(),
+        };
         self.journal.append(end, Line::Folded(folded).text().as_bytes())
     }
 
     /// The new store is in its place: the journal and what we know follow.
     fn settle(&mut self, drafted: &Drafted, store: FileState) -> Result<(), StoreError> {
-        let (start, end) = (drafted.journal_end, self.loaded()?.journal_end);
+        let (start, end) = (drafted.point.journal_end, self.loaded()?.journal_end);
         let mut rest = self.journal.read_from(start)?;
         rest.truncate(usize::try_from(end - start).unwrap_or_default());
         self.archive_older_store()?;
@@ -251,7 +255,7 @@ impl Keeper {
             loaded.reading = reading;
             loaded.adopted = false;
             loaded.is_behind = !rest.is_empty();
-            loaded.unapplied.retain(|(change, _)| change.number > drafted.up_to);
+            loaded.unapplied.retain(|(change, _)| change.number > drafted.point.up_to);
         }
         Ok(())
     }
