@@ -1,7 +1,7 @@
 //! `yabby history [FILE]`: a transcript as a person wants to read it.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context as _, Result, bail};
@@ -9,9 +9,12 @@ use clap::Args;
 use jiff::Timestamp;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::message::{Block, Content, Message, Role};
+use yabby_domain::seam::Part;
 use yabby_domain::transcript::context::for_model;
 use yabby_domain::transcript::entry::{Entry, EntryKind};
+use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::transcript::tree::Transcript;
+use yabby_store::files::transcripts::TranscriptFolder;
 
 /// The conversation that is shown when no file is named.
 const SAMPLE: &str = include_str!(
@@ -31,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let text = match &arguments.file {
         None => SAMPLE.to_owned(),
         Some(path) => {
-            let bytes = std::fs::read(path).with_context(|| {
+            let bytes = conversation_at(path).with_context(|| {
                 format!("{} cannot be read; give the path of a transcript (.jsonl)", path.display())
             })?;
             String::from_utf8_lossy(&bytes).into_owned()
@@ -48,6 +51,20 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     report_unread(&text);
     if arguments.json { print_json(&transcript) } else { print_text(&transcript) }
+}
+
+/// A conversation as it is kept: with the questions that wait beside its file for an answer. Anything
+/// that is not called like a transcript, such as one that was put away, is read as it is.
+fn conversation_at(path: &Path) -> Result<Vec<u8>> {
+    // The person named this file; where a link leads is theirs to say.
+    let real = path.canonicalize().or_else(|_| std::path::absolute(path))?;
+    let id = real.file_name().and_then(|name| TranscriptId::of_file(&name.to_string_lossy()).ok());
+    if let (Some(folder), Some(id)) = (real.parent(), id)
+        && let Some(bytes) = TranscriptFolder::open(folder).peek_blocking(&id, Part::First(usize::MAX))?
+    {
+        return Ok(bytes);
+    }
+    Ok(std::fs::read(path)?)
 }
 
 /// Lines that cannot be read are left alone, but not passed over in silence.

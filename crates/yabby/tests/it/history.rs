@@ -79,6 +79,20 @@ fn json_has_only_what_a_model_is_told() {
 }
 
 #[test]
+fn a_question_that_waits_for_its_answer_is_shown() {
+    let file = std::env::temp_dir().join(format!("yabby-waiting-{}.jsonl", std::process::id()));
+    let journal = file.with_extension("jsonl.journal");
+    let header =
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-15T09:30:00.000Z","cwd":"/w"}"#;
+    let question =
+        r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"Anybody there?"}}"#;
+    std::fs::write(&journal, format!("{header}\n{question}\n")).unwrap();
+    let shown = yabby(&["history", file.to_str().unwrap()]);
+    std::fs::remove_file(&journal).unwrap();
+    assert!(text(&shown.stdout).contains("Anybody there?"), "{}", text(&shown.stderr));
+}
+
+#[test]
 fn a_file_that_is_missing_or_no_transcript_is_named() {
     let missing = yabby(&["history", "no-such-file.jsonl"]);
     assert_eq!(missing.status.code(), Some(1));
