@@ -3,10 +3,9 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import readline from "node:readline";
+import { run, say } from "../reference/errands.mjs";
 
 // To a pipe this comes back when all of it is written.
-const say = (reply) => process.stdout.write(`${JSON.stringify(reply)}\n`);
 
 /** The most memory this process ever had, in bytes. */
 function peakMemory() {
@@ -91,13 +90,4 @@ const errands = {
   },
 };
 
-say({ event: "ready" });
-for await (const line of readline.createInterface({ input: process.stdin })) {
-  const { do: name, ...wanted } = JSON.parse(line);
-  try {
-    say({ ok: (await errands[name](wanted)) ?? null });
-  } catch (error) {
-    say({ error: String(error?.message ?? error) });
-  }
-}
-process.exit(0);
+await run(errands);

@@ -4,14 +4,13 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import readline from "node:readline";
+import { run, say } from "../reference/errands.mjs";
 import { borrow, transcriptReader } from "../reference/borrowed.mjs";
 
 // Its JSON parser has opinions about characters in strings.
 console.warn = () => {};
 
 // To a pipe this comes back when all of it is written.
-const say = (reply) => process.stdout.write(`${JSON.stringify(reply)}\n`);
 
 const sessions = await borrow("loadSessionStore", "saveSessionStore", "updateSessionStore", "withSessionStoreLock");
 const runs = await borrow("prepareSessionManagerForRun", "acquireSessionWriteLock");
@@ -139,13 +138,4 @@ const errands = {
   },
 };
 
-say({ event: "ready" });
-for await (const line of readline.createInterface({ input: process.stdin })) {
-  const { do: name, ...wanted } = JSON.parse(line);
-  try {
-    say({ ok: (await errands[name](wanted)) ?? null });
-  } catch (error) {
-    say({ error: String(error?.message ?? error) });
-  }
-}
-process.exit(0);
+await run(errands);

@@ -52,8 +52,7 @@ fn peak_memory() -> Result<u64> {
 pub fn updates(store: &SessionFile, keys: &[String], writers: usize, count: usize) -> Result<Value> {
     // What it costs to open the store is no part of an update.
     store.list_blocking()?;
-    let begin = Instant::now();
-    let work = |writer: usize| -> Result<Vec<f64>> {
+    all_at_once(0..writers, |writer| {
         (0..count)
             .map(|number| {
                 let key = SessionKey::new(keys[(writer * count + number) % keys.len()].as_str());
@@ -62,9 +61,18 @@ pub fn updates(store: &SessionFile, keys: &[String], writers: usize, count: usiz
                 Ok(started.elapsed().as_secs_f64())
             })
             .collect()
-    };
+    })
+}
+
+/// Lets every writer do its work on a thread of its own; how long each piece of it took, and all of it.
+fn all_at_once<W: Send>(
+    writers: impl IntoIterator<Item = W>,
+    work: impl Fn(W) -> Result<Vec<f64>> + Sync,
+) -> Result<Value> {
+    let begin = Instant::now();
     let times = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..writers).map(|writer| scope.spawn(move || work(writer))).collect();
+        let work = &work;
+        let threads: Vec<_> = writers.into_iter().map(|writer| scope.spawn(move || work(writer))).collect();
         threads
             .into_iter()
             .map(|thread| thread.join().map_err(|_| "a writer panicked")?)
@@ -97,17 +105,7 @@ pub fn appends(folder: &Path, writers: usize, count: usize, message: &Object) ->
     let open: Vec<Writer> = (0..writers)
         .map(|writer| begun(&folder, &format!("yabby-{writers}-{writer}"), &message))
         .collect::<Result<_>>()?;
-    let begin = Instant::now();
-    let times = std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            open.into_iter().map(|writer| scope.spawn(|| append_often(writer, count, &message))).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().map_err(|_| "a writer panicked")?)
-            .collect::<Result<Vec<_>>>()
-    })?;
-    let wall = begin.elapsed().as_secs_f64();
-    Ok(json!({ "wall": wall, "times": times.concat(), "refused": 0 }))
+    all_at_once(open, |writer| append_often(writer, count, &message))
 }
 
 fn append_often(mut writer: Writer, count: usize, message: &Message) -> Result<Vec<f64>> {
