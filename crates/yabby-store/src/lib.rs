@@ -4,6 +4,7 @@
 //! stores. What may be written, and when, is decided by the rules in `yabby-domain`.
 
 pub mod clock;
+pub mod config_file;
 pub mod disk;
 pub mod files;
 pub mod paths;

@@ -10,6 +10,46 @@ use yabby_domain::session::path;
 
 use crate::disk::{Doing, shown};
 
+/// What the command line asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    pub state: Option<PathBuf>,
+    pub profile: Option<String>,
+}
+
+/// Where a run of the program works.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub folder: StateFolder,
+    pub config: PathBuf,
+    pub home: PathBuf,
+}
+
+impl Place {
+    /// The folder and the file that the command line or the environment names, else those in the home
+    /// folder.
+    pub fn find(choice: &Choice) -> Self {
+        let variable = |name: &str| std::env::var(name).ok();
+        let named = ["OPENCLAW_STATE_DIR", "CLAWDBOT_STATE_DIR"].map(variable);
+        let home = std::env::home_dir().unwrap_or_default();
+        let current = std::env::current_dir().unwrap_or_default();
+        let exists = |folder: &str| Path::new(folder).exists();
+        let named = [named[0].as_deref(), named[1].as_deref()];
+        let found = path::state_folder(named, &home.to_string_lossy(), &current.to_string_lossy(), exists);
+        let folder = StateFolder::new(choice.state.clone().unwrap_or_else(|| found.into()));
+        let config = folder.path().join("openclaw.json");
+        Self { folder, config, home }
+    }
+
+    /// A path as a person reads it, with `~` for the home folder.
+    pub fn shortened(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.home) {
+            Ok(rest) if !self.home.as_os_str().is_empty() => Path::new("~").join(rest).display().to_string(),
+            _ => path.display().to_string(),
+        }
+    }
+}
+
 /// A state folder; nothing that an agent is called leads out of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateFolder(PathBuf);
@@ -17,17 +57,6 @@ pub struct StateFolder(PathBuf);
 impl StateFolder {
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self(folder.into())
-    }
-
-    /// The folder that the environment names, else the one in the home folder.
-    pub fn from_environment() -> Self {
-        let variable = |name: &str| std::env::var(name).ok();
-        let named = ["OPENCLAW_STATE_DIR", "CLAWDBOT_STATE_DIR"].map(variable);
-        let home = std::env::home_dir().unwrap_or_default();
-        let current = std::env::current_dir().unwrap_or_default();
-        let exists = |folder: &str| Path::new(folder).exists();
-        let named = [named[0].as_deref(), named[1].as_deref()];
-        Self(path::state_folder(named, &home.to_string_lossy(), &current.to_string_lossy(), exists).into())
     }
 
     pub fn path(&self) -> &Path {

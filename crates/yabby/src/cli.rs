@@ -1,19 +1,50 @@
 //! What the command line looks like.
 
-use clap::{Parser, Subcommand};
+use std::path::PathBuf;
 
-use crate::commands::history;
+use clap::{Args, Parser, Subcommand};
+use yabby_store::paths::Choice;
+
+use crate::commands::{config, doctor, history, import};
 
 #[derive(Parser)]
 #[command(
     name = "yabby",
     version,
     about = "A personal-assistant gateway in one binary",
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    subcommand_required = true,
+    disable_help_subcommand = true
 )]
 pub struct Cli {
+    #[command(flatten)]
+    pub everywhere: Everywhere,
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// What every command understands.
+#[derive(Args)]
+pub struct Everywhere {
+    /// The folder that holds everything [default: ~/.yabby, else ~/.openclaw if that is there]
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
+    state_dir: Option<PathBuf>,
+    /// Work in a folder of its own: ~/.yabby-<NAME>
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Everywhere")]
+    profile: Option<String>,
+    /// The same as --profile dev
+    #[arg(long, global = true, conflicts_with = "profile", help_heading = "Everywhere")]
+    dev: bool,
+    /// No colours
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    pub no_color: bool,
+}
+
+impl Everywhere {
+    pub fn choice(&self) -> Choice {
+        let dev = self.dev.then(|| "dev".to_owned());
+        Choice { state: self.state_dir.clone(), profile: self.profile.clone().or(dev) }
+    }
 }
 
 #[derive(Subcommand)]
@@ -23,4 +54,10 @@ pub enum Command {
         after_help = "Examples:\n  yabby history\n  yabby history ~/.openclaw/agents/main/sessions/<id>.jsonl\n  yabby history --json | jq '.messages[].role'"
     )]
     History(history::Arguments),
+    /// Read and change the configuration
+    Config(config::Arguments),
+    /// Check the folder, and repair what is damaged
+    Doctor(doctor::Arguments),
+    /// Adopt the folder of another program
+    Import(import::Arguments),
 }

@@ -2,22 +2,39 @@
 
 mod cli;
 mod commands;
+mod failure;
+mod setting;
+mod usage;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use yabby_store::paths::Place;
+
+use cli::Command;
+use setting::Setting;
 
 fn main() -> ExitCode {
-    let command = cli::Cli::parse().command;
-    let done = match command {
-        cli::Command::History(arguments) => commands::history::run(&arguments),
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage::answer(&error),
+    };
+    if cli.everywhere.no_color {
+        anstream::ColorChoice::Never.write_global();
+    }
+    let setting = Setting { place: Place::find(&cli.everywhere.choice()) };
+    let done = match &cli.command {
+        Command::History(arguments) => commands::history::run(arguments),
+        Command::Config(arguments) => commands::config::run(&setting, arguments),
+        Command::Doctor(arguments) => commands::doctor::run(&setting, arguments),
+        Command::Import(arguments) => commands::import::run(&setting, arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever reads us has closed the pipe, as `head` does; that is no failure of ours.
-        Err(error) if commands::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if failure::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("error: {error:#}");
+            anstream::eprintln!("{}", failure::text(&error));
             ExitCode::FAILURE
         }
     }

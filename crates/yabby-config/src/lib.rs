@@ -1,0 +1,5 @@
+//! The configuration: what may stand in it, and the rules of reading it (`config.md`).
+//!
+//! Nothing here touches a file; `yabby-store` reads and writes the file by these rules.
+
+pub mod issue;

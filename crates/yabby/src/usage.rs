@@ -1,0 +1,55 @@
+//! What a command line that cannot be understood is answered (`cli.md` §0): one line, exit code 1.
+
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// Help and version go to standard output; everything else is a failure of the caller's.
+pub fn answer(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // Nobody reads it any more: no reason to complain.
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            ExitCode::FAILURE
+        }
+        _ => {
+            anstream::eprintln!("{}", sentence(error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What is wrong, as the reference words it where it has words for it.
+fn sentence(error: &clap::Error) -> String {
+    let named = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        Some(ContextValue::Strings(texts)) => texts.first().cloned(),
+        _ => None,
+    };
+    let hint = match named(ContextKind::SuggestedSubcommand).or_else(|| named(ContextKind::SuggestedArg)) {
+        Some(better) => format!("\n(Did you mean {better}?)"),
+        None => String::new(),
+    };
+    let invalid = named(ContextKind::InvalidArg);
+    let told = match (error.kind(), invalid, named(ContextKind::InvalidSubcommand)) {
+        (ErrorKind::InvalidSubcommand, _, Some(command)) => format!("error: unknown command '{command}'"),
+        (ErrorKind::UnknownArgument, Some(option), _) if option.starts_with('-') => {
+            format!("error: unknown option '{option}'")
+        }
+        (ErrorKind::UnknownArgument, Some(word), _) => format!("error: too many arguments: '{word}'"),
+        (ErrorKind::MissingRequiredArgument, Some(argument), _) if argument.starts_with('-') => {
+            format!("error: required option '{argument}' not specified")
+        }
+        (ErrorKind::MissingRequiredArgument, Some(argument), _) => {
+            let name = argument.trim_matches(|c| matches!(c, '<' | '>' | '[' | ']' | '.')).to_lowercase();
+            format!("error: missing required argument '{name}'")
+        }
+        // clap's own first line says it well enough.
+        _ => error.to_string().lines().next().unwrap_or("error: invalid command line").to_owned(),
+    };
+    told + &hint
+}
