@@ -194,6 +194,16 @@ pub fn number_text(number: f64) -> String {
     ryu_js::Buffer::new().format(number).to_owned()
 }
 
+/// So many decimals, as `toFixed` rounds: a tie goes up, where Rust would go to the even digit.
+pub fn fixed(number: f64, decimals: usize) -> String {
+    let exact = format!("{:.*}", decimals + 60, number);
+    let cut = exact.len() - 60;
+    let is_tie = exact[cut..].starts_with('5') && exact[cut + 1..].bytes().all(|digit| digit == b'0');
+    // Half a step more is the next value up, without a tie.
+    let half_step = if is_tie { 0.5 / 10_f64.powi(i32::try_from(decimals).unwrap_or(0)) } else { 0.0 };
+    format!("{:.decimals$}", number + half_step)
+}
+
 /// A number value; whole numbers are kept whole so that they read back as integers.
 pub fn number(value: f64) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;

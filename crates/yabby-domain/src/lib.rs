@@ -5,6 +5,7 @@
 //! specification it is.
 
 pub mod access;
+pub mod agent;
 pub mod body;
 pub mod channel;
 pub mod collation;

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::directive::level::UsageDisplay;
-use crate::json::Value;
+use crate::json::{self, Value};
 use crate::session::entry::SessionEntry;
 use crate::session::key::SessionKey;
 use crate::usage::Usage;
@@ -75,26 +75,16 @@ pub fn usage_line(
 /// `512`, `1.5k`, `12k`, `1.5m`.
 fn token_count(tokens: f64) -> String {
     match tokens.max(0.0) {
-        millions if millions >= 1e6 => format!("{}m", fixed(millions / 1e6, 1)),
-        thousands if thousands >= 1e4 => format!("{}k", fixed(thousands / 1e3, 0)),
-        thousands if thousands >= 1e3 => format!("{}k", fixed(thousands / 1e3, 1)),
-        few => fixed(few, 0),
+        millions if millions >= 1e6 => format!("{}m", json::fixed(millions / 1e6, 1)),
+        thousands if thousands >= 1e4 => format!("{}k", json::fixed(thousands / 1e3, 0)),
+        thousands if thousands >= 1e3 => format!("{}k", json::fixed(thousands / 1e3, 1)),
+        few => json::fixed(few, 0),
     }
 }
 
 /// Cents, or where these say nothing, hundredths of them.
 fn dollars(amount: f64) -> String {
-    format!("${}", fixed(amount, if amount >= 0.01 { 2 } else { 4 }))
-}
-
-/// So many decimals, as `toFixed` rounds: a tie goes up, where Rust would go to the even digit.
-fn fixed(number: f64, decimals: usize) -> String {
-    let exact = format!("{:.*}", decimals + 60, number);
-    let cut = exact.len() - 60;
-    let is_tie = exact[cut..].starts_with('5') && exact[cut + 1..].bytes().all(|digit| digit == b'0');
-    // Half a step more is the next value up, without a tie.
-    let half_step = if is_tie { 0.5 / 10_f64.powi(i32::try_from(decimals).unwrap_or(0)) } else { 0.0 };
-    format!("{:.decimals$}", number + half_step)
+    format!("${}", json::fixed(amount, if amount >= 0.01 { 2 } else { 4 }))
 }
 
 #[cfg(test)]

@@ -41,6 +41,19 @@ pub enum SessionKind {
     Direct,
 }
 
+impl SessionKind {
+    pub const ALL: [Self; 4] = [Self::Direct, Self::Group, Self::Global, Self::Unknown];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Unknown => "unknown",
+            Self::Group => "group",
+            Self::Direct => "direct",
+        }
+    }
+}
+
 /// Who may read what is said in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {

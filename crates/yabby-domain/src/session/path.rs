@@ -73,6 +73,11 @@ pub fn store_path(configured: Option<&str>, agent: &AgentId, folders: &Folders<'
     }
 }
 
+/// A path that a person wrote, with `~` and relative parts resolved.
+pub fn resolve(path: &str, folders: &Folders<'_>) -> String {
+    absolute(&expand_home(text::trim(path), folders.home), folders.current)
+}
+
 /// `~` and `~/…` name the home folder; `~user` is left alone.
 fn expand_home(path: &str, home: &str) -> String {
     match path.strip_prefix('~') {

@@ -112,12 +112,7 @@ fn answer(case: &Case) -> Option<Value> {
         })),
         "classifySessionKey" => {
             let chat_type = case.arg("entry").get("chatType").and_then(Value::as_str);
-            json!(match SessionKey::new(text("key")).kind(chat_type) {
-                SessionKind::Global => "global",
-                SessionKind::Unknown => "unknown",
-                SessionKind::Group => "group",
-                SessionKind::Direct => "direct",
-            })
+            json!(SessionKey::new(text("key")).kind(chat_type).as_str())
         }
         "parseGroupKey" => match SessionKey::new(text("key")).group() {
             Some(group) => json!({"channel": group.channel, "kind": group.kind.as_str(), "id": group.id}),

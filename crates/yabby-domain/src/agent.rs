@@ -1,0 +1,185 @@
+//! The agents that a configuration names (`cli.md` §6, `config.md` §9).
+
+pub mod identity;
+
+use crate::config::Config;
+use crate::id::AgentId;
+use crate::json::{Object, Value};
+use crate::session::key::default_agent;
+use crate::session::path::{Folders, resolve};
+use crate::text;
+use crate::unique::unique;
+
+/// One agent, with what it inherits filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agent {
+    pub id: AgentId,
+    pub name: Option<String>,
+    pub workspace: String,
+    /// Where its credentials and models are.
+    pub folder: String,
+    /// `provider/model`, as it was written.
+    pub model: Option<String>,
+    pub is_default: bool,
+    /// Its routing rules, a line each.
+    pub bindings: Vec<String>,
+    /// What the configuration calls it; a file in the workspace wins over it.
+    pub identity: identity::Identity,
+}
+
+/// All agents, in the order of the file; without any, the one there always is.
+pub fn agents(config: &Config, folders: &Folders<'_>) -> Vec<Agent> {
+    let entries: Vec<&Object> = entries(config);
+    let default = default_agent(config);
+    let ids: Vec<AgentId> = match entries.is_empty() {
+        true => vec![default.clone()],
+        false => unique(entries.iter().map(|entry| id_of(entry))),
+    };
+    let agent = |id: AgentId| {
+        let entry = entries.iter().copied().find(|entry| id_of(entry) == id);
+        Agent {
+            name: entry.and_then(|entry| said(entry, "name")).map(str::to_owned),
+            workspace: workspace(config, entry, &id, id == default, folders),
+            folder: match entry.and_then(|entry| said(entry, "agentDir")) {
+                Some(folder) => resolve(folder, folders),
+                None => format!("{}/agents/{id}/agent", folders.state.trim_end_matches('/')),
+            },
+            model: model(config, entry),
+            is_default: id == default,
+            bindings: bindings(config, &id),
+            identity: entry.and_then(|entry| entry.get("identity")).map(configured).unwrap_or_default(),
+            id,
+        }
+    };
+    ids.into_iter().map(agent).collect()
+}
+
+fn entries(config: &Config) -> Vec<&Object> {
+    config.list(&["agents", "list"]).unwrap_or_default().iter().filter_map(Value::as_object).collect()
+}
+
+fn id_of(entry: &Object) -> AgentId {
+    AgentId::normalize(entry.get("id").and_then(Value::as_str).unwrap_or_default())
+}
+
+fn said<'o>(object: &'o Object, field: &str) -> Option<&'o str> {
+    text::non_blank(object.get(field)?.as_str()?)
+}
+
+/// Its own, else for the default agent the common one, else one beside it.
+fn workspace(
+    config: &Config,
+    entry: Option<&Object>,
+    id: &AgentId,
+    is_default: bool,
+    folders: &Folders<'_>,
+) -> String {
+    if let Some(own) = entry.and_then(|entry| said(entry, "workspace")) {
+        return resolve(own, folders);
+    }
+    let common = config.text(&["agents", "defaults", "workspace"]).and_then(text::non_blank);
+    match (is_default, common) {
+        (true, Some(common)) => resolve(common, folders),
+        (true, None) => format!("{}/workspace", workspaces(folders)),
+        (false, _) => format!("{}/workspace-{id}", workspaces(folders)),
+    }
+}
+
+/// The folder that workspaces are in: always the one of the home folder, unless a folder is ours.
+fn workspaces(folders: &Folders<'_>) -> String {
+    let name = folders.state.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    if name.starts_with(".yabby") {
+        return folders.state.trim_end_matches('/').to_owned();
+    }
+    format!("{}/.openclaw", folders.home.trim_end_matches('/'))
+}
+
+fn model(config: &Config, entry: Option<&Object>) -> Option<String> {
+    let named = |value: &Value| match value {
+        Value::String(model) => text::non_blank(model).map(str::to_owned),
+        Value::Object(choice) => said(choice, "primary").map(str::to_owned),
+        _ => None,
+    };
+    let own = entry.and_then(|entry| entry.get("model")).and_then(named);
+    own.or_else(|| config.get(&["agents", "defaults", "model"]).and_then(named))
+}
+
+/// The routing rules that lead to an agent, as `telegram accountId=work peer=group:-100`.
+fn bindings(config: &Config, id: &AgentId) -> Vec<String> {
+    let rules = config.list(&["bindings"]).unwrap_or_default().iter().filter_map(Value::as_object);
+    rules.filter(|rule| agent_of(rule) == *id).filter_map(|rule| described(rule.get("match")?)).collect()
+}
+
+fn agent_of(rule: &Object) -> AgentId {
+    AgentId::normalize(rule.get("agentId").and_then(Value::as_str).unwrap_or_default())
+}
+
+fn described(pattern: &Value) -> Option<String> {
+    let field = |name: &str| pattern.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let mut parts = vec![pattern.get("channel")?.as_str()?.to_owned()];
+    parts.extend(field("accountId").map(|account| format!("accountId={account}")));
+    if let Some(peer) = pattern.get("peer") {
+        let part = |name: &str| peer.get(name).and_then(Value::as_str).unwrap_or_default();
+        parts.push(format!("peer={}:{}", part("kind"), part("id")));
+    }
+    parts.extend(field("guildId").map(|guild| format!("guild={guild}")));
+    parts.extend(field("teamId").map(|team| format!("team={team}")));
+    Some(parts.join(" "))
+}
+
+fn configured(section: &Value) -> identity::Identity {
+    let field = |name: &str| {
+        section.get(name).and_then(Value::as_str).map(text::trim).filter(|text| !text.is_empty())
+    };
+    identity::Identity {
+        name: field("name").map(str::to_owned),
+        emoji: field("emoji").map(str::to_owned),
+        ..identity::Identity::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const FOLDERS: Folders<'_> = Folders { state: "/h/.openclaw", home: "/h", current: "/" };
+
+    #[test]
+    fn without_a_list_there_is_one_agent() {
+        let [main] = <[Agent; 1]>::try_from(agents(&Config::default(), &FOLDERS)).unwrap();
+        assert_eq!((main.id.as_str(), main.is_default, main.model), ("main", true, None));
+        assert_eq!(main.workspace, "/h/.openclaw/workspace");
+        assert_eq!(main.folder, "/h/.openclaw/agents/main/agent");
+    }
+
+    #[test]
+    fn an_agent_inherits_what_it_does_not_say() {
+        let config = Config::new(json!({
+            "agents": {
+                "defaults": {"model": {"primary": "a/b"}, "workspace": "~/ws"},
+                "list": [
+                    {"id": "Main", "default": true, "identity": {"name": " Yab ", "emoji": "🦀"}},
+                    {"id": "ops", "name": "Ops", "model": "c/d", "agentDir": "~/dir"},
+                    {"id": "main", "name": "again"},
+                ],
+            },
+            "bindings": [
+                {"agentId": "OPS", "match": {"channel": "telegram", "accountId": "w", "peer": {"kind": "group", "id": "-1"}}},
+                {"agentId": "ops", "match": {"channel": "discord", "guildId": "9"}},
+            ],
+        }));
+        let [main, ops] = <[Agent; 2]>::try_from(agents(&config, &FOLDERS)).unwrap();
+        assert_eq!((main.workspace.as_str(), main.model.as_deref()), ("/h/ws", Some("a/b")));
+        assert_eq!(main.identity.name.as_deref(), Some("Yab"));
+        assert_eq!((ops.workspace.as_str(), ops.folder.as_str()), ("/h/.openclaw/workspace-ops", "/h/dir"));
+        assert_eq!(ops.model.as_deref(), Some("c/d"));
+        assert_eq!(ops.bindings, ["telegram accountId=w peer=group:-1", "discord guild=9"]);
+    }
+
+    #[test]
+    fn workspaces_are_beside_our_own_sessions() {
+        let ours = Folders { state: "/h/.yabby-dev", ..FOLDERS };
+        assert_eq!(agents(&Config::default(), &ours)[0].workspace, "/h/.yabby-dev/workspace");
+    }
+}
