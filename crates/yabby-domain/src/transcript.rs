@@ -20,6 +20,7 @@ pub mod line_compact;
 pub mod listing;
 pub mod lock;
 pub mod mirror;
+pub mod pieces;
 pub mod preview;
 pub mod seed;
 pub mod tail;

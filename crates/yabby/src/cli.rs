@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use yabby_store::paths::Choice;
 
-use crate::commands::{config, doctor, history, import};
+use crate::commands::{agents, completion, config, doctor, history, import, sessions};
 
 #[derive(Parser)]
 #[command(
@@ -49,15 +49,30 @@ impl Everywhere {
 
 #[derive(Subcommand)]
 pub enum Command {
+    /// List the sessions, and work on one
+    #[command(
+        after_help = "Examples:\n  yabby sessions\n  yabby sessions --active 60 --kind group\n  yabby sessions --agent all --search holiday --json\n  yabby sessions label main \"Holiday\"\n  yabby sessions export main --output holiday.html"
+    )]
+    Sessions(sessions::Arguments),
     /// Read a conversation
     #[command(
-        after_help = "Examples:\n  yabby history\n  yabby history ~/.openclaw/agents/main/sessions/<id>.jsonl\n  yabby history --json | jq '.messages[].role'"
+        after_help = "Examples:\n  yabby history                       the conversation that changed last\n  yabby history main --limit 20\n  yabby history 5d1c7a10 --tree\n  yabby history main --follow\n  yabby history ~/.openclaw/agents/main/sessions/<id>.jsonl --json"
     )]
     History(history::Arguments),
+    /// List the agents
+    Agents(agents::Arguments),
     /// Read and change the configuration
     Config(config::Arguments),
     /// Check the folder, and repair what is damaged
     Doctor(doctor::Arguments),
     /// Adopt the folder of another program
     Import(import::Arguments),
+    /// Write a script that completes commands in a shell
+    #[command(
+        after_help = "Examples:\n  yabby completion bash > ~/.local/share/bash-completion/completions/yabby\n  yabby completion --shell zsh > ~/.zfunc/_yabby"
+    )]
+    Completion(completion::Arguments),
+    /// Write the manual pages
+    #[command(after_help = "Examples:\n  yabby man | man -l -\n  yabby man --out ~/.local/share/man/man1")]
+    Man(completion::ManArguments),
 }

@@ -1,6 +1,9 @@
 //! One file a command.
 
+pub mod agents;
+pub mod completion;
 pub mod config;
 pub mod doctor;
 pub mod history;
 pub mod import;
+pub mod sessions;

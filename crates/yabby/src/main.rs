@@ -1,9 +1,12 @@
 //! yabby, a personal-assistant gateway in one binary.
 
+mod book;
 mod cli;
 mod commands;
 mod failure;
+mod pager;
 mod setting;
+mod terminal;
 mod usage;
 
 use std::process::ExitCode;
@@ -24,10 +27,14 @@ fn main() -> ExitCode {
     }
     let setting = Setting { place: Place::find(&cli.everywhere.choice()) };
     let done = match &cli.command {
-        Command::History(arguments) => commands::history::run(arguments),
+        Command::Sessions(arguments) => commands::sessions::run(&setting, arguments),
+        Command::History(arguments) => commands::history::run(&setting, arguments),
+        Command::Agents(arguments) => commands::agents::run(&setting, arguments),
         Command::Config(arguments) => commands::config::run(&setting, arguments),
         Command::Doctor(arguments) => commands::doctor::run(&setting, arguments),
         Command::Import(arguments) => commands::import::run(&setting, arguments),
+        Command::Completion(arguments) => commands::completion::run(arguments),
+        Command::Man(arguments) => commands::completion::man(arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -65,7 +65,7 @@ mod tests {
     fn only_answers_count() {
         let table = [
             ("- **Name:** Opsy\n- **Emoji:** 🐙\n", Some((Some("Opsy"), Some("🐙")))),
-            ("Name: _Al_\r\nnotes: x", Some((Some("Al"), None))),
+            ("**Name**: Al\r\nnotes: x", Some((Some("Al"), None))),
             ("- **Name:**\n  *(pick something you like)*", None),
             ("- Name: (Pick  something you like)", None),
             ("- Emoji: *(your signature — pick one that feels right)*", None),

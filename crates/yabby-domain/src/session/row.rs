@@ -135,7 +135,7 @@ impl RowFilter {
             .active_minutes
             .is_none_or(|minutes| row.age(now).is_some_and(|age| age <= minutes * 60_000.0));
         let is_kind = self.kinds.is_empty() || self.kinds.contains(&row.kind);
-        let labels = || row.entry.label().into_iter().chain(row.entry.labels());
+        let labels = || row.entry.labels().into_iter();
         let is_labelled = self.label.as_ref().is_none_or(|label| labels().any(|own| same(own, label)));
         let is_found = self.search.as_ref().is_none_or(|search| {
             let names = [row.entry.display_name(), row.entry.subject(), row.entry.session_id()];

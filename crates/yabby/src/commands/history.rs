@@ -1,56 +1,181 @@
-//! `yabby history [FILE]`: a transcript as a person wants to read it.
+//! `yabby history`: a conversation as a person wants to read it.
+
+mod follow;
+pub mod shown;
+mod tree;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anstyle::{AnsiColor, Style};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use jiff::Timestamp;
-use yabby_domain::json::{self, Object, Value};
-use yabby_domain::message::{Block, Content, Message, Role};
+use yabby_domain::id::AgentId;
+use yabby_domain::json::{Object, Value};
+use yabby_domain::message::Message;
 use yabby_domain::seam::Part;
-use yabby_domain::transcript::context::for_model;
+use yabby_domain::transcript::context::{compaction_summary, for_model, message_of};
 use yabby_domain::transcript::entry::{Entry, EntryKind};
 use yabby_domain::transcript::file_name::TranscriptId;
+use yabby_domain::transcript::pieces::{Window, is_message, pieces};
 use yabby_domain::transcript::tree::Transcript;
 use yabby_store::files::transcripts::TranscriptFolder;
 
-/// The conversation that is shown when no file is named.
-const SAMPLE: &str = include_str!(
-    "../../../../fixtures/home-sample/agents/main/sessions/5d1c7a10-6f0e-4c52-9a35-2b1f0c6f8e11.jsonl"
-);
+use crate::book::{Book, Found};
+use crate::pager::Output;
+use crate::setting::Setting;
+use crate::terminal;
+use shown::{Detail, Shown};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The transcript to read; a sample conversation without it
-    file: Option<PathBuf>,
-    /// Print what the model would see, as JSON
+    /// A session's key, its id (or how that begins), its label, or a transcript file
+    /// [default: the session that changed last]
+    session: Option<String>,
+    /// Look only in the sessions of this agent
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+    /// Draw every branch, a line for each entry
+    #[arg(long, conflicts_with_all = ["follow", "limit", "offset", "context"])]
+    tree: bool,
+    /// Only the last so many messages
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<usize>,
+    /// Leave out so many messages at the end
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    offset: usize,
+    /// Show thinking, and all that tools were asked and answered
+    #[arg(long)]
+    full: bool,
+    /// Show what the model would be told next, instead of the whole conversation
+    #[arg(long, conflicts_with = "follow")]
+    context: bool,
+    /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Go on printing what is said from now on
+    #[arg(short, long, conflicts_with = "json")]
+    follow: bool,
+    /// Print without a pager
+    #[arg(long)]
+    no_pager: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<()> {
-    let text = match &arguments.file {
-        None => SAMPLE.to_owned(),
-        Some(path) => {
-            let bytes = conversation_at(path).with_context(|| {
-                format!("{} cannot be read; give the path of a transcript (.jsonl)", path.display())
-            })?;
-            String::from_utf8_lossy(&bytes).into_owned()
-        }
+/// A conversation, and how to read it again.
+struct Source {
+    /// The session that it belongs to, if a store knows.
+    found: Option<Found>,
+    file: PathBuf,
+}
+
+pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
+    let Some(source) = source(setting, arguments)? else {
+        writeln!(anstream::stdout(), "No sessions found.")?;
+        return Ok(());
     };
+    let text = source.read()?;
     let Some(transcript) = Transcript::read(&text) else {
-        let name = arguments
-            .file
-            .as_ref()
-            .map_or_else(|| "the sample".to_owned(), |path| path.display().to_string());
         bail!(
-            "{name} is no transcript: it does not begin with a session header; give the path of a session's .jsonl file"
+            "{} is no transcript: it does not begin with a session header; `yabby doctor` says what can be done",
+            source.file.display()
         );
     };
     report_unread(&text);
-    if arguments.json { print_json(&transcript) } else { print_text(&transcript) }
+    if arguments.json && arguments.tree {
+        return terminal::print_json(&tree::to_json(&transcript));
+    }
+    let window = Window { limit: arguments.limit, offset: arguments.offset };
+    if arguments.json {
+        return terminal::print_json(&to_json(&source, &transcript, window, arguments.context));
+    }
+    let straight = arguments.no_pager || arguments.follow;
+    let mut out = if straight { Output::straight() } else { Output::paged() };
+    print(&mut out, &source, &transcript, arguments, window)?;
+    out.flush()?;
+    if arguments.follow {
+        follow::follow(setting, source, &transcript, arguments.detail(), &mut out)?;
+    }
+    Ok(out.finish()?)
+}
+
+impl Arguments {
+    fn detail(&self) -> Detail {
+        if self.full { Detail::Full } else { Detail::Folded }
+    }
+}
+
+fn print(
+    out: &mut Output,
+    source: &Source,
+    transcript: &Transcript,
+    arguments: &Arguments,
+    window: Window,
+) -> Result<()> {
+    let branch = transcript.branch();
+    let mut shown = Shown::new(arguments.detail());
+    shown.title(out, &source.title(transcript), transcript, &branch)?;
+    if arguments.tree {
+        return tree::print(out, transcript);
+    }
+    if arguments.context {
+        let messages = for_model(transcript.context().messages);
+        return shown.messages(out, &messages);
+    }
+    let chosen = window.of(&branch);
+    let hidden =
+        branch.iter().take_while(|entry| !chosen.first().is_some_and(|first| std::ptr::eq(**entry, *first)));
+    let hidden = hidden.filter(|entry| is_message(entry)).count();
+    if hidden > 0 {
+        shown.hidden(out, hidden)?;
+    }
+    shown.pieces(out, &pieces(transcript, chosen))
+}
+
+/// The conversation that the person means; `None` if there is none at all.
+fn source(setting: &Setting, arguments: &Arguments) -> Result<Option<Source>> {
+    let agent = arguments.agent.as_deref().map(AgentId::normalize);
+    let found = match arguments.session.as_deref() {
+        Some(file) if is_file_name(file) => {
+            return Ok(Some(Source { found: None, file: PathBuf::from(file) }));
+        }
+        Some(session) => Some(Book::open(setting)?.find(session, agent.as_ref())?),
+        None => Book::open(setting)?.newest(agent.as_ref())?,
+    };
+    Ok(found.map(|found| Source { file: found.file.clone(), found: Some(found) }))
+}
+
+/// Keys and ids have no slash and no ending; whoever names a file that is not there should hear so.
+fn is_file_name(session: &str) -> bool {
+    session.contains('/') || session.contains(".jsonl") || Path::new(session).is_file()
+}
+
+impl Source {
+    fn read(&self) -> Result<String> {
+        let bytes = match &self.found {
+            Some(found) => found.transcripts.peek_blocking(&found.transcript, Part::First(usize::MAX))?,
+            None => Some(conversation_at(&self.file).with_context(|| {
+                format!(
+                    "{} cannot be read; give a session's key, or a transcript (.jsonl)",
+                    self.file.display()
+                )
+            })?),
+        };
+        let Some(bytes) = bytes else {
+            bail!("nothing has been said yet: there is no {}", self.file.display())
+        };
+        Ok(yabby_domain::text::lossy(&bytes).into_owned())
+    }
+
+    fn title(&self, transcript: &Transcript) -> String {
+        let label = self.found.as_ref().and_then(|found| found.entry.label().map(str::to_owned));
+        let key = self.found.as_ref().map(|found| found.key.as_str().to_owned());
+        let name = label.or_else(|| transcript.name());
+        match (name, key) {
+            (Some(name), Some(key)) => format!("{name} ({key})"),
+            (Some(name), None) => name,
+            (None, Some(key)) => key,
+            (None, None) => transcript.session_id().to_owned(),
+        }
+    }
 }
 
 /// A conversation as it is kept: with the questions that wait beside its file for an answer. Anything
@@ -73,114 +198,39 @@ fn report_unread(text: &str) {
     if unread > 0 {
         anstream::eprintln!(
             "note: {} cannot be read and {} skipped",
-            counted(unread, "line"),
+            terminal::counted(unread, "line"),
             if unread == 1 { "is" } else { "are" }
         );
     }
 }
 
-fn counted(count: usize, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
-}
-
-/// The context that the next turn would begin with.
-fn print_json(transcript: &Transcript) -> Result<()> {
-    let context = transcript.context();
+/// Messages as they stand in the file, each with the id of its entry; or what the model would be told.
+fn to_json(source: &Source, transcript: &Transcript, window: Window, context: bool) -> Value {
+    let branch = transcript.branch();
     let mut value = Object::new();
+    if let Some(found) = &source.found {
+        value.insert("sessionKey".to_owned(), found.key.as_str().into());
+    }
     value.insert("sessionId".to_owned(), transcript.session_id().into());
-    let messages = for_model(context.messages).into_iter().map(Message::into_value);
-    value.insert("messages".to_owned(), messages.collect());
-    writeln!(anstream::stdout(), "{}", json::stringify_pretty(&Value::Object(value)))?;
-    Ok(())
-}
-
-const HEADING: Style = Style::new().bold();
-const FAINT: Style = Style::new().dimmed();
-
-fn print_text(transcript: &Transcript) -> Result<()> {
-    let mut out = anstream::stdout().lock();
-    let messages = transcript.context().messages;
-    let name = transcript.name();
-    let title = harmless(name.as_deref().unwrap_or_else(|| transcript.session_id()));
-    writeln!(out, "{HEADING}{title}{HEADING:#} {FAINT}{}{FAINT:#}", counted(messages.len(), "message"))?;
-    let told = transcript.branch().iter().filter(|entry| entry.kind() == EntryKind::Message).count();
-    let shown = messages.iter().filter(|message| !is_summary(message)).count();
-    if told > shown {
-        let earlier = counted(told - shown, "earlier message");
-        writeln!(out, "{FAINT}{earlier} summarised below{FAINT:#}")?;
-    }
-    for message in &messages {
-        let (label, style) = label(message.role());
-        match message.get("timestamp").and_then(Value::as_f64).and_then(minute) {
-            Some(time) => writeln!(out, "\n{style}{label}{style:#} {FAINT}{time}{FAINT:#}")?,
-            None => writeln!(out, "\n{style}{label}{style:#}")?,
-        }
-        for line in body(message).lines() {
-            writeln!(out, "  {}", harmless(line))?;
-        }
-    }
-    Ok(())
-}
-
-fn is_summary(message: &Message) -> bool {
-    matches!(message.role(), Role::CompactionSummary | Role::BranchSummary)
-}
-
-/// What somebody wrote must not steer the reader's terminal.
-fn harmless(line: &str) -> String {
-    line.chars().map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c }).collect()
-}
-
-fn label(role: Role) -> (&'static str, Style) {
-    let colour = |colour: AnsiColor| Style::new().bold().fg_color(Some(colour.into()));
-    match role {
-        Role::User => ("you", colour(AnsiColor::Cyan)),
-        Role::Assistant => ("assistant", colour(AnsiColor::Green)),
-        Role::ToolResult => ("tool", colour(AnsiColor::Yellow)),
-        Role::BashExecution => ("command", colour(AnsiColor::Yellow)),
-        Role::CompactionSummary | Role::BranchSummary => ("summary", colour(AnsiColor::Magenta)),
-        Role::Custom | Role::Other => ("note", colour(AnsiColor::Blue)),
-    }
-}
-
-/// The text of a message; calls of tools in one line each, their results shortened.
-fn body(message: &Message) -> String {
-    if let Some(summary) = message.text_field("summary").or_else(|| message.text_field("command")) {
-        return summary.to_owned();
-    }
-    let blocks = match message.content() {
-        Content::Text(text) => return text.to_owned(),
-        Content::Missing => return String::new(),
-        Content::Blocks(blocks) => blocks,
+    value.insert("file".to_owned(), source.file.display().to_string().into());
+    value.insert("total".to_owned(), branch.iter().filter(|entry| is_message(entry)).count().into());
+    let messages: Vec<Value> = if context {
+        for_model(transcript.context().messages).into_iter().map(Message::into_value).collect()
+    } else {
+        value.insert("offset".to_owned(), window.offset.into());
+        window.of(&branch).iter().filter_map(|entry| message_json(entry)).collect()
     };
-    let parts: Vec<String> = blocks
-        .iter()
-        .map(|block| match Block::of(block) {
-            Block::Text(text) if message.role() == Role::ToolResult => first_lines(text),
-            Block::Text(text) => text.to_owned(),
-            Block::Thinking { .. } => "[thinking]".to_owned(),
-            Block::ToolCall(call) => {
-                let arguments = call.arguments.map(json::stringify).unwrap_or_default();
-                format!("[{} {arguments}]", call.name.unwrap_or("tool"))
-            }
-            Block::Image => "[image]".to_owned(),
-            Block::Other => "[unknown content]".to_owned(),
-        })
-        .collect();
-    parts.join("\n")
+    value.insert("messages".to_owned(), messages.into());
+    Value::Object(value)
 }
 
-fn first_lines(text: &str) -> String {
-    const SHOWN: usize = 4;
-    let lines: Vec<&str> = text.lines().collect();
-    match lines.len().checked_sub(SHOWN) {
-        None | Some(0) => lines.join("\n"),
-        Some(more) => format!("{}\n[{more} more lines]", lines[..SHOWN].join("\n")),
+fn message_json(entry: &Entry) -> Option<Value> {
+    let mut message = match entry.kind() {
+        EntryKind::Compaction => compaction_summary(&entry.object(), entry.time()),
+        _ => message_of(entry)?,
+    };
+    if let Some(id) = entry.id() {
+        message.set("entryId", id);
     }
-}
-
-fn minute(ms: f64) -> Option<String> {
-    #[expect(clippy::cast_possible_truncation, reason = "saturates, and is then out of range")]
-    let time = Timestamp::from_millisecond(ms as i64).ok()?;
-    Some(time.strftime("%Y-%m-%d %H:%M UTC").to_string())
+    Some(message.into_value())
 }

@@ -1,0 +1,214 @@
+//! The sessions of a state folder, as commands look them up: by key, by id, by label, or by file.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use yabby_domain::config::Config;
+use yabby_domain::id::AgentId;
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::{KeyPolicy, SessionKey};
+use yabby_domain::session::path::{self, Folders};
+use yabby_domain::session::row::{Row, newest_first};
+use yabby_domain::text;
+use yabby_domain::transcript::file_name::{TranscriptId, candidates};
+use yabby_store::files::sessions::{SessionFile, Settings};
+use yabby_store::files::transcripts::TranscriptFolder;
+use yabby_store::paths::Place;
+
+use crate::failure::Failure;
+use crate::setting::Setting;
+
+/// All stores of a folder.
+pub struct Book<'s> {
+    place: &'s Place,
+    config: Config,
+}
+
+/// One session that was asked for.
+pub struct Found {
+    pub key: SessionKey,
+    pub entry: SessionEntry,
+    pub store: SessionFile,
+    pub agent: AgentId,
+    /// Where its transcript is; that need not exist.
+    pub transcripts: TranscriptFolder,
+    pub transcript: TranscriptId,
+    pub file: PathBuf,
+}
+
+impl<'s> Book<'s> {
+    pub fn open(setting: &'s Setting) -> Result<Self> {
+        Ok(Self { place: &setting.place, config: setting.config()? })
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The store of an agent, wherever the configuration puts it.
+    pub fn store_path(&self, agent: &AgentId) -> PathBuf {
+        let configured = self.config.text(&["session", "store"]);
+        self.with_folders(|folders| path::store_path(configured, agent, folders)).into()
+    }
+
+    /// A store that the command line names.
+    pub fn named_store(&self, store: &str) -> PathBuf {
+        self.with_folders(|folders| path::store_path(Some(store), &AgentId::default(), folders)).into()
+    }
+
+    /// Every agent there is: those of the configuration, and those that only have a folder.
+    pub fn agents(&self) -> Result<Vec<AgentId>> {
+        let named = self.with_folders(|folders| yabby_domain::agent::agents(&self.config, folders));
+        let mut agents: Vec<AgentId> = named.into_iter().map(|agent| agent.id).collect();
+        for agent in self.place.folder.agents()? {
+            if !agents.contains(&agent) {
+                agents.push(agent);
+            }
+        }
+        Ok(agents)
+    }
+
+    /// The session that `wanted` names, in the store of one agent or in all of them.
+    pub fn find(&self, wanted: &str, agent: Option<&AgentId>) -> Result<Found> {
+        let mut matches = self.matches(wanted, agent)?;
+        match matches.len() {
+            1 => Ok(matches.remove(0)),
+            0 => Err(self.unknown(wanted, agent).into()),
+            _ => {
+                let keys: Vec<&str> = matches.iter().map(|found| found.key.as_str()).collect();
+                bail!("{wanted:?} fits several sessions: {}; name one by its key", keys.join(", "))
+            }
+        }
+    }
+
+    /// The session that changed last.
+    pub fn newest(&self, agent: Option<&AgentId>) -> Result<Option<Found>> {
+        let mut newest: Option<(f64, Found)> = None;
+        for (agent, path) in self.stores(agent)? {
+            let store = open(&path)?;
+            let mut rows = rows(&store)?;
+            newest_first(&mut rows);
+            let Some(row) = rows.into_iter().next() else { continue };
+            let at = row.entry.updated_at().unwrap_or(0.0);
+            if newest.as_ref().is_none_or(|(before, _)| at > *before) {
+                newest = Some((at, self.found(row.key, row.entry, store, agent)?));
+            }
+        }
+        Ok(newest.map(|(_, found)| found))
+    }
+
+    fn stores(&self, agent: Option<&AgentId>) -> Result<Vec<(AgentId, PathBuf)>> {
+        let agents = match agent {
+            Some(agent) => vec![agent.clone()],
+            None => self.agents()?,
+        };
+        let mut stores: Vec<(AgentId, PathBuf)> = Vec::new();
+        for agent in agents {
+            let path = self.store_path(&agent);
+            // One store may serve all agents.
+            if !stores.iter().any(|(_, other)| *other == path) {
+                stores.push((agent, path));
+            }
+        }
+        Ok(stores)
+    }
+
+    /// Those that the text names best: by key, else by id, else by label, else by the beginning of an id.
+    fn matches(&self, wanted: &str, agent: Option<&AgentId>) -> Result<Vec<Found>> {
+        let mut best: Vec<Found> = Vec::new();
+        let mut best_rank = usize::MAX;
+        for (agent, path) in self.stores(agent)? {
+            let store = open(&path)?;
+            let spelt = self.spellings(wanted, &agent);
+            for Row { key, entry, .. } in rows(&store)? {
+                let Some(rank) = rank(wanted, &spelt, &key, &entry).filter(|rank| *rank <= best_rank) else {
+                    continue;
+                };
+                if rank < best_rank {
+                    best.clear();
+                    best_rank = rank;
+                }
+                best.push(self.found(key, entry, store.clone(), agent.clone())?);
+            }
+        }
+        Ok(best)
+    }
+
+    /// The keys that a person may mean: as it stands, and below the agent.
+    fn spellings(&self, wanted: &str, agent: &AgentId) -> [SessionKey; 3] {
+        let policy = KeyPolicy::from_config(&self.config);
+        [
+            SessionKey::new(wanted),
+            policy.store_key(wanted),
+            policy.resolve_main_alias(agent, &format!("agent:{agent}:{}", text::lower(wanted))),
+        ]
+    }
+
+    fn found(
+        &self,
+        key: SessionKey,
+        entry: SessionEntry,
+        store: SessionFile,
+        agent: AgentId,
+    ) -> Result<Found> {
+        let agent = key.agent_key().map_or(agent, |_| key.agent_id());
+        let file = self.transcript_file(&entry, store.path(), &agent);
+        let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let transcript = TranscriptId::of_file(&name)?;
+        let transcripts = TranscriptFolder::open(folder);
+        Ok(Found { key, entry, store, agent, transcripts, transcript, file })
+    }
+
+    /// The first place in which a session's file is, else the one where it would be.
+    fn transcript_file(&self, entry: &SessionEntry, store: &Path, agent: &AgentId) -> PathBuf {
+        let id = entry.session_id().unwrap_or_default();
+        let store = store.to_string_lossy();
+        let places = self
+            .with_folders(|folders| candidates(id, entry.session_file(), Some(&store), Some(agent), folders));
+        let places: Vec<PathBuf> = places.into_iter().map(PathBuf::from).collect();
+        let is_there = |place: &&PathBuf| place.exists() || place.with_added_extension("journal").exists();
+        places.iter().find(is_there).or(places.first()).cloned().unwrap_or_default()
+    }
+
+    fn unknown(&self, wanted: &str, agent: Option<&AgentId>) -> Failure {
+        let place = match agent {
+            Some(agent) => format!("the sessions of {agent}"),
+            None => self.place.shortened(self.place.folder.path()),
+        };
+        Failure::bare(format!(
+            "No session found: {wanted}\nNothing in {place} has this key, id or label; `yabby sessions` lists what there is."
+        ))
+    }
+
+    pub fn with_folders<T>(&self, act: impl FnOnce(&Folders<'_>) -> T) -> T {
+        let current = std::env::current_dir().unwrap_or_default();
+        let [state, home, current] =
+            [self.place.folder.path(), &self.place.home, &current].map(|path| path.to_string_lossy());
+        act(&Folders { state: &state, home: &home, current: &current })
+    }
+}
+
+/// How well a text names a session, zero best. A bare `main` is that of the default agent first.
+fn rank(wanted: &str, spelt: &[SessionKey; 3], key: &SessionKey, entry: &SessionEntry) -> Option<usize> {
+    const SHORTEST_BEGINNING: usize = 4;
+    let id = entry.session_id().unwrap_or_default();
+    let is_label = |label: &&str| text::lower(label) == text::lower(text::trim(wanted));
+    let [as_written, of_policy, below_agent] = spelt;
+    let checks = [
+        key == as_written || key == of_policy,
+        key == below_agent,
+        id == wanted,
+        entry.labels().iter().any(|label| is_label(label)),
+        wanted.len() >= SHORTEST_BEGINNING && id.starts_with(wanted),
+    ];
+    checks.into_iter().position(|fits| fits)
+}
+
+pub fn open(path: &Path) -> Result<SessionFile> {
+    Ok(SessionFile::open(path, Settings::from_environment())?)
+}
+
+pub fn rows(store: &SessionFile) -> Result<Vec<Row>> {
+    Ok(store.list_blocking()?.into_iter().map(|(key, entry)| Row::new(key, entry)).collect())
+}

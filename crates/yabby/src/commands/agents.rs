@@ -1,0 +1,149 @@
+//! `yabby agents list`: who there is to talk to (`cli.md` §6).
+
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use yabby_domain::agent::identity::Identity;
+use yabby_domain::agent::{self, Agent};
+
+use crate::book::Book;
+use crate::setting::Setting;
+use crate::terminal;
+
+#[derive(Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List the agents
+    #[command(after_help = "Examples:\n  yabby agents list\n  yabby agents list --json --bindings")]
+    List(List),
+}
+
+#[derive(Args, Default)]
+struct List {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Show every routing rule
+    #[arg(long)]
+    bindings: bool,
+}
+
+pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
+    match &arguments.command {
+        // As the reference: `agents` alone lists.
+        None => list(setting, &List::default()),
+        Some(Command::List(arguments)) => list(setting, arguments),
+    }
+}
+
+/// An agent as it is printed.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identity_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identity_emoji: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identity_source: Option<&'static str>,
+    workspace: String,
+    agent_dir: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    bindings: usize,
+    is_default: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    binding_details: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    routes: Vec<&'static str>,
+}
+
+fn list(setting: &Setting, arguments: &List) -> Result<()> {
+    let book = Book::open(setting)?;
+    let agents = book.with_folders(|folders| agent::agents(book.config(), folders));
+    let summaries: Vec<Summary> =
+        agents.into_iter().map(|agent| summary(agent, arguments.bindings)).collect();
+    if arguments.json {
+        return terminal::print_json(&serde_json::to_value(&summaries)?);
+    }
+    let mut out = anstream::stdout().lock();
+    writeln!(out, "Agents:")?;
+    for summary in &summaries {
+        for line in lines(summary, setting) {
+            writeln!(out, "{}", terminal::harmless(&line))?;
+        }
+    }
+    writeln!(out, "Routing rules map channel/account/peer to an agent. Use --bindings for full rules.")?;
+    writeln!(
+        out,
+        "Channel status reflects local config/creds. For live health: yabby channels status --probe."
+    )?;
+    Ok(())
+}
+
+fn summary(agent: Agent, bindings: bool) -> Summary {
+    let written = std::fs::read_to_string(Path::new(&agent.workspace).join("IDENTITY.md")).ok();
+    let written = written.and_then(|text| Identity::read(&text));
+    let configured = agent.identity.name.is_some() || agent.identity.emoji.is_some();
+    let source = match &written {
+        Some(_) => Some("identity"),
+        None if configured => Some("config"),
+        None => None,
+    };
+    let written = written.unwrap_or_default();
+    Summary {
+        id: agent.id.to_string(),
+        name: agent.name,
+        identity_name: written.name.or(agent.identity.name),
+        identity_emoji: written.emoji.or(agent.identity.emoji),
+        identity_source: source,
+        workspace: agent.workspace,
+        agent_dir: agent.folder,
+        model: agent.model,
+        bindings: agent.bindings.len(),
+        is_default: agent.is_default,
+        binding_details: if bindings { agent.bindings } else { Vec::new() },
+        routes: if agent.is_default { vec!["default (no explicit rules)"] } else { Vec::new() },
+    }
+}
+
+fn lines(summary: &Summary, setting: &Setting) -> Vec<String> {
+    let default = if summary.is_default { " (default)" } else { "" };
+    let name = summary.name.as_ref().filter(|name| **name != summary.id);
+    let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
+    let mut lines = vec![format!("- {}{default}{name}", summary.id)];
+    let identity: Vec<&str> =
+        [&summary.identity_emoji, &summary.identity_name].into_iter().flatten().map(String::as_str).collect();
+    if !identity.is_empty() {
+        let source = match summary.identity_source {
+            Some("identity") => " (IDENTITY.md)",
+            Some(_) => " (config)",
+            None => "",
+        };
+        lines.push(format!("  Identity: {}{source}", identity.join(" ")));
+    }
+    let shortened = |path: &str| setting.place.shortened(Path::new(path));
+    lines.push(format!("  Workspace: {}", shortened(&summary.workspace)));
+    lines.push(format!("  Agent dir: {}", shortened(&summary.agent_dir)));
+    lines.extend(summary.model.as_ref().map(|model| format!("  Model: {model}")));
+    lines.push(format!("  Routing rules: {}", summary.bindings));
+    if !summary.routes.is_empty() {
+        lines.push(format!("  Routing: {}", summary.routes.join(", ")));
+    }
+    if !summary.binding_details.is_empty() {
+        lines.push("  Routing rules:".to_owned());
+        lines.extend(summary.binding_details.iter().map(|rule| format!("    - {rule}")));
+    }
+    lines
+}

@@ -1,0 +1,290 @@
+//! `yabby sessions`: what sessions there are (`cli.md` §2), and what a person can do with one.
+
+mod compact;
+mod delete;
+mod export;
+mod fork;
+mod label;
+mod reset;
+
+use std::io::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use anyhow::Result;
+use clap::{Args, Subcommand, ValueEnum};
+use jiff::Timestamp;
+use yabby_domain::config::Config;
+use yabby_domain::id::AgentId;
+use yabby_domain::json::{self, Object, Value};
+use yabby_domain::model::{ModelRef, configured_model};
+use yabby_domain::session::key::SessionKind;
+use yabby_domain::session::row::{KEY_WIDTH, Row, RowDefaults, RowFilter, age_text, newest_first, short_key};
+use yabby_domain::text;
+
+use crate::book::{self, Book};
+use crate::failure::Failure;
+use crate::setting::Setting;
+use crate::terminal;
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    list: List,
+}
+
+#[derive(Args)]
+struct List {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Print more about what is read
+    #[arg(long)]
+    verbose: bool,
+    /// The store to read [default: the one of the agent `main`]
+    #[arg(long, value_name = "FILE", conflicts_with = "agent")]
+    store: Option<String>,
+    /// The agent whose sessions to list; `all` for every agent
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+    /// Only sessions that changed within so many minutes
+    #[arg(long, value_name = "MINUTES", allow_hyphen_values = true)]
+    active: Option<String>,
+    /// Only sessions of this kind; may be given several times
+    #[arg(long, value_name = "KIND")]
+    kind: Vec<Kind>,
+    /// Only sessions with this label
+    #[arg(long, value_name = "LABEL")]
+    label: Option<String>,
+    /// Only sessions with this text in their key, id, names or labels
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+    /// At most so many, the newest first
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<usize>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    Direct,
+    Group,
+    Global,
+    Unknown,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show or change what a session is called
+    Label(label::Arguments),
+    /// Begin a session anew: an empty conversation under the same key
+    Reset(reset::Arguments),
+    /// Remove a session; its conversation is kept under another name
+    Delete(delete::Arguments),
+    /// Shorten a conversation to its last lines; the whole is kept under another name
+    Compact(compact::Arguments),
+    /// Go on from a conversation in a new session
+    Fork(fork::Arguments),
+    /// Write a conversation as Markdown or HTML
+    Export(export::Arguments),
+}
+
+pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
+    match &arguments.command {
+        None => list(setting, &arguments.list),
+        Some(Command::Label(arguments)) => label::run(setting, arguments),
+        Some(Command::Reset(arguments)) => reset::run(setting, arguments),
+        Some(Command::Delete(arguments)) => delete::run(setting, arguments),
+        Some(Command::Compact(arguments)) => compact::run(setting, arguments),
+        Some(Command::Fork(arguments)) => fork::run(setting, arguments),
+        Some(Command::Export(arguments)) => export::run(setting, arguments),
+    }
+}
+
+/// Which session a command is about.
+#[derive(Args)]
+struct Which {
+    /// Its key, its id (or how that begins), or its label
+    session: String,
+    /// Look only in the sessions of this agent
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+}
+
+impl Which {
+    fn find(&self, book: &Book<'_>) -> Result<book::Found> {
+        let agent = self.agent.as_deref().map(AgentId::normalize);
+        book.find(&self.session, agent.as_ref())
+    }
+}
+
+/// One store with what is listed of it.
+struct Listed {
+    path: String,
+    rows: Vec<Row>,
+}
+
+fn list(setting: &Setting, arguments: &List) -> Result<()> {
+    let book = Book::open(setting)?;
+    let active_minutes = arguments.active.as_deref().map(minutes).transpose()?;
+    let filter = RowFilter {
+        active_minutes,
+        kinds: arguments.kind.iter().map(|kind| kind.of_session()).collect(),
+        label: arguments.label.clone(),
+        search: arguments.search.clone(),
+    };
+    let now = Timestamp::now().as_millisecond() as f64;
+    let mut listed = Listed { path: String::new(), rows: Vec::new() };
+    let paths = stores(&book, arguments)?;
+    for path in &paths {
+        let store = book::open(path)?;
+        listed.rows.extend(book::rows(&store)?.into_iter().filter(|row| filter.keeps(row, now)));
+        for notice in store.notices()? {
+            anstream::eprintln!("note: {}", notice.0);
+        }
+    }
+    listed.path = match paths.as_slice() {
+        [path] => path.display().to_string(),
+        _ => "(multiple)".to_owned(),
+    };
+    newest_first(&mut listed.rows);
+    listed.rows.truncate(arguments.limit.unwrap_or(usize::MAX));
+    let defaults = defaults(book.config());
+    if arguments.json {
+        print_json(&listed, active_minutes, &defaults, now)
+    } else {
+        print_text(&listed, active_minutes, &defaults, now)
+    }
+}
+
+fn stores(book: &Book<'_>, arguments: &List) -> Result<Vec<std::path::PathBuf>> {
+    if let Some(store) = &arguments.store {
+        return Ok(vec![book.named_store(store)]);
+    }
+    let agent = arguments.agent.as_deref().unwrap_or_default();
+    let agents = if agent == "all" { book.agents()? } else { vec![AgentId::normalize(agent)] };
+    let mut paths = Vec::new();
+    for path in agents.iter().map(|agent| book.store_path(agent)) {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    Ok(paths)
+}
+
+impl Kind {
+    fn of_session(self) -> SessionKind {
+        match self {
+            Self::Direct => SessionKind::Direct,
+            Self::Group => SessionKind::Group,
+            Self::Global => SessionKind::Global,
+            Self::Unknown => SessionKind::Unknown,
+        }
+    }
+}
+
+fn minutes(raw: &str) -> Result<f64> {
+    let minutes = json::leading_integer(raw).filter(|minutes| *minutes > 0.0);
+    minutes.ok_or_else(|| Failure::bare("--active must be a positive integer (minutes)").into())
+}
+
+/// What a record that says nothing about its model is taken to use.
+pub fn defaults(config: &Config) -> RowDefaults {
+    const CONTEXT_TOKENS: f64 = 200_000.0;
+    let model = configured_model(config, &ModelRef::new("anthropic", "claude-opus-4-5"));
+    let stated = config.number(&["agents", "defaults", "contextTokens"]);
+    RowDefaults { model: model.model, context_tokens: stated.unwrap_or(CONTEXT_TOKENS) }
+}
+
+fn print_json(listed: &Listed, active_minutes: Option<f64>, defaults: &RowDefaults, now: f64) -> Result<()> {
+    let mut out = Object::new();
+    out.insert("path".to_owned(), listed.path.as_str().into());
+    out.insert("count".to_owned(), listed.rows.len().into());
+    out.insert("activeMinutes".to_owned(), active_minutes.map_or(Value::Null, json::number));
+    let rows = listed.rows.iter().map(|row| Value::Object(row.to_object(defaults, now)));
+    out.insert("sessions".to_owned(), rows.collect());
+    terminal::print_json(&Value::Object(out))
+}
+
+const HEADING: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+const PLAIN: Style = Style::new();
+
+fn print_text(listed: &Listed, active_minutes: Option<f64>, defaults: &RowDefaults, now: f64) -> Result<()> {
+    let mut out = std::io::BufWriter::new(anstream::stdout().lock());
+    writeln!(out, "Session store: {}", listed.path)?;
+    writeln!(out, "Sessions listed: {}", listed.rows.len())?;
+    if let Some(minutes) = active_minutes {
+        writeln!(out, "Filtered to last {minutes} minute(s)")?;
+    }
+    if listed.rows.is_empty() {
+        writeln!(out, "No sessions found.")?;
+        return Ok(());
+    }
+    // On a terminal, whole keys are worth their room.
+    let key_width = terminal::width()
+        .map_or(KEY_WIDTH, |width| longest_key(&listed.rows).clamp(KEY_WIDTH, (width / 2).max(KEY_WIDTH)));
+    let heading = line(
+        [("Kind", PLAIN), ("Key", PLAIN), ("Age", PLAIN), ("Model", PLAIN), ("Tokens (ctx %)", PLAIN)],
+        ("Flags", PLAIN),
+        key_width,
+    );
+    writeln!(out, "{HEADING}{heading}{HEADING:#}")?;
+    for row in &listed.rows {
+        let key = if text::units(row.key.as_str()) <= key_width {
+            row.key.as_str().to_owned()
+        } else {
+            short_key(row.key.as_str())
+        };
+        let cells = [
+            (row.kind.as_str(), kind_style(row.kind)),
+            (key.as_str(), AnsiColor::Cyan.on_default()),
+            (&age_text(row.age(now)), FAINT),
+            (row.model(defaults), PLAIN),
+            (&row.tokens_text(defaults), fullness_style(row.fullness(defaults))),
+        ];
+        writeln!(out, "{}", line(cells, (&row.flags(), FAINT), key_width))?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn longest_key(rows: &[Row]) -> usize {
+    rows.iter().map(|row| text::units(row.key.as_str())).max().unwrap_or(0)
+}
+
+/// Cells in columns; without trailing blanks.
+fn line(cells: [(&str, Style); 5], last: (&str, Style), key_width: usize) -> String {
+    let widths = [6, key_width, 9, 14, 20];
+    let mut line = String::new();
+    for ((cell, style), width) in cells.into_iter().zip(widths) {
+        let cell = terminal::harmless(cell);
+        let room = width.saturating_sub(text::units(&cell));
+        line.push_str(&format!("{style}{cell}{style:#}{:room$} ", ""));
+    }
+    let (last, style) = last;
+    if last.is_empty() {
+        return line.trim_end().to_owned();
+    }
+    line.push_str(&format!("{style}{}{style:#}", terminal::harmless(last)));
+    line
+}
+
+fn kind_style(kind: SessionKind) -> Style {
+    match kind {
+        SessionKind::Group => AnsiColor::Magenta.on_default(),
+        SessionKind::Global => AnsiColor::Yellow.on_default(),
+        SessionKind::Direct => PLAIN,
+        SessionKind::Unknown => FAINT,
+    }
+}
+
+fn fullness_style(percent: f64) -> Style {
+    match percent {
+        full if full >= 95.0 => AnsiColor::Red.on_default(),
+        high if high >= 80.0 => AnsiColor::Yellow.on_default(),
+        some if some >= 60.0 => AnsiColor::Green.on_default(),
+        _ => FAINT,
+    }
+}

@@ -1,0 +1,96 @@
+//! `yabby sessions delete`: a session goes, its conversation is kept under another name
+//! (`gateway.md` §6).
+
+use std::io::{IsTerminal as _, Write as _};
+
+use anyhow::{Result, bail};
+use clap::Args;
+use yabby_domain::json::{Object, Value};
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::KeyPolicy;
+use yabby_domain::transcript::file_name::ArchiveReason;
+
+use super::Which;
+use crate::book::{self, Book, Found};
+use crate::setting::Setting;
+use crate::terminal;
+
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  yabby sessions delete agent:main:subagent:s1\n  yabby sessions delete 44444444 --yes --json"
+)]
+pub struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// Leave the transcript where it is
+    #[arg(long)]
+    keep_transcript: bool,
+    /// Do not ask
+    #[arg(short, long, visible_alias = "force")]
+    yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
+    let book = Book::open(setting)?;
+    let found = arguments.which.find(&book)?;
+    let policy = KeyPolicy::from_config(book.config());
+    if found.key == policy.main_session() || found.key == policy.resolve_main_alias(&found.agent, "main") {
+        bail!("Cannot delete the main session ({}).", found.key);
+    }
+    if !arguments.yes && !is_sure(&found)? {
+        bail!("nothing was deleted");
+    }
+    // First what can fail because somebody is talking: then nothing has changed yet.
+    let archived = match arguments.keep_transcript || is_shared(&found)? {
+        true => None,
+        false => found.transcripts.archive_blocking(&found.transcript, ArchiveReason::Deleted)?,
+    };
+    let archived = archived.map(|name| found.file.with_file_name(name));
+    let id = found.entry.session_id().map(str::to_owned);
+    // Somebody may have begun the session anew meanwhile; that one is not meant.
+    let change = move |entry: &mut Option<SessionEntry>| {
+        if entry.as_ref().is_some_and(|entry| entry.session_id() == id.as_deref()) {
+            *entry = None;
+        }
+    };
+    let left = found.store.update_blocking(&found.key, Box::new(change))?;
+    if arguments.json {
+        let mut out = Object::new();
+        out.insert("ok".to_owned(), true.into());
+        out.insert("key".to_owned(), found.key.as_str().into());
+        out.insert("deleted".to_owned(), left.is_none().into());
+        let archived = archived.iter().map(|path| Value::from(path.display().to_string()));
+        out.insert("archived".to_owned(), archived.collect());
+        return terminal::print_json(&Value::Object(out));
+    }
+    let mut out = anstream::stdout().lock();
+    match left {
+        None => writeln!(out, "Deleted {}.", found.key)?,
+        Some(_) => writeln!(out, "{} was begun anew meanwhile, and stays.", found.key)?,
+    }
+    if let Some(path) = archived {
+        writeln!(out, "Its conversation is kept as {}.", setting.place.shortened(&path))?;
+    }
+    Ok(())
+}
+
+/// Whether another session has its conversation in the same file.
+fn is_shared(found: &Found) -> Result<bool> {
+    let id = found.entry.session_id();
+    Ok(book::rows(&found.store)?.iter().any(|row| row.key != found.key && row.entry.session_id() == id))
+}
+
+/// Asks whoever sits at a terminal; a script has decided already.
+fn is_sure(found: &Found) -> Result<bool> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(true);
+    }
+    anstream::eprint!("Delete {}? Its conversation is kept under another name. [y/N] ", found.key);
+    std::io::stderr().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
