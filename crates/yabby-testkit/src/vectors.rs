@@ -4,6 +4,7 @@
 //! a suite in `suites/`; a case is passed, failed, or different by design. A difference by design is
 //! code, too: a predicate on the input and the value that we promise instead.
 
+pub mod cli;
 mod compare;
 mod report;
 mod suites;
@@ -97,34 +98,40 @@ pub struct FileReport {
 /// The name of every deliberate difference, whether or not a case met it.
 pub fn differences() -> BTreeSet<&'static str> {
     let suites = suites::ALL.iter().chain([&suites::transcripts::SUITE]);
-    suites.flat_map(|suite| suite.differences).map(|difference| difference.name).collect()
+    let of_rules = suites.flat_map(|suite| suite.differences).map(|difference| difference.name);
+    of_rules.chain(cli::DIFFERENCES).collect()
 }
 
 /// Folders whose files belong to later issues.
-const LATER: [&str; 3] = ["memory", "gateway", "cli"];
+const LATER: [&str; 2] = ["memory", "gateway"];
 
-/// Runs what is at `path`: a folder with the layout of `vectors/`, or one file or folder of it.
-pub fn run(path: &Path) -> std::io::Result<Vec<FileReport>> {
+/// Runs what is at `path`: a folder with the layout of `vectors/`, or one file or folder of it. Recorded
+/// command lines need a program; without one they are left out.
+pub fn run(path: &Path, program: Option<&cli::Program>) -> std::io::Result<Vec<FileReport>> {
     let name = name_of(&path.canonicalize()?);
     if path.is_file() {
-        return Ok(vec![run_file(path, &name)]);
+        let is_command = path.canonicalize()?.parent().is_some_and(|folder| name_of(folder) == "cli");
+        return Ok(match program.filter(|_| is_command) {
+            Some(program) => vec![cli::run_file(path, &format!("cli/{name}"), program)],
+            None => vec![run_file(path, &name)],
+        });
     }
     // A folder that holds files of the top is the top, whatever it is called.
     let is_top =
         sorted(path)?.iter().any(|inner| suites::ALL.iter().any(|suite| suite.file == name_of(inner)));
-    let reports = if is_top { None } else { run_part(path, &name)? };
+    let reports = if is_top { None } else { run_part(path, &name, program)? };
     match reports {
         Some(reports) => Ok(reports),
-        None => run_top(path),
+        None => run_top(path, program),
     }
 }
 
-fn run_top(folder: &Path) -> std::io::Result<Vec<FileReport>> {
+fn run_top(folder: &Path, program: Option<&cli::Program>) -> std::io::Result<Vec<FileReport>> {
     let mut reports = Vec::new();
     for inner in sorted(folder)? {
         let name = name_of(&inner);
         if inner.is_dir() {
-            reports.extend(run_part(&inner, &name)?.into_iter().flatten());
+            reports.extend(run_part(&inner, &name, program)?.into_iter().flatten());
         } else if is_json(&inner) {
             reports.push(run_file(&inner, &name));
         }
@@ -136,7 +143,11 @@ fn run_top(folder: &Path) -> std::io::Result<Vec<FileReport>> {
 }
 
 /// A folder below the top, by its name; `None` if it is none of them.
-fn run_part(folder: &Path, name: &str) -> std::io::Result<Option<Vec<FileReport>>> {
+fn run_part(
+    folder: &Path,
+    name: &str,
+    program: Option<&cli::Program>,
+) -> std::io::Result<Option<Vec<FileReport>>> {
     if folder.join("expected.json").is_file() {
         return Ok(Some(vec![run_transcript_case(folder, &format!("transcripts/{name}"))]));
     }
@@ -149,6 +160,13 @@ fn run_part(folder: &Path, name: &str) -> std::io::Result<Option<Vec<FileReport>
                     .map(|case| run_transcript_case(&case, &format!("transcripts/{}", name_of(&case))))
                     .collect(),
             )
+        }
+        "cli" => {
+            let files = inner()?.filter(|file| file.is_file() && is_json(file));
+            let run = |file: PathBuf| {
+                program.map(|program| cli::run_file(&file, &format!("cli/{}", name_of(&file)), program))
+            };
+            Some(files.filter_map(run).collect())
         }
         later if LATER.contains(&later) => {
             let files = inner()?.filter(|file| file.is_file() && is_json(file));

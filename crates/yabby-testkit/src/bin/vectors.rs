@@ -2,10 +2,11 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 
 use yabby_testkit::vectors;
+use yabby_testkit::vectors::cli::Program;
 
 fn main() -> ExitCode {
     let folders: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
@@ -17,9 +18,10 @@ fn main() -> ExitCode {
     }
     // A rule that panics is reported with its case; the default hook would print it twice.
     std::panic::set_hook(Box::new(|_| {}));
+    let program = program();
     let mut reports = Vec::new();
     for folder in folders {
-        match vectors::run(&folder) {
+        match vectors::run(&folder, Some(&program)) {
             Ok(of_folder) => reports.extend(of_folder),
             Err(error) => {
                 eprintln!("{}: {error}; give a folder with the layout of vectors/", folder.display());
@@ -29,4 +31,23 @@ fn main() -> ExitCode {
     }
     print!("{}", vectors::print_report(&reports));
     if vectors::totals(&reports).failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// The program whose command lines were recorded: the one that `YABBY_BIN` names, else the one beside
+/// this one, built anew where cargo is at hand.
+fn program() -> Program {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = std::env::var_os("YABBY_BIN").map(PathBuf::from).unwrap_or_else(|| {
+        if let Some(cargo) = std::env::var_os("CARGO") {
+            let built = Command::new(cargo)
+                .args(["build", "--quiet", "--locked", "--package", "yabby"])
+                .current_dir(&project)
+                .status();
+            if !built.is_ok_and(|status| status.success()) {
+                eprintln!("yabby could not be built; its recorded command lines will fail");
+            }
+        }
+        std::env::current_exe().unwrap_or_default().with_file_name("yabby")
+    });
+    Program { path, homes: project.join("vectors/cli/homes") }
 }

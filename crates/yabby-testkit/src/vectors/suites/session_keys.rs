@@ -7,8 +7,8 @@ use yabby_domain::inbound::ThreadId;
 use yabby_domain::json::Value;
 use yabby_domain::session::group::{self, Group, GroupNames};
 use yabby_domain::session::key::{
-    DmScope, IdentityLinks, KeyPolicy, PeerAddress, PeerKind, Scope, SessionKey, SessionKind,
-    group_history_key, parse_agent_key,
+    DmScope, IdentityLinks, KeyPolicy, PeerAddress, PeerKind, Scope, SessionKey, group_history_key,
+    parse_agent_key,
 };
 use yabby_domain::session::path::{self, Folders};
 

@@ -1,0 +1,219 @@
+//! Recorded command lines: each runs the built program on a fresh copy of a home folder.
+
+mod home;
+mod normal;
+mod shape;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::json;
+use yabby_domain::json::{self, Object, Value};
+
+use super::{FileReport, Outcome, broken, compare, not_yet};
+use home::Home;
+use normal::Normal;
+
+/// Commands that exist; recordings of others wait for theirs.
+const COMMANDS: [&[&str]; 3] = [&["sessions"], &["agents", "list"], &["config"]];
+
+/// An edit leaves `$include` and `${NAME}` as they were written, where the reference writes what they
+/// resolve to.
+pub(super) const REFERENCES_KEPT: &str = "config-edits-keep-references";
+/// Where there is no OpenClaw folder, ours is used.
+pub(super) const OWN_FOLDER: &str = "a-new-home-gets-our-own-folder";
+pub(super) const DIFFERENCES: [&str; 2] = [REFERENCES_KEPT, OWN_FOLDER];
+
+/// What is run, and on what.
+pub struct Program {
+    pub path: PathBuf,
+    /// Homes for samples that come without theirs.
+    pub homes: PathBuf,
+}
+
+/// Runs the sample in a file.
+pub(super) fn run_file(path: &Path, file: &str, program: &Program) -> FileReport {
+    let sample = match std::fs::read_to_string(path).map(|text| json::parse(&text)) {
+        Ok(Ok(sample @ Value::Object(_))) => Sample(sample),
+        // A list says which recordings tell nothing about another program.
+        Ok(Ok(_)) => return not_yet(file),
+        Ok(Err(error)) => return broken(file, error.to_string()),
+        Err(error) => return broken(file, error.to_string()),
+    };
+    if !sample.is_ours() {
+        return not_yet(file);
+    }
+    let beside = path.parent().map(|folder| folder.join("homes")).filter(|homes| homes.is_dir());
+    match sample.judge(&program.path, &beside.unwrap_or_else(|| program.homes.clone())) {
+        Ok(outcome) => FileReport {
+            file: file.to_owned(),
+            cases: vec![(sample.command().join(" "), outcome)],
+            not_yet: false,
+            error: None,
+        },
+        Err(error) => broken(file, error.to_string()),
+    }
+}
+
+struct Sample(Value);
+
+/// What a run left behind.
+struct Ran {
+    output: Output,
+    home: Home,
+}
+
+impl Sample {
+    fn field(&self, name: &str) -> &Value {
+        self.0.get(name).unwrap_or(&Value::Null)
+    }
+
+    fn command(&self) -> Vec<String> {
+        super::texts(self.field("cmd")).into_iter().skip(1).collect()
+    }
+
+    fn is_ours(&self) -> bool {
+        let command = self.command();
+        let begins =
+            |words: &&[&str]| command.iter().zip(words.iter()).filter(|(a, b)| a == b).count() == words.len();
+        self.field("gateway").is_null() && COMMANDS.iter().any(|words| begins(&words))
+    }
+
+    fn judge(&self, program: &Path, homes: &Path) -> std::io::Result<Outcome> {
+        let name = self.field("home").as_str().unwrap_or_default();
+        let ran = self.run(program, &homes.join(name))?;
+        let normal = Normal::new(&self.command(), &ran.home)?;
+        let expected = self.recorded(&normal);
+        let actual = self.observed(&ran, &normal);
+        if matches(&expected, &actual) {
+            return Ok(Outcome::Passed);
+        }
+        let is_foreign = ran.home.has_openclaw_folder();
+        if !is_foreign && matches(&expected, &self.observed(&ran, &normal.with_our_folder())) {
+            return Ok(Outcome::ByDesign(OWN_FOLDER));
+        }
+        if ran.home.uses_references() && matches(&without(&expected, "after"), &without(&actual, "after")) {
+            return Ok(Outcome::ByDesign(REFERENCES_KEPT));
+        }
+        Ok(Outcome::Failed { expected, actual })
+    }
+
+    fn run(&self, program: &Path, home: &Path) -> std::io::Result<Ran> {
+        let home = Home::copy(home)?;
+        for before in self.field("pre").as_array().into_iter().flatten() {
+            self.start(program, &home, &super::texts(before))?;
+        }
+        let output = self.start(program, &home, &self.command())?;
+        Ok(Ran { output, home })
+    }
+
+    fn start(&self, program: &Path, home: &Home, arguments: &[String]) -> std::io::Result<Output> {
+        let filled = arguments.iter().map(|argument| home.filled(argument));
+        let mut command = Command::new(program);
+        command.args(filled).current_dir(home.path()).env_clear().stdin(Stdio::null());
+        command.env("HOME", home.path()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.envs([("TERM", "dumb"), ("NO_COLOR", "1"), ("COLUMNS", "100"), ("TZ", "UTC")]);
+        for (name, value) in self.field("env").as_object().into_iter().flatten() {
+            command.env(name, home.filled(value.as_str().unwrap_or_default()));
+        }
+        command.output()
+    }
+
+    /// What was recorded, as far as it counts.
+    fn recorded(&self, normal: &Normal) -> Value {
+        let mut told = Object::new();
+        told.insert("exit".to_owned(), self.field("exit").clone());
+        for stream in ["stdout", "stderr"] {
+            if let Some(text) = self.field(stream).as_str() {
+                self.insert_text(&mut told, stream, &normal.text(text));
+            }
+        }
+        if let Some(recorded) = self.0.get("json") {
+            told.insert("json".to_owned(), json!([]));
+            told.insert("exact".to_owned(), self.exact(recorded, normal));
+        }
+        if self.compares("after") {
+            told.insert("after".to_owned(), normal.file_contents(self.field("after")));
+        }
+        Value::Object(told)
+    }
+
+    /// The same about our run.
+    fn observed(&self, ran: &Ran, normal: &Normal) -> Value {
+        let Output { status, stdout, stderr } = &ran.output;
+        let mut told = Object::new();
+        told.insert("exit".to_owned(), json!(status.code()));
+        for (stream, bytes) in [("stdout", stdout), ("stderr", stderr)] {
+            if self.field(stream).is_string() {
+                self.insert_text(&mut told, stream, &normal.text(&String::from_utf8_lossy(bytes)));
+            }
+        }
+        if let Some(recorded) = self.0.get("json") {
+            match json::parse(&String::from_utf8_lossy(stdout)) {
+                Ok(ours) => {
+                    let ignored = super::texts(self.compare("ignore"));
+                    told.insert("json".to_owned(), shape::differences(recorded, &ours, &ignored).into());
+                    told.insert("exact".to_owned(), self.exact(&ours, normal));
+                }
+                Err(error) => drop(told.insert("json".to_owned(), json!([error.to_string()]))),
+            }
+        }
+        if self.compares("after") {
+            let files = self.field("after").as_object().into_iter().flatten();
+            let contents = files.map(|(file, _)| (file.clone(), ran.home.json_at(file)));
+            told.insert("after".to_owned(), normal.file_contents(&Value::Object(contents.collect())));
+        }
+        Value::Object(told)
+    }
+
+    fn compare(&self, what: &str) -> &Value {
+        self.field("compare").get(what).unwrap_or(&Value::Null)
+    }
+
+    fn compares(&self, what: &str) -> bool {
+        self.compare(what) == "exact"
+    }
+
+    fn exact(&self, value: &Value, normal: &Normal) -> Value {
+        let paths = super::texts(self.compare("exact"));
+        let at = |path: String| {
+            let value = shape::at(value, &path).map_or(Value::Null, |value| normal.value(value));
+            (path, value)
+        };
+        Value::Object(paths.into_iter().map(at).collect())
+    }
+
+    fn insert_text(&self, told: &mut Object, stream: &str, text: &str) {
+        let mode = self.compare(stream).as_str().unwrap_or("none");
+        let seen = match mode.split_once(':') {
+            Some(("from", line)) => {
+                let line = line.replace("openclaw", "yabby");
+                let from = text.lines().skip_while(|other| **other != line);
+                from.collect::<Vec<_>>().join("\n").into()
+            }
+            Some(("prefix", start)) => {
+                let length = start.len();
+                text.get(..length).unwrap_or(text).into()
+            }
+            _ if mode == "none" => return,
+            _ if mode == "first-line" => text.lines().next().unwrap_or_default().into(),
+            _ if mode == "skeleton" => {
+                text.lines().map(|line| line.split(':').next().unwrap_or_default()).collect::<Value>()
+            }
+            _ => text.into(),
+        };
+        told.insert(stream.to_owned(), seen);
+    }
+}
+
+fn matches(expected: &Value, actual: &Value) -> bool {
+    compare::matches(expected, actual)
+}
+
+fn without(value: &Value, field: &str) -> Value {
+    let mut value = value.clone();
+    if let Some(object) = value.as_object_mut() {
+        object.shift_remove(field);
+    }
+    value
+}

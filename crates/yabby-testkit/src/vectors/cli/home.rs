@@ -1,0 +1,89 @@
+//! A fresh copy of a recorded home folder, with its placeholders filled in.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use jiff::{Timestamp, ToSpan as _};
+use regex::{Captures, Regex};
+use tempfile::TempDir;
+use yabby_domain::json::{self, Value};
+
+/// Nobody listens there; the samples that run have no gateway.
+pub(super) const PORT: &str = "18910";
+pub(super) const STUB: &str = "18911";
+
+pub(super) struct Home {
+    folder: TempDir,
+    /// The text of every file, before it was run on.
+    pub(super) texts: String,
+}
+
+impl Home {
+    pub(super) fn copy(source: &Path) -> std::io::Result<Self> {
+        let mut home = Self { folder: TempDir::with_prefix("yabby-home-")?, texts: String::new() };
+        let target = home.path().to_owned();
+        home.copy_folder(source, &target)?;
+        Ok(home)
+    }
+
+    fn copy_folder(&mut self, from: &Path, to: &Path) -> std::io::Result<()> {
+        fs::create_dir_all(to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            let target = to.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                self.copy_folder(&entry.path(), &target)?;
+            } else if entry.file_name() != ".keep" {
+                let text = self.filled(&fs::read_to_string(entry.path())?);
+                fs::write(&target, &text)?;
+                self.texts.push_str(&text);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Text with its placeholders filled in: quoted numbers lose their quotes.
+    pub(super) fn filled(&self, text: &str) -> String {
+        static TIME: LazyLock<Option<Regex>> =
+            LazyLock::new(|| Regex::new(r#""@NOW([+-]\d+)@"|@(NOW|ISO)([+-]\d+)@"#).ok());
+        let text = text.replace("\"@PORT@\"", PORT).replace("\"@STUB@\"", STUB);
+        let text = text.replace("@PORT@", PORT).replace("@STUB@", STUB);
+        let text = text.replace("@HOME@", &self.path().display().to_string());
+        let now = Timestamp::now();
+        let moment = |distance: &str| {
+            let distance = distance.parse::<i64>().unwrap_or(0);
+            now.checked_add(distance.milliseconds()).unwrap_or(now)
+        };
+        let fill = |found: &Captures<'_>| match (found.get(1), found.get(2), found.get(3)) {
+            (_, Some(kind), Some(distance)) if kind.as_str() == "ISO" => {
+                moment(distance.as_str()).strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+            }
+            (Some(distance), ..) | (_, _, Some(distance)) => {
+                moment(distance.as_str()).as_millisecond().to_string()
+            }
+            _ => String::new(),
+        };
+        TIME.as_ref().map_or(text.clone(), |time| time.replace_all(&text, fill).into_owned())
+    }
+
+    pub(super) fn has_openclaw_folder(&self) -> bool {
+        self.path().join(".openclaw").exists()
+    }
+
+    /// Whether its configuration is put together from several places.
+    pub(super) fn uses_references(&self) -> bool {
+        self.texts.contains("$include") || self.texts.contains("${")
+    }
+
+    /// What is in a file, as JSON5; null without one.
+    pub(super) fn json_at(&self, file: &str) -> Value {
+        let path: PathBuf = self.path().join(file);
+        let text = fs::read_to_string(path).ok();
+        text.and_then(|text| json::parse_json5(&text)).unwrap_or_default()
+    }
+}
