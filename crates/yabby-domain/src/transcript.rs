@@ -4,6 +4,7 @@
 //! [`Transcript`] is the conversation; [`file::TranscriptFile`] knows which part of it the disk
 //! already holds and says which bytes to write. Nobody here touches a file.
 
+pub mod adopt;
 pub mod before_run;
 pub mod context;
 pub mod damage;
