@@ -1,6 +1,7 @@
 //! Sessions: keys, records, lifecycle (`sessions.md` §2–§10).
 
 pub mod abort;
+pub mod adopt;
 pub mod entry;
 pub mod freshness;
 pub mod group;

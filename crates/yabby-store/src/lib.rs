@@ -7,5 +7,6 @@ pub mod clock;
 pub mod config_file;
 pub mod disk;
 pub mod files;
+pub mod import;
 pub mod paths;
 mod process;

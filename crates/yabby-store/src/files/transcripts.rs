@@ -5,6 +5,7 @@
 //!
 //! [`TranscriptStore`]: yabby_domain::seam::TranscriptStore
 
+mod adopting;
 mod lock;
 mod pen;
 mod plan;
@@ -39,6 +40,8 @@ use lock::TranscriptLock;
 use pen::Pen;
 use reading::{Conversation, Found, shared};
 use writer::Memory;
+
+pub use adopting::Adopted;
 
 pub use plan::{ContextPlan, Messages};
 pub(crate) use seam::blocking;

@@ -1,0 +1,255 @@
+//! Adopting the folder of another program of the family (the seed documents).
+//!
+//! The source is only read. Sessions keep their ids, so that the same folder can be taken over again:
+//! what is here already stays, what has grown there grows here, and what was gone on with here is left
+//! alone.
+
+mod database;
+mod openbot;
+mod openclaudecode;
+mod settings;
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use yabby_domain::id::AgentId;
+use yabby_domain::json::{self, Object, Value};
+use yabby_domain::seam::StoreError;
+use yabby_domain::session::adopt::{Program, adopted_key, beside};
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::SessionKey;
+use yabby_domain::transcript::adopt::{Adoption, adopted};
+use yabby_domain::transcript::file_name::TranscriptId;
+
+use crate::files::sessions::{SessionFile, Settings};
+use crate::files::transcripts::{Adopted, TranscriptFolder};
+
+pub use settings::Setting;
+
+/// Why a folder cannot be taken over.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    #[error("{0} is no folder; name the folder that {1} keeps its data in")]
+    NoFolder(String, &'static str),
+    #[error("{0} holds nothing of {1}: {2}")]
+    NothingThere(String, &'static str, &'static str),
+    #[error("cannot read {path}: {why}")]
+    Unreadable { path: String, why: String },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What was found in a source.
+#[derive(Debug, Default)]
+pub struct Source {
+    pub sessions: Vec<Foreign>,
+    /// Settings that have a place here.
+    pub settings: Vec<Setting>,
+    /// What is not taken over, and why.
+    pub left: Vec<String>,
+}
+
+/// A session as the other program keeps it.
+#[derive(Clone, Debug)]
+pub struct Foreign {
+    pub key: String,
+    pub session_id: String,
+    /// Its record, in our names as far as they are known.
+    pub record: Object,
+    /// The lines of its transcript.
+    pub lines: String,
+    /// Milliseconds since 1970.
+    pub updated_at: f64,
+}
+
+/// Where sessions go.
+pub struct Target<'t> {
+    /// The agent that stands for the default one of the source.
+    pub default_agent: AgentId,
+    /// The store of an agent.
+    pub store: &'t dyn Fn(&AgentId) -> PathBuf,
+    /// The folder that an agent works in.
+    pub workspace: &'t dyn Fn(&AgentId) -> String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Real,
+    /// Nothing is written.
+    DryRun,
+}
+
+/// What became of one session.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub from: String,
+    pub key: SessionKey,
+    pub session_id: String,
+    pub messages: usize,
+    pub adopted: Adopted,
+}
+
+/// Reads the folder of a program.
+pub fn read(program: Program, folder: &Path) -> Result<Source, ImportError> {
+    if !folder.is_dir() {
+        return Err(ImportError::NoFolder(folder.display().to_string(), program.name()));
+    }
+    let mut source = match program {
+        Program::OpenBot => openbot::read(folder)?,
+        Program::OpenClaudeCode => openclaudecode::read(folder)?,
+    };
+    settings::read(folder, &mut source)?;
+    if source.sessions.is_empty() && source.settings.is_empty() {
+        let expected = match program {
+            Program::OpenBot => {
+                "no agents/<agent>/sessions and no database; its folder is usually ~/.openbot"
+            }
+            Program::OpenClaudeCode => {
+                "no sessions/*.jsonl and no database; its folder is usually ~/.openclaudecode"
+            }
+        };
+        return Err(ImportError::NothingThere(folder.display().to_string(), program.name(), expected));
+    }
+    // The newest session of a person takes the person's key.
+    source.sessions.sort_by(|a, b| b.updated_at.total_cmp(&a.updated_at));
+    Ok(source)
+}
+
+/// Takes the sessions of a source over, and says what became of each.
+pub fn adopt(
+    program: Program,
+    source: &Source,
+    target: &Target<'_>,
+    mode: Mode,
+) -> Result<Vec<Outcome>, ImportError> {
+    let mut taken: Vec<SessionKey> = Vec::new();
+    let mut outcomes = Vec::new();
+    for foreign in &source.sessions {
+        let outcome = adopt_one(program, foreign, target, mode, &taken)?;
+        taken.push(outcome.key.clone());
+        outcomes.push(outcome);
+    }
+    Ok(outcomes)
+}
+
+fn adopt_one(
+    program: Program,
+    foreign: &Foreign,
+    target: &Target<'_>,
+    mode: Mode,
+    taken: &[SessionKey],
+) -> Result<Outcome, ImportError> {
+    let wanted = adopted_key(program, &foreign.key, &target.default_agent);
+    let agent = wanted.agent_id();
+    let path = (target.store)(&agent);
+    let store = SessionFile::open(&path, Settings::from_environment())?;
+    let records = store.list_blocking()?;
+    let is_it = |entry: &SessionEntry| entry.session_id() == Some(&foreign.session_id);
+    let known = records.iter().find(|(_, entry)| is_it(entry)).map(|(key, _)| key.clone());
+    let is_free = |key: &SessionKey| !taken.contains(key) && !records.iter().any(|(other, _)| other == key);
+    let key = match known {
+        Some(known) => known,
+        None if is_free(&wanted) => wanted,
+        None => beside(&wanted, &foreign.session_id),
+    };
+    let workspace = (target.workspace)(&agent);
+    let text = foreign.text(&workspace);
+    let id = TranscriptId::new(&foreign.session_id, None).map_err(StoreError::from)?;
+    let folder = TranscriptFolder::open(path.parent().unwrap_or(Path::new("")));
+    let adopted = match mode {
+        Mode::DryRun => folder.would_adopt(&id, &text)?,
+        Mode::Real => {
+            // The conversation first: a record without one would be an empty session.
+            let adopted = folder.adopt_blocking(&id, &text)?;
+            record(&store, &key, foreign, program, adopted)?;
+            adopted
+        }
+    };
+    let messages = foreign.lines.lines().filter(|line| line.contains("\"message\"")).count();
+    Ok(Outcome { from: foreign.key.clone(), key, session_id: foreign.session_id.clone(), messages, adopted })
+}
+
+/// Writes the record of a session that is new here; one that is here is only told of what is new.
+fn record(
+    store: &SessionFile,
+    key: &SessionKey,
+    foreign: &Foreign,
+    program: Program,
+    adopted: Adopted,
+) -> Result<(), StoreError> {
+    let mut record = foreign.record.clone();
+    record.insert("sessionId".to_owned(), foreign.session_id.as_str().into());
+    record.insert("updatedAt".to_owned(), json::number(foreign.updated_at));
+    // Where it would be otherwise is a path of the other program's.
+    record.shift_remove("sessionFile");
+    let mut origin = Object::new();
+    origin.insert("program".to_owned(), program.name().into());
+    origin.insert("key".to_owned(), foreign.key.as_str().into());
+    record.insert("importedFrom".to_owned(), Value::Object(origin));
+    let new = SessionEntry::new(record);
+    let updated_at = foreign.updated_at;
+    let change = move |entry: &mut Option<SessionEntry>| match entry {
+        None => *entry = Some(new),
+        Some(here) if adopted == Adopted::Grown && here.updated_at().is_none_or(|at| at < updated_at) => {
+            let mut record = here.clone().into_object();
+            record.insert("updatedAt".to_owned(), json::number(updated_at));
+            *here = SessionEntry::new(record);
+        }
+        Some(_) => {}
+    };
+    store.update_blocking(key, Box::new(change)).map(|_| ())
+}
+
+impl Foreign {
+    fn text(&self, workspace: &str) -> String {
+        let field =
+            |name: &str| self.record.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        adopted(
+            &self.lines,
+            &Adoption {
+                session_id: &self.session_id,
+                cwd: workspace,
+                provider: field("modelProvider").unwrap_or("anthropic"),
+                model: field("model").unwrap_or("unknown"),
+            },
+        )
+    }
+
+    /// When the last line was written, else when the file was.
+    fn last_time(lines: &str, file: &Path) -> f64 {
+        let times = lines.lines().rev().filter_map(yabby_domain::transcript::entry::Entry::parse);
+        let said = times.filter_map(|entry| entry.time()).find(|time| *time > 0.0);
+        said.unwrap_or_else(|| modified(file))
+    }
+}
+
+fn modified(file: &Path) -> f64 {
+    let time = std::fs::metadata(file).and_then(|metadata| metadata.modified()).ok();
+    let time = time.and_then(|time| Timestamp::try_from(time).ok());
+    #[expect(clippy::cast_precision_loss, reason = "a date of our days")]
+    time.map_or(0.0, |time| time.as_millisecond() as f64)
+}
+
+fn read_text(path: &Path) -> Result<String, ImportError> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(yabby_domain::text::lossy(&bytes).into_owned()),
+        Err(error) => {
+            Err(ImportError::Unreadable { path: path.display().to_string(), why: error.to_string() })
+        }
+    }
+}
+
+/// The files of a folder with one of these endings, by name; none if there is no such folder.
+fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_wanted = |path: &PathBuf| {
+        path.is_file()
+            && path
+                .extension()
+                .and_then(|ending| ending.to_str())
+                .is_some_and(|ending| endings.contains(&ending))
+    };
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_wanted).collect();
+    files.sort();
+    files
+}
