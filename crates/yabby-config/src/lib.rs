@@ -2,4 +2,10 @@
 //!
 //! Nothing here touches a file; `yabby-store` reads and writes the file by these rules.
 
+pub mod dotenv;
+pub mod environment;
+pub mod home;
+pub mod include;
 pub mod issue;
+pub mod key_path;
+pub mod substitute;

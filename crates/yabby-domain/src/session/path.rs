@@ -73,6 +73,19 @@ pub fn store_path(configured: Option<&str>, agent: &AgentId, folders: &Folders<'
     }
 }
 
+/// A path that a person wrote: absolute, with `~` filled in and without the blanks around it.
+pub fn user_path(path: &str, home: &str, current: &str) -> String {
+    absolute(&expand_home(text::trim(path), home), current)
+}
+
+/// The folder that a file is in.
+pub fn parent(path: &str) -> &str {
+    match path.rsplit_once('/') {
+        Some(("", _)) | None => "/",
+        Some((folder, _)) => folder,
+    }
+}
+
 /// `~` and `~/…` name the home folder; `~user` is left alone.
 fn expand_home(path: &str, home: &str) -> String {
     match path.strip_prefix('~') {
@@ -82,7 +95,7 @@ fn expand_home(path: &str, home: &str) -> String {
 }
 
 /// An absolute path without `.`, `..` and doubled slashes.
-fn absolute(path: &str, current: &str) -> String {
+pub fn absolute(path: &str, current: &str) -> String {
     let joined = if path.starts_with('/') { path.to_owned() } else { format!("{current}/{path}") };
     let mut parts: Vec<&str> = Vec::new();
     for part in joined.split('/') {
