@@ -42,6 +42,10 @@ impl Environment {
         }
     }
 
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.0.insert(name.to_owned(), value.to_owned());
+    }
+
     /// Sets a variable that has no value.
     pub fn set_if_blank(&mut self, name: &str, value: &str) {
         if self.non_blank(name).is_none() {

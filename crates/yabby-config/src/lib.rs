@@ -8,4 +8,5 @@ pub mod home;
 pub mod include;
 pub mod issue;
 pub mod key_path;
+pub mod lookup;
 pub mod substitute;
