@@ -2,4 +2,9 @@
 //!
 //! Nothing here touches a file; `yabby-store` reads and writes the file by these rules.
 
+pub mod defaults;
 pub mod issue;
+pub mod legacy;
+pub mod schema;
+pub mod sections;
+pub mod validate;
