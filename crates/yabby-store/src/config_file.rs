@@ -4,6 +4,7 @@ mod backup;
 mod check;
 pub mod edit;
 mod lines;
+mod plugins;
 mod text;
 
 use std::io;
@@ -21,6 +22,9 @@ use yabby_domain::text::lossy;
 
 use crate::files::folder::read_plain;
 use crate::paths::Place;
+
+/// The version that we read and write files as, so that OpenClaw takes them for its own.
+const VERSION: &str = "2026.2.3";
 
 /// The configuration as it was found.
 #[derive(Clone, Debug)]
@@ -126,7 +130,7 @@ impl Snapshot {
 
     fn missing(place: &Place) -> Self {
         let mut snapshot = Self { exists: false, ..Self::blank(place, None) };
-        snapshot.config = Config::new(check::defaults_of_nothing(&place.environment));
+        snapshot.config = Config::new(check::without_file(&place.environment));
         snapshot
     }
 
@@ -163,11 +167,8 @@ impl Snapshot {
             return self.refuse(missing.to_string(), spot);
         }
         self.resolved = Some(resolved);
-        let checked = check::check(&value, place, &self.environment);
-        self.config = match checked.issues.is_empty() {
-            true => Config::new(checked.config),
-            false => as_far_as_read(value),
-        };
+        let checked = check::check(value, place, &self.environment);
+        self.config = as_far_as_read(checked.config);
         self.for_run = checked.for_run;
         self.issues = checked.issues;
         self.warnings = checked.warnings;

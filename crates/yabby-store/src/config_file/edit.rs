@@ -15,15 +15,12 @@ use yabby_domain::seam::{Clock, StoreError};
 use yabby_domain::text::lossy;
 use yabby_domain::transcript::time::iso;
 
-use super::Snapshot;
 use super::backup::{Changed, Held};
 use super::text::Text;
+use super::{Snapshot, VERSION};
 use crate::clock::SystemClock;
 use crate::disk::{Disk, LocalDisk};
 use crate::paths::Place;
-
-/// The version that we write files as, so that OpenClaw takes them for its own.
-const VERSION: &str = "2026.2.3";
 
 /// How often somebody else may come first.
 const TRIES: usize = 20;
