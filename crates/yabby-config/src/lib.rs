@@ -2,4 +2,16 @@
 //!
 //! Nothing here touches a file; `yabby-store` reads and writes the file by these rules.
 
+pub mod defaults;
+pub mod dotenv;
+pub mod environment;
+pub mod home;
+pub mod include;
 pub mod issue;
+pub mod key_path;
+pub mod legacy;
+pub mod lookup;
+pub mod schema;
+pub mod sections;
+pub mod substitute;
+pub mod validate;

@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::id::AgentId;
 use crate::json::{Object, Value};
 use crate::session::key::default_agent;
-use crate::session::path::{Folders, resolve};
+use crate::session::path::{Folders, user_path};
 use crate::text;
 use crate::unique::unique;
 
@@ -41,7 +41,7 @@ pub fn agents(config: &Config, folders: &Folders<'_>) -> Vec<Agent> {
             name: entry.and_then(|entry| said(entry, "name")).map(str::to_owned),
             workspace: workspace(config, entry, &id, id == default, folders),
             folder: match entry.and_then(|entry| said(entry, "agentDir")) {
-                Some(folder) => resolve(folder, folders),
+                Some(folder) => user_path(folder, folders.home, folders.current),
                 None => format!("{}/agents/{id}/agent", folders.state.trim_end_matches('/')),
             },
             model: model(config, entry),
@@ -75,11 +75,11 @@ fn workspace(
     folders: &Folders<'_>,
 ) -> String {
     if let Some(own) = entry.and_then(|entry| said(entry, "workspace")) {
-        return resolve(own, folders);
+        return user_path(own, folders.home, folders.current);
     }
     let common = config.text(&["agents", "defaults", "workspace"]).and_then(text::non_blank);
     match (is_default, common) {
-        (true, Some(common)) => resolve(common, folders),
+        (true, Some(common)) => user_path(common, folders.home, folders.current),
         (true, None) => format!("{}/workspace", workspaces(folders)),
         (false, _) => format!("{}/workspace-{id}", workspaces(folders)),
     }

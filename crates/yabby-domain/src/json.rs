@@ -4,9 +4,13 @@
 //! prints numbers, escapes and the order of integer-like keys exactly as `JSON.stringify` would, so
 //! that a file that yabby rewrites is the file OpenClaw would have written.
 
+pub mod json5;
+
 use std::borrow::Cow;
 
 pub use serde_json::{Map, Value};
+
+use self::json5::{Fault, FaultKind};
 
 use crate::text;
 
@@ -90,11 +94,26 @@ fn depth(source: &str) -> usize {
     deepest
 }
 
-/// Parses JSON5; strict JSON, which is the common case and much faster to read, is tried first.
+/// Parses JSON5, nested at most [`MAX_DEPTH`] deep.
 pub fn parse_json5(source: &str) -> Option<Value> {
-    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
-    let readable = readable(source);
-    serde_json::from_str(&readable).ok().or_else(|| json5::from_str(&readable).ok())
+    read_json5(source).ok()
+}
+
+/// Parses JSON5, and says where it is broken; strict JSON, which is the common case and much faster to
+/// read, is tried first.
+pub fn read_json5(source: &str) -> Result<Value, Fault> {
+    let text = source.strip_prefix('\u{feff}').unwrap_or(source);
+    let readable = readable(text);
+    if let Ok(value) = serde_json::from_str(&readable) {
+        return Ok(value);
+    }
+    // The parser knows no limit of depth but the stack, and does not say where a text is broken.
+    json5::check(source)?;
+    let unreadable = |error: ::json5::Error| {
+        let at = error.position().map_or((1, 1), |at| (at.line + 1, at.column + 1));
+        Fault { kind: FaultKind::Unreadable, line: at.0, column: at.1 }
+    };
+    ::json5::from_str(&readable).map_err(unreadable)
 }
 
 /// The same JSON with every lone surrogate escape replaced by its stand-in, which `serde_json` can
@@ -451,5 +470,7 @@ mod tests {
         let value = parse_json5("\u{feff}{/* c */ a: 'x', b: [1,],}").unwrap();
         assert_eq!(stringify(&value), r#"{"a":"x","b":[1]}"#);
         assert_eq!(parse_json5("{"), None);
+        let deep = |depth: usize| format!("{}1,{}", "[".repeat(depth), ",]".repeat(depth));
+        assert!(parse_json5(&deep(100_000)).is_none(), "without exhausting the stack");
     }
 }

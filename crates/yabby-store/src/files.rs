@@ -1,7 +1,7 @@
 //! The stores of one machine: `sessions.json` with its journal, and transcripts.
 
-mod atomic;
-mod folder;
+pub(crate) mod atomic;
+pub(crate) mod folder;
 mod keeping;
 mod lock_file;
 pub mod sessions;

@@ -1,20 +1,27 @@
-//! The folder that everything lives in, and where an agent's sessions are in it (`sessions.md` §5).
+//! The folder that everything lives in, and the configuration file (`config.md` §1), and where an
+//! agent's sessions are (`sessions.md` §5).
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use yabby_config::dotenv;
+use yabby_config::environment::Environment;
+use yabby_config::lookup::{self, Around, Named, Profile};
 use yabby_domain::id::AgentId;
 use yabby_domain::seam::StoreError;
 use yabby_domain::session::path;
+use yabby_domain::text::lossy;
 
 use crate::disk::{Doing, shown};
+use crate::files::folder::read_plain;
 
 /// What the command line asks for.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
     pub state: Option<PathBuf>,
-    pub profile: Option<String>,
+    pub profile: Option<Profile>,
 }
 
 /// Where a run of the program works.
@@ -23,22 +30,44 @@ pub struct Place {
     pub folder: StateFolder,
     pub config: PathBuf,
     pub home: PathBuf,
+    /// What relative paths are relative to.
+    pub current: PathBuf,
+    /// The variables of the process and of the dotenv files.
+    pub environment: Environment,
 }
 
 impl Place {
     /// The folder and the file that the command line or the environment names, else those in the home
     /// folder.
     pub fn find(choice: &Choice) -> Self {
-        let variable = |name: &str| std::env::var(name).ok();
-        let named = ["OPENCLAW_STATE_DIR", "CLAWDBOT_STATE_DIR"].map(variable);
+        let text = |value: OsString| value.to_string_lossy().into_owned();
+        let process = std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect();
         let home = std::env::home_dir().unwrap_or_default();
         let current = std::env::current_dir().unwrap_or_default();
-        let exists = |folder: &str| Path::new(folder).exists();
-        let named = [named[0].as_deref(), named[1].as_deref()];
-        let found = path::state_folder(named, &home.to_string_lossy(), &current.to_string_lossy(), exists);
-        let folder = StateFolder::new(choice.state.clone().unwrap_or_else(|| found.into()));
-        let config = folder.path().join("openclaw.json");
-        Self { folder, config, home }
+        Self::find_around(choice, process, &home, &current)
+    }
+
+    /// The same for a process with these variables and folders.
+    pub fn find_around(choice: &Choice, process: Environment, home: &Path, current: &Path) -> Self {
+        let mut environment = process;
+        if let Some(profile) = &choice.profile {
+            name_profile(&mut environment, profile);
+        }
+        environment.add(variables_in(&current.join(".env")));
+        let around = Around { home: &home.to_string_lossy(), current: &current.to_string_lossy() };
+        let option = choice.state.as_ref().map(|folder| folder.to_string_lossy());
+        let named = Named::by(option.as_deref(), choice.profile.as_ref(), &environment);
+        let exists = |path: &str| Path::new(path).exists();
+        let state = lookup::state_folder(&named, around, exists);
+        environment.add(variables_in(&Path::new(&state).join(".env")));
+        let config = lookup::config_file(&named, &state, &environment, around, exists);
+        Self {
+            folder: StateFolder::new(state),
+            config: config.into(),
+            home: home.to_owned(),
+            current: current.to_owned(),
+            environment,
+        }
     }
 
     /// A path as a person reads it, with `~` for the home folder.
@@ -48,6 +77,22 @@ impl Place {
             _ => path.display().to_string(),
         }
     }
+}
+
+/// What a profile says to whatever asks the environment for it.
+fn name_profile(environment: &mut Environment, profile: &Profile) {
+    environment.set("OPENCLAW_PROFILE", profile.as_str());
+    if *profile == Profile::dev() {
+        environment.set_if_blank("OPENCLAW_GATEWAY_PORT", DEV_PORT);
+    }
+}
+
+/// Where the gateway of the profile `dev` listens, beside one that runs already.
+const DEV_PORT: &str = "19001";
+
+/// The variables of a dotenv file; none if it cannot be read, as most folders have none.
+fn variables_in(file: &Path) -> Vec<(String, String)> {
+    read_plain(file).map(|bytes| dotenv::parse(&lossy(&bytes))).unwrap_or_default()
 }
 
 /// A state folder; nothing that an agent is called leads out of it.

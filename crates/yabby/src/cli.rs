@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use yabby_config::lookup::Profile;
 use yabby_store::paths::Choice;
 
 use crate::commands::{agents, completion, config, doctor, history, import, sessions};
@@ -31,7 +32,7 @@ pub struct Everywhere {
     state_dir: Option<PathBuf>,
     /// Work in a folder of its own: ~/.yabby-<NAME>
     #[arg(long, global = true, value_name = "NAME", help_heading = "Everywhere")]
-    profile: Option<String>,
+    profile: Option<Profile>,
     /// The same as --profile dev
     #[arg(long, global = true, conflicts_with = "profile", help_heading = "Everywhere")]
     dev: bool,
@@ -42,7 +43,7 @@ pub struct Everywhere {
 
 impl Everywhere {
     pub fn choice(&self) -> Choice {
-        let dev = self.dev.then(|| "dev".to_owned());
+        let dev = self.dev.then(Profile::dev);
         Choice { state: self.state_dir.clone(), profile: self.profile.clone().or(dev) }
     }
 }

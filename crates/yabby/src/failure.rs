@@ -10,6 +10,11 @@ impl Failure {
     pub fn bare(text: impl Into<String>) -> Self {
         Self(text.into())
     }
+
+    /// All there is to say was said: only the exit code is left.
+    pub fn silent() -> Self {
+        Self(String::new())
+    }
 }
 
 impl fmt::Display for Failure {

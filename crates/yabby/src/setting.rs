@@ -1,6 +1,7 @@
 //! Where a command works and with which configuration.
 
 use anyhow::Result;
+use yabby_config::issue::Issue;
 use yabby_domain::config::Config;
 use yabby_store::config_file::Snapshot;
 use yabby_store::paths::Place;
@@ -13,19 +14,48 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// The configuration; an invalid one stops the command, and says what is wrong.
+    /// The configuration to run with; an invalid one stops the command, and says what is wrong.
     pub fn config(&self) -> Result<Config> {
-        let snapshot = Snapshot::read(&self.place.config);
-        if snapshot.is_valid() {
-            return Ok(snapshot.config);
+        Ok(self.snapshot()?.for_run())
+    }
+
+    /// The configuration as a person sees it, if it is valid.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        let snapshot = Snapshot::read(&self.place);
+        for notice in &snapshot.notices {
+            anstream::eprintln!("{notice}");
         }
-        Err(Failure::bare(invalid(&snapshot, &self.place)).into())
+        if snapshot.is_valid() { Ok(snapshot) } else { Err(self.refusal(&snapshot).into()) }
+    }
+
+    /// What stops a command on an invalid configuration: first each issue with its line and what is
+    /// allowed, then the note of the reference (`config.md` §3).
+    pub fn refusal(&self, snapshot: &Snapshot) -> Failure {
+        let located: Vec<String> =
+            snapshot.issues.iter().map(|issue| located(self, snapshot, issue)).collect();
+        Failure::bare(format!("{}\n{}", located.join("\n"), note(snapshot, &self.place)))
     }
 }
 
-/// The note that stops a command (`config.md` §3).
-fn invalid(snapshot: &Snapshot, place: &Place) -> String {
+/// An issue with the file and the line that it is about, and with what is allowed there.
+pub fn located(setting: &Setting, snapshot: &Snapshot, issue: &Issue) -> String {
+    let spot = match snapshot.line_of(issue) {
+        Some(spot) => format!("{}:{}", setting.place.shortened(&spot.file), spot.line),
+        None => setting.place.shortened(&snapshot.path),
+    };
+    match &issue.allowed {
+        Some(allowed) => format!("{spot}: {issue} (allowed: {allowed})"),
+        None => format!("{spot}: {issue}"),
+    }
+}
+
+fn note(snapshot: &Snapshot, place: &Place) -> String {
+    let list = |issues: &[Issue]| -> String { issues.iter().map(|issue| format!("  - {issue}\n")).collect() };
+    let legacy = match snapshot.legacy.is_empty() {
+        true => String::new(),
+        false => format!("Legacy config keys detected:\n{}", list(&snapshot.legacy)),
+    };
     let file = place.shortened(&snapshot.path);
-    let problems: Vec<String> = snapshot.issues.iter().map(|issue| format!("  - {issue}")).collect();
-    format!("Config invalid\nFile: {file}\nProblem:\n{}\n\nRun: yabby doctor --fix", problems.join("\n"))
+    let problems = list(&snapshot.issues);
+    format!("Config invalid\nFile: {file}\nProblem:\n{problems}{legacy}\nRun: yabby doctor --fix")
 }

@@ -15,27 +15,6 @@ pub struct Folders<'a> {
     pub current: &'a str,
 }
 
-/// Names the folder has had, the present one first.
-const STATE_FOLDERS: [&str; 4] = [".openclaw", ".clawdbot", ".moltbot", ".moldbot"];
-
-/// The state folder: the one that a variable names, else the first there is in the home folder, else
-/// a new one.
-///
-/// `named` are the values of `OPENCLAW_STATE_DIR` and `CLAWDBOT_STATE_DIR`, in that order.
-pub fn state_folder(
-    named: [Option<&str>; 2],
-    home: &str,
-    current: &str,
-    exists: impl Fn(&str) -> bool,
-) -> String {
-    if let Some(named) = named.into_iter().flatten().find_map(text::non_blank) {
-        return absolute(&expand_home(named, home), current);
-    }
-    let folders = STATE_FOLDERS.map(|name| format!("{}/{name}", home.trim_end_matches('/')));
-    let [new, ..] = &folders;
-    folders.iter().find(|folder| exists(folder)).unwrap_or(new).clone()
-}
-
 /// `<state>/agents/<agent>/sessions`
 pub fn sessions_folder(state: &str, agent: &AgentId) -> String {
     format!("{}/agents/{agent}/sessions", state.trim_end_matches('/'))
@@ -73,9 +52,27 @@ pub fn store_path(configured: Option<&str>, agent: &AgentId, folders: &Folders<'
     }
 }
 
-/// A path that a person wrote, with `~` and relative parts resolved.
-pub fn resolve(path: &str, folders: &Folders<'_>) -> String {
-    absolute(&expand_home(text::trim(path), folders.home), folders.current)
+/// A path that a person wrote: absolute, with `~` filled in and without the blanks around it.
+pub fn user_path(path: &str, home: &str, current: &str) -> String {
+    absolute(&expand_home(text::trim(path), home), current)
+}
+
+/// The folder that a file is in.
+pub fn parent(path: &str) -> &str {
+    match path.rsplit_once('/') {
+        Some(("", _)) | None => "/",
+        Some((folder, _)) => folder,
+    }
+}
+
+/// A name in a folder.
+pub fn join(folder: &str, name: &str) -> String {
+    format!("{}/{name}", folder.trim_end_matches('/'))
+}
+
+/// What a file or a folder is called.
+pub fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// `~` and `~/…` name the home folder; `~user` is left alone.
@@ -87,7 +84,7 @@ fn expand_home(path: &str, home: &str) -> String {
 }
 
 /// An absolute path without `.`, `..` and doubled slashes.
-fn absolute(path: &str, current: &str) -> String {
+pub fn absolute(path: &str, current: &str) -> String {
     let joined = if path.starts_with('/') { path.to_owned() } else { format!("{current}/{path}") };
     let mut parts: Vec<&str> = Vec::new();
     for part in joined.split('/') {
@@ -140,21 +137,6 @@ mod tests {
             [(Some(" /x.jsonl "), "/x.jsonl"), (Some(" "), "/s/agents/main/sessions/abc.jsonl")]
         {
             assert_eq!(transcript_of(named, "/s", &AgentId::default(), "abc"), path);
-        }
-    }
-
-    #[test]
-    fn state_is_kept_where_it_has_been_kept() {
-        //  variables                          folders there are           state
-        let table = [
-            ([None, None], vec![], "/h/.openclaw"),
-            ([None, None], vec!["/h/.moltbot", "/h/.clawdbot"], "/h/.clawdbot"),
-            ([None, None], vec!["/h/.clawdbot", "/h/.openclaw"], "/h/.openclaw"),
-            ([Some(" "), Some("~/x")], vec!["/h/.openclaw"], "/h/x"),
-            ([Some(" a/../b "), Some("/y")], vec![], "/c/b"),
-        ];
-        for (named, there, state) in table {
-            assert_eq!(state_folder(named, "/h", "/c", |folder| there.contains(&folder)), state, "{named:?}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! A folder that nothing leads out of (`sessions.md` §5).
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +53,13 @@ fn is_link(path: &Path) -> bool {
 /// Opens a file to read it. A link is an error, and so is a pipe: it would be waited for.
 pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
     plain(OpenOptions::new().read(true).custom_flags(no_follow() | no_wait()).open(path)?)
+}
+
+/// The whole of a file, wherever a link leads. A pipe is an error, as above.
+pub(crate) fn read_plain(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    plain(OpenOptions::new().read(true).custom_flags(no_wait()).open(path)?)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The file, unless it is a folder, a pipe or the like.

@@ -1,13 +1,178 @@
-//! `yabby config`
+//! `yabby config`: reading and changing the configuration (`cli.md` §11).
 
-use anyhow::{Result, bail};
-use clap::Args;
+mod validate;
 
+use std::io::Write as _;
+
+use anyhow::{Result, anyhow};
+use clap::{Args, Subcommand};
+use yabby_config::key_path::KeyPath;
+use yabby_config::schema;
+use yabby_domain::json::{self, Object, Value};
+use yabby_domain::text;
+use yabby_store::config_file::Snapshot;
+use yabby_store::config_file::edit::{ConfigFile, Edit, EditError};
+
+use crate::failure::Failure;
 use crate::setting::Setting;
 
 #[derive(Args)]
-pub struct Arguments {}
+#[command(
+    arg_required_else_help = true,
+    after_help = "Examples:
+  yabby config get gateway.port
+  yabby config set agents.list[0].name Mia
+  yabby config set tools.allow '[\"read\", \"exec\"]' --json
+  yabby config unset ui.seamColor
+  yabby config validate"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
 
-pub fn run(_: &Setting, _: &Arguments) -> Result<()> {
-    bail!("not here yet")
+#[derive(Subcommand)]
+enum Command {
+    /// Print a value, or everything
+    #[command(after_help = "Examples:
+  yabby config get
+  yabby config get gateway.port
+  yabby config get agents.list[1] --json
+  yabby config get 'agents.defaults.models.openai/gpt-5\\.2'")]
+    Get {
+        /// The way to the value: keys parted by dots, indexes in brackets, a dot in a key as \.
+        path: Option<String>,
+        /// Print JSON, texts in quotes
+        #[arg(long)]
+        json: bool,
+    },
+    /// Change a value; comments and everything else stay as they are
+    #[command(after_help = "Examples:
+  yabby config set gateway.port 18789
+  yabby config set ui.seamColor '#445566'
+  yabby config set agents.defaults.model '{primary: \"anthropic/claude-opus-4-5\"}' --json
+  yabby config set gateway.auth.token '${GATEWAY_TOKEN}'")]
+    Set {
+        /// The way to the value: keys parted by dots, indexes in brackets, a dot in a key as \.
+        path: String,
+        /// JSON5; what is not is taken as a text
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+        /// Insist on JSON5
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a value
+    #[command(
+        after_help = "Examples:\n  yabby config unset ui.seamColor\n  yabby config unset agents.list[1]"
+    )]
+    Unset {
+        /// The way to the value: keys parted by dots, indexes in brackets, a dot in a key as \.
+        path: String,
+    },
+    /// Say what is wrong with the configuration, and on which line
+    #[command(
+        after_help = "Examples:\n  yabby config validate\n  yabby config validate --json | jq '.issues[].path'"
+    )]
+    Validate {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON Schema of the configuration
+    #[command(after_help = "Examples:\n  yabby config schema > yabby.schema.json")]
+    Schema,
+    /// Print where the configuration is
+    #[command(after_help = "Examples:\n  yabby config path\n  $EDITOR \"$(yabby config path)\"")]
+    Path {
+        /// Print JSON, with what else is known about the file
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
+    match &arguments.command {
+        Command::Get { path, json } => get(setting, path.as_deref(), *json),
+        Command::Set { path, value, json } => set(setting, path, value, *json),
+        Command::Unset { path } => unset(setting, path),
+        Command::Validate { json } => validate::run(setting, *json),
+        Command::Schema => print(&json::stringify_pretty(&schema::schema())),
+        Command::Path { json } => print_path(setting, *json),
+    }
+}
+
+fn get(setting: &Setting, path: Option<&str>, as_json: bool) -> Result<()> {
+    let snapshot = setting.snapshot()?;
+    let root = snapshot.config.root();
+    let value = match path {
+        None => root,
+        Some(raw) => KeyPath::parse(raw)?.get(root).ok_or_else(|| not_found(raw))?,
+    };
+    match value {
+        Value::String(text) if !as_json => print(&text::to_outside(text)),
+        value => print(&json::stringify_pretty(value)),
+    }
+}
+
+fn set(setting: &Setting, raw_path: &str, raw: &str, must_be_json: bool) -> Result<()> {
+    setting.snapshot()?;
+    let path = KeyPath::parse(raw_path)?;
+    let value = match json::read_json5(text::trim(raw)) {
+        Ok(value) => value,
+        Err(fault) if must_be_json => {
+            return Err(anyhow!("Failed to parse JSON5 value: SyntaxError: {fault}"));
+        }
+        Err(_) => Value::String(text::from_outside(raw).into_owned()),
+    };
+    let edited = ConfigFile::of(&setting.place).edit(&path, &Edit::Set(value));
+    report(setting, edited, raw_path)?;
+    print(&format!("Updated {raw_path}. Restart the gateway to apply."))
+}
+
+fn unset(setting: &Setting, raw_path: &str) -> Result<()> {
+    setting.snapshot()?;
+    let path = KeyPath::parse(raw_path)?;
+    let edited = ConfigFile::of(&setting.place).edit(&path, &Edit::Unset);
+    report(setting, edited, raw_path)?;
+    print(&format!("Removed {raw_path}. Restart the gateway to apply."))
+}
+
+/// What an edit says besides that it is done.
+fn report(setting: &Setting, edited: Result<Snapshot, EditError>, raw_path: &str) -> Result<()> {
+    match edited {
+        Ok(snapshot) => {
+            for warning in &snapshot.warnings {
+                anstream::eprintln!("warning: {warning}");
+            }
+            Ok(())
+        }
+        Err(EditError::NotFound(_)) => Err(not_found(raw_path).into()),
+        Err(EditError::Invalid(snapshot)) => Err(setting.refusal(&snapshot).into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn not_found(raw: &str) -> Failure {
+    Failure::bare(format!("Config path not found: {raw}"))
+}
+
+fn print_path(setting: &Setting, as_json: bool) -> Result<()> {
+    let place = &setting.place;
+    if !as_json {
+        return print(&place.config.display().to_string());
+    }
+    let snapshot = Snapshot::read(place);
+    let mut known = Object::new();
+    known.insert("path".to_owned(), place.config.display().to_string().into());
+    known.insert("exists".to_owned(), snapshot.exists.into());
+    known.insert("valid".to_owned(), snapshot.is_valid().into());
+    known.insert("hash".to_owned(), snapshot.hash.into());
+    known.insert("stateDir".to_owned(), place.folder.path().display().to_string().into());
+    print(&json::stringify_pretty(&Value::Object(known)))
+}
+
+fn print(text: &str) -> Result<()> {
+    writeln!(anstream::stdout(), "{text}")?;
+    Ok(())
 }

@@ -1,0 +1,216 @@
+//! Values put into a configuration where it has none (`config.md` §2.5).
+//!
+//! The defaults of the schema are filled in by [`crate::validate`]; these depend on other keys. All
+//! other defaults live in the code that uses the key.
+
+use serde_json::{Value, json};
+use yabby_domain::json::{self, Object};
+use yabby_domain::model::ModelRef;
+use yabby_domain::text;
+
+use crate::legacy::ensure;
+
+/// What `config get` shows and what gets written.
+pub fn fill(config: &mut Value) {
+    let Value::Object(root) = config else { return };
+    main_key(root);
+    concurrency(root);
+    models(root);
+    aliases(root);
+    acknowledgement(root);
+    redaction(root);
+}
+
+/// What a program runs with: the values that show, and those that follow from how it signs in.
+pub fn fill_for_run(config: &mut Value, env: &dyn Fn(&str) -> Option<String>) {
+    fill(config);
+    let Value::Object(root) = config else { return };
+    prompt_cache(root, env);
+    compaction(root);
+    // The primary model may have become an entry of the catalog.
+    aliases(root);
+}
+
+/// What is shown where there is no file at all.
+pub fn without_file(env: &dyn Fn(&str) -> Option<String>) -> Value {
+    let mut root = Object::new();
+    acknowledgement(&mut root);
+    concurrency(&mut root);
+    prompt_cache(&mut root, env);
+    compaction(&mut root);
+    Value::Object(root)
+}
+
+/// The main session has one name, whatever is written.
+fn main_key(root: &mut Object) {
+    if let Some(key) = at(root, &["session"]).and_then(|session| session.get_mut("mainKey")) {
+        *key = "main".into();
+    }
+}
+
+fn concurrency(root: &mut Object) {
+    let defaults = ensure(ensure(root, "agents"), "defaults");
+    let is_number = |value: Option<&Value>| value.is_some_and(Value::is_number);
+    if !is_number(defaults.get("maxConcurrent")) {
+        defaults.insert("maxConcurrent".to_owned(), 4.into());
+    }
+    let subagents = ensure(defaults, "subagents");
+    if !is_number(subagents.get("maxConcurrent")) {
+        subagents.insert("maxConcurrent".to_owned(), 8.into());
+    }
+}
+
+fn acknowledgement(root: &mut Object) {
+    ensure(root, "messages").entry("ackReactionScope").or_insert_with(|| "group-mentions".into());
+}
+
+fn redaction(root: &mut Object) {
+    if let Some(logging) = at(root, &["logging"])
+        && !logging.get("redactSensitive").is_some_and(json::truthy)
+    {
+        logging.insert("redactSensitive".to_owned(), "tools".into());
+    }
+}
+
+/// Models of providers that a person adds.
+fn models(root: &mut Object) {
+    let providers =
+        at(root, &["models", "providers"]).into_iter().flat_map(|providers| providers.values_mut());
+    for provider in providers {
+        let Some(Value::Array(models)) = provider.get_mut("models") else { continue };
+        models.iter_mut().filter_map(Value::as_object_mut).for_each(complete_model);
+    }
+}
+
+fn complete_model(model: &mut Object) {
+    let positive = |value: Option<&Value>| value.and_then(Value::as_f64).filter(|number| *number > 0.0);
+    if !model.get("reasoning").is_some_and(Value::is_boolean) {
+        model.insert("reasoning".to_owned(), false.into());
+    }
+    model.entry("input").or_insert_with(|| json!(["text"]));
+    let cost = ["input", "output", "cacheRead", "cacheWrite"].map(|part| {
+        let price = model.get("cost").and_then(|cost| cost.get(part)).filter(|price| price.is_number());
+        (part.to_owned(), price.cloned().unwrap_or_else(|| 0.into()))
+    });
+    model.insert("cost".to_owned(), Value::Object(Object::from_iter(cost)));
+    let window = positive(model.get("contextWindow")).unwrap_or(200_000.0);
+    if positive(model.get("contextWindow")).is_none() {
+        model.insert("contextWindow".to_owned(), json::number(window));
+    }
+    if positive(model.get("maxTokens")).is_none() {
+        model.insert("maxTokens".to_owned(), json::number(window.min(8192.0)));
+    }
+}
+
+const ALIASES: [(&str, &str); 6] = [
+    ("opus", "anthropic/claude-opus-4-5"),
+    ("sonnet", "anthropic/claude-sonnet-4-5"),
+    ("gpt", "openai/gpt-5.2"),
+    ("gpt-mini", "openai/gpt-5-mini"),
+    ("gemini", "google/gemini-3-pro-preview"),
+    ("gemini-flash", "google/gemini-3-flash-preview"),
+];
+
+/// Short names of well-known models, where the catalog has them without a name.
+fn aliases(root: &mut Object) {
+    let Some(catalog) = at(root, &["agents", "defaults", "models"]) else { return };
+    for (alias, model) in ALIASES {
+        if let Some(Value::Object(entry)) = catalog.get_mut(model) {
+            entry.entry("alias").or_insert_with(|| alias.into());
+        }
+    }
+}
+
+/// How a person signs in to Anthropic.
+#[derive(Clone, Copy, PartialEq)]
+enum AnthropicAuth {
+    ApiKey,
+    Subscription,
+}
+
+impl AnthropicAuth {
+    fn of_mode(mode: &Value) -> Option<Self> {
+        match mode.as_str()? {
+            "api_key" => Some(Self::ApiKey),
+            "oauth" | "token" => Some(Self::Subscription),
+            _ => None,
+        }
+    }
+
+    /// By the first usable profile in the order, else the only kind there is, else the environment.
+    fn find(root: &Object, env: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        let auth = root.get("auth").unwrap_or(&Value::Null);
+        let profiles = auth["profiles"].as_object();
+        let mode = |profile: &Value| {
+            Some(profile)
+                .filter(|profile| profile["provider"] == "anthropic")
+                .and_then(|p| Self::of_mode(&p["mode"]))
+        };
+        let order = auth["order"]["anthropic"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let ordered = order.filter_map(|id| mode(profiles?.get(id)?)).next();
+        let mut kinds = profiles.into_iter().flat_map(|profiles| profiles.values()).filter_map(mode);
+        let only = kinds.next().filter(|first| kinds.all(|kind| kind == *first));
+        let is_set = |name| env(name).as_deref().and_then(text::non_blank).is_some();
+        ordered.or(only).or_else(|| {
+            let kinds = [("ANTHROPIC_OAUTH_TOKEN", Self::Subscription), ("ANTHROPIC_API_KEY", Self::ApiKey)];
+            kinds.into_iter().find(|(name, _)| is_set(name)).map(|(_, kind)| kind)
+        })
+    }
+}
+
+/// Anthropic keeps prompts for a while and bills less for what it kept: prune and wake in its rhythm.
+fn prompt_cache(root: &mut Object, env: &dyn Fn(&str) -> Option<String>) {
+    let Some(auth) = AnthropicAuth::find(root, env) else { return };
+    let Some(defaults) = at(root, &["agents", "defaults"]) else { return };
+    let lacks =
+        |section: &str, key: &str| defaults.get(section).and_then(|section| section.get(key)).is_none();
+    let (unpruned, unpaced) = (lacks("contextPruning", "mode"), lacks("heartbeat", "every"));
+    if unpruned {
+        let pruning = ensure(defaults, "contextPruning");
+        pruning.insert("mode".to_owned(), "cache-ttl".into());
+        pruning.entry("ttl").or_insert_with(|| "1h".into());
+    }
+    if unpaced {
+        let every = if auth == AnthropicAuth::Subscription { "1h" } else { "30m" };
+        ensure(defaults, "heartbeat").insert("every".to_owned(), every.into());
+    }
+    if auth == AnthropicAuth::ApiKey {
+        short_retention(defaults);
+    }
+}
+
+fn short_retention(defaults: &mut Object) {
+    let keep_shortly = |entry: &mut Object| {
+        let params = ensure(entry, "params");
+        if !params.get("cacheRetention").is_some_and(Value::is_string) {
+            params.insert("cacheRetention".to_owned(), "short".into());
+        }
+    };
+    let is_anthropic = |model: &ModelRef| model.provider == "anthropic";
+    for (name, entry) in at(defaults, &["models"]).into_iter().flatten() {
+        if let (Some(_), Value::Object(entry)) =
+            (ModelRef::parse(name, "anthropic").filter(is_anthropic), entry)
+        {
+            keep_shortly(entry);
+        }
+    }
+    let primary =
+        json::at(defaults.get("model").unwrap_or(&Value::Null), &["primary"]).and_then(Value::as_str);
+    let Some(primary) = primary.and_then(text::non_blank) else { return };
+    let named = ALIASES.iter().find(|(alias, _)| *alias == text::lower(primary)).map(|(_, model)| *model);
+    if let Some(model) = ModelRef::parse(named.unwrap_or(primary), "anthropic").filter(is_anthropic) {
+        let name = format!("{}/{}", model.provider, model.model);
+        keep_shortly(ensure(ensure(defaults, "models"), &name));
+    }
+}
+
+fn compaction(root: &mut Object) {
+    let Some(defaults) = at(root, &["agents", "defaults"]) else { return };
+    if !defaults.get("compaction").is_some_and(|compaction| json::truthy(&compaction["mode"])) {
+        ensure(defaults, "compaction").insert("mode".to_owned(), "safeguard".into());
+    }
+}
+
+fn at<'r>(root: &'r mut Object, path: &[&str]) -> Option<&'r mut Object> {
+    path.iter().try_fold(root, |object, key| object.get_mut(*key)?.as_object_mut())
+}

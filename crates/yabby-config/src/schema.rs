@@ -1,0 +1,77 @@
+//! The JSON Schema of the configuration (draft-07), generated from the types of [`crate::sections`].
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use crate::sections::Config;
+
+/// The schema of a whole configuration.
+pub fn schema() -> Value {
+    of::<Config>()
+}
+
+/// A key, and the schema of what stands there.
+pub struct Section {
+    pub key: &'static str,
+    pub schema: fn() -> Value,
+    /// Whether the section is there even where nobody wrote it, for the defaults in it.
+    pub always: bool,
+}
+
+/// Sections in the order of the schema.
+///
+/// A whole schema takes milliseconds to build; a configuration uses a few sections of it.
+pub type Sections = &'static [Section];
+
+/// The schema of a type, with those of all types it is made of as `definitions`.
+pub fn of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft07().with(|settings| settings.transforms.clear());
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    tidy(&mut schema);
+    schema
+}
+
+/// Says "optional" as JSON Schema does: by not requiring the key. The generator would also allow
+/// `null`, which the configuration does not. And draft-07 wants a reference to stand alone.
+fn tidy(schema: &mut Value) {
+    let Value::Object(keywords) = schema else { return };
+    drop_null(keywords);
+    for (keyword, value) in keywords.iter_mut() {
+        match (keyword.as_str(), value) {
+            ("properties" | "definitions", Value::Object(schemas)) => {
+                schemas.values_mut().for_each(tidy);
+            }
+            ("items" | "additionalProperties", schema) => tidy(schema),
+            ("anyOf" | "allOf", Value::Array(schemas)) => schemas.iter_mut().for_each(tidy),
+            _ => {}
+        }
+    }
+    if keywords.len() > 1
+        && let Some(reference) = keywords.shift_remove("$ref")
+    {
+        keywords.insert("allOf".to_owned(), json!([{ "$ref": reference }]));
+    }
+}
+
+fn drop_null(keywords: &mut Map<String, Value>) {
+    let null = json!({ "type": "null" });
+    if let Some(Value::Array(types)) = keywords.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            keywords.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = keywords.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if let Some(Value::Array(alternatives)) = keywords.get_mut("anyOf") {
+        alternatives.retain(|schema| *schema != null);
+        if let [Value::Object(only)] = alternatives.as_slice() {
+            let only = only.clone();
+            keywords.shift_remove("anyOf");
+            keywords.extend(only);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! MISSING agents/cli_backend
+
+use schemars::JsonSchema;
+
+use crate::sections::literal::as_literals;
+use crate::sections::map::Map;
+use crate::sections::number::PositiveInteger;
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CliBackend {
+    pub command: String,
+    pub args: Option<Vec<String>>,
+    pub output: Option<CliOutput>,
+    pub resume_output: Option<CliOutput>,
+    pub input: Option<CliInput>,
+    pub max_prompt_arg_chars: Option<PositiveInteger>,
+    pub env: Option<Map<String>>,
+    pub clear_env: Option<Vec<String>>,
+    pub model_arg: Option<String>,
+    pub model_aliases: Option<Map<String>>,
+    pub session_arg: Option<String>,
+    pub session_args: Option<Vec<String>>,
+    pub resume_args: Option<Vec<String>>,
+    pub session_mode: Option<CliSessionMode>,
+    pub session_id_fields: Option<Vec<String>>,
+    pub system_prompt_arg: Option<String>,
+    pub system_prompt_mode: Option<CliSystemPromptMode>,
+    pub system_prompt_when: Option<CliSystemPromptWhen>,
+    pub image_arg: Option<String>,
+    pub image_mode: Option<CliImageMode>,
+    pub serialize: Option<bool>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(transform = as_literals)]
+pub enum CliOutput {
+    Json,
+    Text,
+    Jsonl,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(transform = as_literals)]
+pub enum CliInput {
+    Arg,
+    Stdin,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(transform = as_literals)]
+pub enum CliSessionMode {
+    Always,
+    Existing,
+    None,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(transform = as_literals)]
+pub enum CliSystemPromptMode {
+    Append,
+    Replace,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(transform = as_literals)]
+pub enum CliSystemPromptWhen {
+    First,
+    Always,
+    Never,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(transform = as_literals)]
+pub enum CliImageMode {
+    Repeat,
+    List,
+}

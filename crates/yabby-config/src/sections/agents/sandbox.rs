@@ -1,0 +1,121 @@
+//! MISSING agents/sandbox
+
+use schemars::JsonSchema;
+
+use crate::sections::literal::as_literals;
+use crate::sections::map::Map;
+use crate::sections::number::{NonNegativeInteger, Number, PositiveInteger, PositiveNumber};
+use crate::sections::text::TextOrNumber;
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Sandbox {
+    pub mode: Option<SandboxMode>,
+    pub workspace_access: Option<WorkspaceAccess>,
+    pub session_tools_visibility: Option<SessionToolsVisibility>,
+    pub scope: Option<SandboxScope>,
+    pub per_session: Option<bool>,
+    pub workspace_root: Option<String>,
+    pub docker: Option<SandboxDocker>,
+    pub browser: Option<SandboxBrowser>,
+    pub prune: Option<SandboxPrune>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SandboxDocker {
+    pub image: Option<String>,
+    pub container_prefix: Option<String>,
+    pub workdir: Option<String>,
+    pub read_only_root: Option<bool>,
+    pub tmpfs: Option<Vec<String>>,
+    pub network: Option<String>,
+    pub user: Option<String>,
+    pub cap_drop: Option<Vec<String>>,
+    pub env: Option<Map<String>>,
+    pub setup_command: Option<String>,
+    pub pids_limit: Option<PositiveInteger>,
+    pub memory: Option<TextOrNumber>,
+    pub memory_swap: Option<TextOrNumber>,
+    pub cpus: Option<PositiveNumber>,
+    pub ulimits: Option<Map<Ulimit>>,
+    pub seccomp_profile: Option<String>,
+    pub apparmor_profile: Option<String>,
+    pub dns: Option<Vec<String>>,
+    pub extra_hosts: Option<Vec<String>>,
+    pub binds: Option<Vec<String>>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UlimitPair {
+    pub soft: Option<NonNegativeInteger>,
+    pub hard: Option<NonNegativeInteger>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SandboxBrowser {
+    pub enabled: Option<bool>,
+    pub image: Option<String>,
+    pub container_prefix: Option<String>,
+    pub cdp_port: Option<PositiveInteger>,
+    pub vnc_port: Option<PositiveInteger>,
+    pub no_vnc_port: Option<PositiveInteger>,
+    pub headless: Option<bool>,
+    pub enable_no_vnc: Option<bool>,
+    pub allow_host_control: Option<bool>,
+    pub auto_start: Option<bool>,
+    pub auto_start_timeout_ms: Option<PositiveInteger>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SandboxPrune {
+    pub idle_hours: Option<NonNegativeInteger>,
+    pub max_age_days: Option<NonNegativeInteger>,
+}
+
+/// A resource limit of the container: `soft:hard` as text, one number, or both apart.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+pub enum Ulimit {
+    Text(String),
+    Number(Number),
+    Pair(UlimitPair),
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = as_literals)]
+pub enum SandboxMode {
+    Off,
+    NonMain,
+    All,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(transform = as_literals)]
+pub enum WorkspaceAccess {
+    None,
+    Ro,
+    Rw,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(transform = as_literals)]
+pub enum SessionToolsVisibility {
+    Spawned,
+    All,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(transform = as_literals)]
+pub enum SandboxScope {
+    Session,
+    Agent,
+    Shared,
+}

@@ -1,0 +1,53 @@
+//! MISSING hooks/gmail
+
+use schemars::JsonSchema;
+
+use crate::sections::gateway::TailscaleMode;
+use crate::sections::literal::as_literals;
+use crate::sections::number::PositiveInteger;
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Gmail {
+    pub account: Option<String>,
+    pub label: Option<String>,
+    pub topic: Option<String>,
+    pub subscription: Option<String>,
+    pub push_token: Option<String>,
+    pub hook_url: Option<String>,
+    pub include_body: Option<bool>,
+    pub max_bytes: Option<PositiveInteger>,
+    pub renew_every_minutes: Option<PositiveInteger>,
+    pub allow_unsafe_external_content: Option<bool>,
+    pub serve: Option<GmailServe>,
+    pub tailscale: Option<GmailTailscale>,
+    pub model: Option<String>,
+    pub thinking: Option<GmailThinking>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GmailServe {
+    pub bind: Option<String>,
+    pub port: Option<PositiveInteger>,
+    pub path: Option<String>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GmailTailscale {
+    pub mode: Option<TailscaleMode>,
+    pub path: Option<String>,
+    pub target: Option<String>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(transform = as_literals)]
+pub enum GmailThinking {
+    Off,
+    Minimal,
+    Low,
+    Medium,
+    High,
+}

@@ -1,0 +1,115 @@
+//! MISSING messages/tts
+
+use schemars::JsonSchema;
+
+use crate::sections::number::{Fraction, IntegerFromOne, NonNegativeInteger, Number, TimeoutMs};
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Tts {
+    pub auto: Option<TtsAuto>,
+    pub enabled: Option<bool>,
+    pub mode: Option<TtsMode>,
+    pub provider: Option<TtsProvider>,
+    pub summary_model: Option<String>,
+    pub model_overrides: Option<TtsModelOverrides>,
+    pub elevenlabs: Option<ElevenLabs>,
+    pub openai: Option<OpenAiSpeech>,
+    pub edge: Option<EdgeSpeech>,
+    pub prefs_path: Option<String>,
+    pub max_text_length: Option<IntegerFromOne>,
+    pub timeout_ms: Option<TimeoutMs>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TtsModelOverrides {
+    pub enabled: Option<bool>,
+    pub allow_text: Option<bool>,
+    pub allow_provider: Option<bool>,
+    pub allow_voice: Option<bool>,
+    pub allow_model_id: Option<bool>,
+    pub allow_voice_settings: Option<bool>,
+    pub allow_normalization: Option<bool>,
+    pub allow_seed: Option<bool>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ElevenLabs {
+    pub api_key: Option<String>,
+    pub base_url: Option<String>,
+    pub voice_id: Option<String>,
+    pub model_id: Option<String>,
+    #[schemars(range(min = 0, max = 4_294_967_295_u32))]
+    pub seed: Option<NonNegativeInteger>,
+    pub apply_text_normalization: Option<TextNormalization>,
+    pub language_code: Option<String>,
+    pub voice_settings: Option<VoiceSettings>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct VoiceSettings {
+    pub stability: Option<Fraction>,
+    pub similarity_boost: Option<Fraction>,
+    pub style: Option<Fraction>,
+    pub use_speaker_boost: Option<bool>,
+    #[schemars(range(min = 0.5, max = 2))]
+    pub speed: Option<Number>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OpenAiSpeech {
+    pub api_key: Option<String>,
+    pub model: Option<String>,
+    pub voice: Option<String>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EdgeSpeech {
+    pub enabled: Option<bool>,
+    pub voice: Option<String>,
+    pub lang: Option<String>,
+    pub output_format: Option<String>,
+    pub pitch: Option<String>,
+    pub rate: Option<String>,
+    pub volume: Option<String>,
+    pub save_subtitles: Option<bool>,
+    pub proxy: Option<String>,
+    pub timeout_ms: Option<TimeoutMs>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TtsAuto {
+    Off,
+    Always,
+    Inbound,
+    Tagged,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TtsMode {
+    Final,
+    All,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TtsProvider {
+    Elevenlabs,
+    Openai,
+    Edge,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TextNormalization {
+    Auto,
+    On,
+    Off,
+}

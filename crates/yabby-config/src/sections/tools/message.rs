@@ -1,0 +1,29 @@
+//! MISSING tools/message
+
+use schemars::JsonSchema;
+
+use crate::sections::switch::Switch;
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MessageTool {
+    pub allow_cross_context_send: Option<bool>,
+    pub cross_context: Option<CrossContext>,
+    pub broadcast: Option<Switch>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CrossContext {
+    pub allow_within_provider: Option<bool>,
+    pub allow_across_providers: Option<bool>,
+    pub marker: Option<CrossContextMarker>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CrossContextMarker {
+    pub enabled: Option<bool>,
+    pub prefix: Option<String>,
+    pub suffix: Option<String>,
+}

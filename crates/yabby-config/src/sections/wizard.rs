@@ -1,0 +1,15 @@
+//! MISSING wizard
+
+use schemars::JsonSchema;
+
+use crate::sections::gateway::GatewayMode;
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Wizard {
+    pub last_run_at: Option<String>,
+    pub last_run_version: Option<String>,
+    pub last_run_commit: Option<String>,
+    pub last_run_command: Option<String>,
+    pub last_run_mode: Option<GatewayMode>,
+}

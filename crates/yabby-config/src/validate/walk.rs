@@ -1,0 +1,411 @@
+//! The walk over a configuration along the schema (`config.md` §3).
+//!
+//! It goes as the reference's validator goes, because the order and the words of its messages are
+//! what people see: keys in the order of the schema, unknown keys after the known ones, the rules of
+//! a type ([`super::rules`]) once its value has the right form.
+
+use regex::Regex;
+use serde_json::{Value, json};
+use yabby_domain::json::{self, Object};
+
+use super::allowed;
+use super::rules::{self, Breach};
+use crate::issue::Issue;
+use crate::schema::Sections;
+use crate::sections::Config;
+use crate::sections::channels::Channels;
+
+/// What a walk found.
+pub struct Walked {
+    /// The configuration in the order of the schema, with its defaults.
+    pub config: Value,
+    pub issues: Vec<Issue>,
+    pub unknown_keys: Vec<String>,
+}
+
+/// Walks a whole configuration.
+pub fn config(config: &Value) -> Walked {
+    let nothing = Value::Null;
+    let mut walk = Walk { schema: &nothing, path: Vec::new(), found: Found::default() };
+    let mut config = walk.sections(Config::SECTIONS, &Others::Refused, config);
+    walk.rule("Config", &mut config, 0);
+    let Found { findings, unknown_keys } = walk.found;
+    Walked { config, issues: findings.into_iter().map(|finding| finding.issue).collect(), unknown_keys }
+}
+
+struct Walk<'s> {
+    /// The schema with the definitions.
+    schema: &'s Value,
+    path: Vec<String>,
+    found: Found,
+}
+
+#[derive(Default)]
+struct Found {
+    findings: Vec<Finding>,
+    unknown_keys: Vec<String>,
+}
+
+struct Finding {
+    issue: Issue,
+    /// The value has not the form that its type's rules count on.
+    form: Form,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Wrong,
+    /// The form is right; a bound, a key too many or a rule is the matter.
+    Right,
+}
+
+/// What becomes of keys beyond the known ones.
+enum Others<'s> {
+    Refused,
+    /// Kept, although nobody reads them.
+    Ignored,
+    Welcome,
+    /// Of this type, and with names of this pattern.
+    Like(&'s Value, Option<&'s str>),
+}
+
+impl Found {
+    fn is_well_formed(&self, since: usize) -> bool {
+        self.findings[since..].iter().all(|finding| finding.form == Form::Right)
+    }
+}
+
+impl<'s> Walk<'s> {
+    /// An object whose members are sections; only the schemas of those present are built.
+    fn sections(&mut self, sections: Sections, others: &Others<'s>, value: &Value) -> Value {
+        let Value::Object(members) = value else {
+            self.wrong_type("object", Some(value), &json!({ "type": "object", "properties": {} }));
+            return value.clone();
+        };
+        let mut out = Object::new();
+        for section in sections {
+            let empty = Value::Object(Object::new());
+            let member = members.get(section.key);
+            let Some(member) = member.or(section.always.then_some(&empty)) else { continue };
+            let walked = self.below(section.key, |walk| match walk.path.as_slice() {
+                [only] if only == "channels" => walk.sections(Channels::SECTIONS, &Others::Welcome, member),
+                _ => walk.section(&(section.schema)(), member),
+            });
+            out.insert(section.key.to_owned(), walked);
+        }
+        let known: Vec<_> = sections.iter().map(|section| section.key).collect();
+        self.others(members, &known, others, &mut out);
+        Value::Object(out)
+    }
+
+    fn section(&mut self, schema: &Value, value: &Value) -> Value {
+        let mut walk =
+            Walk { schema, path: std::mem::take(&mut self.path), found: std::mem::take(&mut self.found) };
+        let out = walk.value(schema, Some(value));
+        self.path = walk.path;
+        self.found = walk.found;
+        out
+    }
+
+    /// One value; `None` where a key that must be there is missing.
+    fn value(&mut self, schema: &'s Value, value: Option<&Value>) -> Value {
+        let since = self.found.findings.len();
+        let (name, schema) = self.resolve(schema);
+        let mut out = self.unruled(name, schema, value);
+        if let Some(name) = name {
+            self.rule(name, &mut out, since);
+        }
+        out
+    }
+
+    fn unruled(&mut self, name: Option<&str>, schema: &'s Value, value: Option<&Value>) -> Value {
+        let as_given = || value.cloned().unwrap_or_default();
+        if let Some(Value::Array(alternatives)) = schema.get("anyOf") {
+            return self.alternatives(schema, alternatives, value);
+        }
+        if let Some(literal) = schema.get("const") {
+            if value != Some(literal) {
+                self.report(
+                    format!("Invalid input: expected {}", json::stringify(literal)),
+                    Form::Wrong,
+                    allowed::of(self.schema, schema),
+                );
+            }
+            return as_given();
+        }
+        if let Some(Value::Array(options)) = schema.get("enum") {
+            if !value.is_some_and(|value| options.contains(value)) {
+                let options: Vec<_> = options.iter().map(json::stringify).collect();
+                let message = format!("Invalid option: expected one of {}", options.join("|"));
+                self.report(message, Form::Wrong, allowed::of(self.schema, schema));
+            }
+            return as_given();
+        }
+        match (schema.get("type").and_then(Value::as_str), value) {
+            (Some("string"), _) => self.text(name, schema, value),
+            (Some("number" | "integer"), _) => self.number(schema, value),
+            (Some("boolean"), Some(Value::Bool(_))) => {}
+            (Some("boolean"), _) => self.wrong_type("boolean", value, schema),
+            (Some("array"), Some(Value::Array(items))) => return self.list(schema, items),
+            (Some("array"), _) => self.wrong_type("array", value, schema),
+            (Some("object"), Some(Value::Object(members))) => return self.object(schema, members),
+            (Some("object"), _) => {
+                let expected = if schema.get("properties").is_some() { "object" } else { "record" };
+                self.wrong_type(expected, value, schema);
+            }
+            _ => {}
+        }
+        as_given()
+    }
+
+    fn text(&mut self, name: Option<&str>, schema: &Value, value: Option<&Value>) {
+        let Some(Value::String(text)) = value else {
+            self.wrong_type("string", value, schema);
+            // A list has a length too, and the reference asks every value that has one.
+            if let Some(Value::Array(items)) = value {
+                self.length(schema, "array", "items", items.len());
+            }
+            return;
+        };
+        self.length(schema, "string", "characters", text.chars().count());
+        if let Some(pattern) = schema.get("pattern").and_then(Value::as_str)
+            && !matches(pattern, text)
+        {
+            let message = name.and_then(rules::pattern_message);
+            let message = message
+                .map_or_else(|| format!("Invalid string: must match pattern /{pattern}/"), str::to_owned);
+            self.report(message, Form::Right, allowed::of(self.schema, schema));
+        }
+    }
+
+    fn length(&mut self, schema: &Value, what: &str, units: &str, length: usize) {
+        let bound = |keyword| schema.get(keyword).and_then(Value::as_u64);
+        let length = length as u64;
+        if let Some(least) = bound("minLength").filter(|least| length < *least) {
+            self.report(
+                format!("Too small: expected {what} to have >={least} {units}"),
+                Form::Right,
+                allowed::of(self.schema, schema),
+            );
+        }
+        if let Some(most) = bound("maxLength").filter(|most| length > *most) {
+            self.report(
+                format!("Too big: expected {what} to have <={most} {units}"),
+                Form::Right,
+                allowed::of(self.schema, schema),
+            );
+        }
+    }
+
+    fn number(&mut self, schema: &Value, value: Option<&Value>) {
+        const MOST: f64 = 9_007_199_254_740_991.0;
+        let Some(number) = value.and_then(Value::as_f64) else {
+            self.wrong_type("number", value, schema);
+            return;
+        };
+        if schema["type"] == "integer" {
+            if number.fract() != 0.0 {
+                self.wrong_type("int", value, schema);
+                return;
+            }
+            if number > MOST {
+                self.report(
+                    format!("Too big: expected int to be <={MOST}"),
+                    Form::Right,
+                    allowed::of(self.schema, schema),
+                );
+            } else if number < -MOST {
+                self.report(
+                    format!("Too small: expected int to be >=-{MOST}"),
+                    Form::Right,
+                    allowed::of(self.schema, schema),
+                );
+            }
+        }
+        let bound = |keyword| schema.get(keyword).and_then(Value::as_f64);
+        if let Some(above) = bound("exclusiveMinimum").filter(|above| number <= *above) {
+            self.report(
+                format!("Too small: expected number to be >{above}"),
+                Form::Right,
+                allowed::of(self.schema, schema),
+            );
+        }
+        if let Some(least) = bound("minimum").filter(|least| number < *least) {
+            self.report(
+                format!("Too small: expected number to be >={least}"),
+                Form::Right,
+                allowed::of(self.schema, schema),
+            );
+        }
+        if let Some(most) = bound("maximum").filter(|most| number > *most) {
+            self.report(
+                format!("Too big: expected number to be <={most}"),
+                Form::Right,
+                allowed::of(self.schema, schema),
+            );
+        }
+    }
+
+    fn list(&mut self, schema: &'s Value, items: &[Value]) -> Value {
+        let Some(of) = schema.get("items") else { return Value::Array(items.to_vec()) };
+        let walked = items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| self.below(&index.to_string(), |walk| walk.value(of, Some(item))));
+        Value::Array(walked.collect())
+    }
+
+    fn object(&mut self, schema: &'s Value, members: &Object) -> Value {
+        let mut out = Object::new();
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let required = schema.get("required").and_then(Value::as_array);
+        let is_required = |key: &str| required.is_some_and(|keys| keys.iter().any(|name| name == key));
+        for (key, property) in properties.into_iter().flatten() {
+            let member = members.get(key);
+            if member.is_some() || is_required(key) {
+                let walked = self.below(key, |walk| walk.value(property, member));
+                out.insert(key.clone(), walked);
+            } else if let Some(default) = property.get("default") {
+                out.insert(key.clone(), default.clone());
+            }
+        }
+        let known: Vec<_> = properties.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+        let others = match schema.get("additionalProperties") {
+            Some(Value::Bool(false)) => Others::Refused,
+            Some(Value::Bool(true)) => Others::Welcome,
+            Some(like) => Others::Like(like, name_pattern(schema)),
+            None => Others::Ignored,
+        };
+        self.others(members, &known, &others, &mut out);
+        Value::Object(out)
+    }
+
+    /// The members beyond the known ones.
+    fn others(&mut self, members: &Object, known: &[&str], others: &Others<'s>, out: &mut Object) {
+        let mut unknown = Vec::new();
+        for (key, value) in json::in_js_order(members) {
+            if known.contains(&key.as_str()) {
+                continue;
+            }
+            let kept = match others {
+                Others::Refused | Others::Ignored => {
+                    self.found.unknown_keys.push(self.path_to(key));
+                    unknown.push(key.as_str());
+                    value.clone()
+                }
+                Others::Welcome => value.clone(),
+                Others::Like(_, Some(pattern)) if !matches(pattern, key) => {
+                    let allowed = format!("a name that matches {pattern}");
+                    self.below(key, |walk| walk.report("Invalid key in record", Form::Wrong, Some(allowed)));
+                    continue;
+                }
+                Others::Like(like, _) => self.below(key, |walk| walk.value(like, Some(value))),
+            };
+            out.insert(key.clone(), kept);
+        }
+        if matches!(others, Others::Refused) && !unknown.is_empty() {
+            let names: Vec<_> = unknown.iter().map(|key| format!("\"{key}\"")).collect();
+            let plural = if unknown.len() > 1 { "s" } else { "" };
+            let message = format!("Unrecognized key{plural}: {}", names.join(", "));
+            self.report(message, Form::Right, Some(allowed::instead_of(&unknown, known)));
+        }
+    }
+
+    /// A choice between types; the first that takes the value without complaint.
+    fn alternatives(&mut self, schema: &'s Value, alternatives: &'s [Value], value: Option<&Value>) -> Value {
+        let mut well_formed = Vec::new();
+        for alternative in alternatives {
+            let before = std::mem::take(&mut self.found);
+            let out = self.value(alternative, value);
+            let found = std::mem::replace(&mut self.found, before);
+            if found.findings.is_empty() {
+                self.found.unknown_keys.extend(found.unknown_keys);
+                return out;
+            }
+            if found.is_well_formed(0) {
+                well_formed.push((out, found));
+            }
+        }
+        match (well_formed.pop(), well_formed.is_empty()) {
+            // Only one type was meant: what it has to say says more than "none of these".
+            (Some((out, found)), true) => {
+                self.found.findings.extend(found.findings);
+                self.found.unknown_keys.extend(found.unknown_keys);
+                out
+            }
+            _ => {
+                self.report("Invalid input", Form::Wrong, allowed::of(self.schema, schema));
+                value.cloned().unwrap_or_default()
+            }
+        }
+    }
+
+    /// Asks the rule of a type, if it has one and the value has the type's form.
+    fn rule(&mut self, name: &str, value: &mut Value, since: usize) {
+        if !self.found.is_well_formed(since) {
+            return;
+        }
+        for Breach { path, message } in rules::check(name, value) {
+            let depth = self.path.len();
+            self.path.extend(path);
+            self.report(message, Form::Right, None);
+            self.path.truncate(depth);
+        }
+    }
+
+    fn below<T>(&mut self, key: &str, act: impl FnOnce(&mut Self) -> T) -> T {
+        self.path.push(key.to_owned());
+        let done = act(self);
+        self.path.pop();
+        done
+    }
+
+    fn path_to(&self, key: &str) -> String {
+        let mut path = self.path.join(".");
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path + key
+    }
+
+    /// Follows references to the schema itself and the name of its type.
+    fn resolve(&self, schema: &'s Value) -> (Option<&'s str>, &'s Value) {
+        let (mut name, mut schema) = (None, schema);
+        while let Some(reference) = schema.get("$ref").or_else(|| schema["allOf"][0].get("$ref")) {
+            let Some(definition) = reference.as_str().and_then(|path| path.strip_prefix("#/definitions/"))
+            else {
+                break;
+            };
+            name = Some(definition);
+            schema = &self.schema["definitions"][definition];
+        }
+        (name, schema)
+    }
+
+    fn wrong_type(&mut self, expected: &str, value: Option<&Value>, schema: &Value) {
+        let received = match value {
+            None => "undefined",
+            Some(Value::Null) => "null",
+            Some(Value::Bool(_)) => "boolean",
+            Some(Value::Number(_)) => "number",
+            Some(Value::String(_)) => "string",
+            Some(Value::Array(_)) => "array",
+            Some(Value::Object(_)) => "object",
+        };
+        let message = format!("Invalid input: expected {expected}, received {received}");
+        self.report(message, Form::Wrong, allowed::of(self.schema, schema));
+    }
+
+    fn report(&mut self, message: impl Into<String>, form: Form, allowed: Option<String>) {
+        let issue = Issue { path: self.path.join("."), message: message.into(), allowed };
+        self.found.findings.push(Finding { issue, form });
+    }
+}
+
+fn name_pattern(schema: &Value) -> Option<&str> {
+    schema.get("propertyNames")?.get("pattern")?.as_str()
+}
+
+fn matches(pattern: &str, text: &str) -> bool {
+    Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text))
+}

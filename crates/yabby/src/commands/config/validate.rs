@@ -1,0 +1,80 @@
+//! `yabby config validate`: everything that is wrong, with its line.
+
+use std::io::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use anyhow::Result;
+use yabby_config::issue::Issue;
+use yabby_config::validate::unknown_keys;
+use yabby_domain::json::{self, Object, Value};
+use yabby_store::config_file::Snapshot;
+
+use crate::failure::Failure;
+use crate::setting::{Setting, located};
+
+const GOOD: Style = Style::new().bold().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
+const BAD: Style = Style::new().bold().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Red)));
+const DOUBTFUL: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Yellow)));
+
+pub fn run(setting: &Setting, as_json: bool) -> Result<()> {
+    let snapshot = Snapshot::read(&setting.place);
+    if as_json {
+        writeln!(anstream::stdout(), "{}", json::stringify_pretty(&report(setting, &snapshot)))?;
+    } else {
+        print(setting, &snapshot)?;
+    }
+    if snapshot.is_valid() { Ok(()) } else { Err(Failure::silent().into()) }
+}
+
+fn print(setting: &Setting, snapshot: &Snapshot) -> Result<()> {
+    let mut out = anstream::stdout().lock();
+    let file = setting.place.shortened(&snapshot.path);
+    match (snapshot.exists, snapshot.is_valid()) {
+        (false, _) => writeln!(out, "{GOOD}valid{GOOD:#}  {file} (not there: all defaults)")?,
+        (true, true) => writeln!(out, "{GOOD}valid{GOOD:#}  {file}")?,
+        (true, false) => writeln!(out, "{BAD}invalid{BAD:#}  {file}")?,
+    }
+    for issue in &snapshot.issues {
+        writeln!(out, "  {BAD}-{BAD:#} {}", located(setting, snapshot, issue))?;
+    }
+    for warning in &snapshot.warnings {
+        writeln!(out, "  {DOUBTFUL}warning{DOUBTFUL:#} {}", located(setting, snapshot, warning))?;
+    }
+    for notice in &snapshot.notices {
+        writeln!(out, "  {DOUBTFUL}warning{DOUBTFUL:#} {notice}")?;
+    }
+    let unknown = unknown_keys(snapshot.config.root());
+    if !unknown.is_empty() {
+        writeln!(out, "Unknown keys: {}", unknown.join(", "))?;
+        writeln!(out, "`yabby doctor --fix` removes them; a backup keeps the file as it is.")?;
+    }
+    Ok(())
+}
+
+fn report(setting: &Setting, snapshot: &Snapshot) -> Value {
+    let issues = |issues: &[Issue]| issues.iter().map(|issue| described(snapshot, issue)).collect::<Value>();
+    let mut report = Object::new();
+    report.insert("path".to_owned(), setting.place.config.display().to_string().into());
+    report.insert("exists".to_owned(), snapshot.exists.into());
+    report.insert("valid".to_owned(), snapshot.is_valid().into());
+    report.insert("issues".to_owned(), issues(&snapshot.issues));
+    report.insert("warnings".to_owned(), issues(&snapshot.warnings));
+    report.insert("legacyIssues".to_owned(), issues(&snapshot.legacy));
+    report.insert("unknownKeys".to_owned(), unknown_keys(snapshot.config.root()).into());
+    report.insert("notices".to_owned(), snapshot.notices.clone().into());
+    Value::Object(report)
+}
+
+fn described(snapshot: &Snapshot, issue: &Issue) -> Value {
+    let mut described = Object::new();
+    described.insert("path".to_owned(), issue.path.clone().into());
+    described.insert("message".to_owned(), issue.message.clone().into());
+    if let Some(allowed) = &issue.allowed {
+        described.insert("allowed".to_owned(), allowed.clone().into());
+    }
+    if let Some(spot) = snapshot.line_of(issue) {
+        described.insert("file".to_owned(), spot.file.display().to_string().into());
+        described.insert("line".to_owned(), spot.line.into());
+    }
+    Value::Object(described)
+}
