@@ -9,6 +9,8 @@ mod openbot;
 mod openclaudecode;
 mod settings;
 
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -18,8 +20,11 @@ use yabby_domain::seam::StoreError;
 use yabby_domain::session::adopt::{Program, adopted_key, beside};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
-use yabby_domain::transcript::adopt::{Adoption, adopted};
 use yabby_domain::transcript::file_name::TranscriptId;
+use yabby_domain::transcript::{
+    self,
+    adopt::{Adoption, adopted},
+};
 
 use crate::files::sessions::{SessionFile, Settings};
 use crate::files::transcripts::{Adopted, TranscriptFolder};
@@ -122,51 +127,89 @@ pub fn adopt(
     target: &Target<'_>,
     mode: Mode,
 ) -> Result<Vec<Outcome>, ImportError> {
-    let mut taken: Vec<SessionKey> = Vec::new();
+    let mut homes: HashMap<AgentId, AgentHome> = HashMap::new();
     let mut outcomes = Vec::new();
     for foreign in &source.sessions {
-        let outcome = adopt_one(program, foreign, target, mode, &taken)?;
-        taken.push(outcome.key.clone());
-        outcomes.push(outcome);
+        let wanted = adopted_key(program, &foreign.key, &target.default_agent);
+        let home = match homes.entry(wanted.agent_id()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let home = AgentHome::open(unknown.key(), target)?;
+                unknown.insert(home)
+            }
+        };
+        outcomes.push(home.adopt(program, foreign, wanted, mode)?);
     }
     Ok(outcomes)
 }
 
-fn adopt_one(
-    program: Program,
-    foreign: &Foreign,
-    target: &Target<'_>,
-    mode: Mode,
-    taken: &[SessionKey],
-) -> Result<Outcome, ImportError> {
-    let wanted = adopted_key(program, &foreign.key, &target.default_agent);
-    let agent = wanted.agent_id();
-    let path = (target.store)(&agent);
-    let store = SessionFile::open(&path, Settings::from_environment())?;
-    let records = store.list_blocking()?;
-    let is_it = |entry: &SessionEntry| entry.session_id() == Some(&foreign.session_id);
-    let known = records.iter().find(|(_, entry)| is_it(entry)).map(|(key, _)| key.clone());
-    let is_free = |key: &SessionKey| !taken.contains(key) && !records.iter().any(|(other, _)| other == key);
-    let key = match known {
-        Some(known) => known,
-        None if is_free(&wanted) => wanted,
-        None => beside(&wanted, &foreign.session_id),
-    };
-    let workspace = (target.workspace)(&agent);
-    let text = foreign.text(&workspace);
-    let id = TranscriptId::new(&foreign.session_id, None).map_err(StoreError::from)?;
-    let folder = TranscriptFolder::open(path.parent().unwrap_or(Path::new("")));
-    let adopted = match mode {
-        Mode::DryRun => folder.would_adopt(&id, &text)?,
-        Mode::Real => {
-            // The conversation first: a record without one would be an empty session.
-            let adopted = folder.adopt_blocking(&id, &text)?;
-            record(&store, &key, foreign, program, adopted)?;
-            adopted
+/// Where the sessions of one agent go.
+struct AgentHome {
+    store: SessionFile,
+    transcripts: TranscriptFolder,
+    workspace: String,
+    /// The keys that are in use.
+    taken: HashSet<SessionKey>,
+    /// The key of each session that is here.
+    known: HashMap<String, SessionKey>,
+}
+
+impl AgentHome {
+    fn open(agent: &AgentId, target: &Target<'_>) -> Result<Self, StoreError> {
+        let path = (target.store)(agent);
+        let store = SessionFile::open(&path, Settings::from_environment())?;
+        let mut home = Self {
+            transcripts: TranscriptFolder::open(path.parent().unwrap_or(Path::new(""))),
+            workspace: (target.workspace)(agent),
+            taken: HashSet::new(),
+            known: HashMap::new(),
+            store,
+        };
+        for (key, entry) in home.store.list_blocking()? {
+            home.take(key, entry.session_id().unwrap_or_default());
         }
-    };
-    let messages = foreign.lines.lines().filter(|line| line.contains("\"message\"")).count();
-    Ok(Outcome { from: foreign.key.clone(), key, session_id: foreign.session_id.clone(), messages, adopted })
+        Ok(home)
+    }
+
+    fn take(&mut self, key: SessionKey, session_id: &str) {
+        self.known.insert(session_id.to_owned(), key.clone());
+        self.taken.insert(key);
+    }
+
+    fn adopt(
+        &mut self,
+        program: Program,
+        foreign: &Foreign,
+        wanted: SessionKey,
+        mode: Mode,
+    ) -> Result<Outcome, ImportError> {
+        let key = match self.known.get(&foreign.session_id) {
+            Some(known) => known.clone(),
+            None if !self.taken.contains(&wanted) => wanted,
+            None => beside(&wanted, &foreign.session_id),
+        };
+        let text = foreign.text(&self.workspace);
+        let id = TranscriptId::new(&foreign.session_id, None).map_err(StoreError::from)?;
+        let adopted = match mode {
+            Mode::DryRun => self.transcripts.would_adopt(&id, &text)?,
+            Mode::Real => {
+                // The conversation first: a record without one would be an empty session.
+                let adopted = self.transcripts.adopt_blocking(&id, &text)?;
+                record(&self.store, &key, foreign, program, adopted)?;
+                adopted
+            }
+        };
+        self.take(key.clone(), &foreign.session_id);
+        let entries = foreign.lines.lines().filter_map(transcript::entry::Entry::parse);
+        let messages = entries.filter(transcript::pieces::is_message).count();
+        Ok(Outcome {
+            from: foreign.key.clone(),
+            key,
+            session_id: foreign.session_id.clone(),
+            messages,
+            adopted,
+        })
+    }
 }
 
 /// Writes the record of a session that is new here; one that is here is only told of what is new.
@@ -217,7 +260,7 @@ impl Foreign {
 
     /// When the last line was written, else when the file was.
     fn last_time(lines: &str, file: &Path) -> f64 {
-        let times = lines.lines().rev().filter_map(yabby_domain::transcript::entry::Entry::parse);
+        let times = lines.lines().rev().filter_map(transcript::entry::Entry::parse);
         let said = times.filter_map(|entry| entry.time()).find(|time| *time > 0.0);
         said.unwrap_or_else(|| modified(file))
     }

@@ -66,7 +66,10 @@ pub enum Command {
     Config(config::Arguments),
     /// Check the folder, and repair what is damaged
     Doctor(doctor::Arguments),
-    /// Adopt the folder of another program
+    /// Adopt the folder of another program: OpenBot or OpenClaudeCode
+    #[command(
+        after_help = "The source is only read, and may be imported again: what has grown there grows here.\n\nExamples:\n  yabby import openbot ~/.openbot --dry-run\n  yabby import openclaudecode ~/.openclaudecode"
+    )]
     Import(import::Arguments),
     /// Write a script that completes commands in a shell
     #[command(

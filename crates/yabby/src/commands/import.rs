@@ -1,13 +1,189 @@
-//! `yabby import`
+//! `yabby import`: adopt the folder of another program. The source is only read.
 
-use anyhow::{Result, bail};
-use clap::Args;
+use std::io::Write as _;
+use std::path::PathBuf;
 
+use anstyle::Style;
+use anyhow::{Context as _, Result};
+use clap::{Args, ValueEnum};
+use yabby_config::key_path::KeyPath;
+use yabby_domain::agent;
+use yabby_domain::id::AgentId;
+use yabby_domain::json::{Object, Value};
+use yabby_domain::session::adopt::Program;
+use yabby_domain::session::key::default_agent;
+use yabby_store::config_file::edit::{ConfigFile, Edit};
+use yabby_store::files::transcripts::Adopted;
+use yabby_store::import::{self, Mode, Outcome, Source, Target};
+
+use crate::book::Book;
 use crate::setting::Setting;
+use crate::terminal;
 
 #[derive(Args)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// Whose folder it is
+    program: Which,
+    /// The folder to adopt, such as ~/.openbot
+    dir: PathBuf,
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
-pub fn run(_: &Setting, _: &Arguments) -> Result<()> {
-    bail!("not here yet")
+#[derive(Clone, Copy, ValueEnum)]
+enum Which {
+    Openbot,
+    Openclaudecode,
+}
+
+/// A setting, and what became of it.
+struct Applied {
+    from: String,
+    path: String,
+    value: Value,
+    /// The person had set it already; theirs stays.
+    was_set: bool,
+}
+
+pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
+    let program = match arguments.program {
+        Which::Openbot => Program::OpenBot,
+        Which::Openclaudecode => Program::OpenClaudeCode,
+    };
+    let mode = if arguments.dry_run { Mode::DryRun } else { Mode::Real };
+    let book = Book::open(setting)?;
+    let source = import::read(program, &arguments.dir)?;
+    let agents = book.with_folders(|folders| agent::agents(book.config(), folders));
+    let target = Target {
+        default_agent: default_agent(book.config()),
+        store: &|agent| book.store_path(agent),
+        workspace: &|id: &AgentId| {
+            let known = agents.iter().find(|agent| agent.id == *id).or(agents.first());
+            known.map(|agent| agent.workspace.clone()).unwrap_or_default()
+        },
+    };
+    let outcomes = import::adopt(program, &source, &target, mode)?;
+    let applied = apply_settings(setting, &source, &outcomes, mode)?;
+    if arguments.json {
+        print_json(arguments, &source, &outcomes, &applied)
+    } else {
+        print_text(setting, arguments, &source, &outcomes, &applied)
+    }
+}
+
+/// Writes the settings that nobody has set here yet.
+fn apply_settings(
+    setting: &Setting,
+    source: &Source,
+    outcomes: &[Outcome],
+    mode: Mode,
+) -> Result<Vec<Applied>> {
+    let known = setting.snapshot()?.parsed;
+    let mut applied: Vec<Applied> = Vec::new();
+    let mut wanted: Vec<(String, String, Value)> = source
+        .settings
+        .iter()
+        .map(|setting| (setting.from.clone(), setting.path.to_owned(), setting.value.clone()))
+        .collect();
+    // People were kept apart there, and have sessions of their own; so let them stay apart here.
+    if outcomes.iter().any(|outcome| outcome.key.as_str().contains(":dm:")) {
+        let scope = Value::from("per-channel-peer");
+        wanted.push(("a session for each person".to_owned(), "session.dmScope".to_owned(), scope));
+    }
+    for (from, path, value) in wanted {
+        let key = KeyPath::parse(&path).with_context(|| format!("no setting is called {path}"))?;
+        let was_set = key.get(&known).is_some();
+        if !was_set && mode == Mode::Real {
+            ConfigFile::of(&setting.place).edit(&key, &Edit::Set(value.clone()))?;
+        }
+        applied.push(Applied { from, path, value, was_set });
+    }
+    Ok(applied)
+}
+
+fn word(adopted: Adopted) -> &'static str {
+    match adopted {
+        Adopted::New => "new",
+        Adopted::Grown => "grown",
+        Adopted::Known => "known",
+        Adopted::GoneOnHere => "changed here, left alone",
+    }
+}
+
+fn print_json(
+    arguments: &Arguments,
+    source: &Source,
+    outcomes: &[Outcome],
+    applied: &[Applied],
+) -> Result<()> {
+    let mut out = Object::new();
+    out.insert("source".to_owned(), arguments.dir.display().to_string().into());
+    out.insert("dryRun".to_owned(), arguments.dry_run.into());
+    let session = |outcome: &Outcome| {
+        let mut row = Object::new();
+        row.insert("from".to_owned(), outcome.from.as_str().into());
+        row.insert("key".to_owned(), outcome.key.as_str().into());
+        row.insert("sessionId".to_owned(), outcome.session_id.as_str().into());
+        row.insert("messages".to_owned(), outcome.messages.into());
+        row.insert("outcome".to_owned(), word(outcome.adopted).into());
+        Value::Object(row)
+    };
+    out.insert("sessions".to_owned(), outcomes.iter().map(session).collect());
+    let setting = |applied: &Applied| {
+        let mut row = Object::new();
+        row.insert("from".to_owned(), applied.from.as_str().into());
+        row.insert("path".to_owned(), applied.path.as_str().into());
+        row.insert("value".to_owned(), applied.value.clone());
+        row.insert("alreadySet".to_owned(), applied.was_set.into());
+        Value::Object(row)
+    };
+    out.insert("settings".to_owned(), applied.iter().map(setting).collect());
+    out.insert("left".to_owned(), source.left.iter().map(String::as_str).collect());
+    terminal::print_json(&Value::Object(out))
+}
+
+fn print_text(
+    setting: &Setting,
+    arguments: &Arguments,
+    source: &Source,
+    outcomes: &[Outcome],
+    applied: &[Applied],
+) -> Result<()> {
+    const FAINT: Style = Style::new().dimmed();
+    let mut out = std::io::BufWriter::new(anstream::stdout().lock());
+    for outcome in outcomes {
+        let messages = terminal::counted(outcome.messages, "message");
+        let line = format!("{} ← {}", outcome.key, outcome.from);
+        writeln!(
+            out,
+            "{} {FAINT}({messages}, {}){FAINT:#}",
+            terminal::harmless(&line),
+            word(outcome.adopted)
+        )?;
+    }
+    for applied in applied {
+        let kept = if applied.was_set { " (set here already, left alone)" } else { "" };
+        writeln!(out, "{} ← {}{FAINT}{kept}{FAINT:#}", applied.path, terminal::harmless(&applied.from))?;
+    }
+    for left in &source.left {
+        writeln!(out, "{FAINT}not taken over: {}{FAINT:#}", terminal::harmless(left))?;
+    }
+    let new = outcomes.iter().filter(|outcome| outcome.adopted == Adopted::New).count();
+    let grown = outcomes.iter().filter(|outcome| outcome.adopted == Adopted::Grown).count();
+    let folder = setting.place.shortened(setting.place.folder.path());
+    let would = if arguments.dry_run { "Would adopt" } else { "Adopted" };
+    writeln!(
+        out,
+        "{would} {} into {folder}: {new} new, {grown} grown.",
+        terminal::counted(outcomes.len(), "session")
+    )?;
+    if !arguments.dry_run && new + grown > 0 {
+        writeln!(out, "Read them with `yabby sessions --agent all` and `yabby history`.")?;
+    }
+    out.flush()?;
+    Ok(())
 }
