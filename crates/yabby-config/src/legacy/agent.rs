@@ -67,7 +67,8 @@ impl OldModels {
     /// Every model that was named gets its entry; aliases go to the models they stand for.
     fn list_in(&self, catalog: &mut Object) {
         let aliases = in_js_order(&self.aliases);
-        let aliased = aliases.iter().filter_map(|(alias, target)| Some((alias, text::trim(target.as_str()?))));
+        let aliased =
+            aliases.iter().filter_map(|(alias, target)| Some((alias, text::trim(target.as_str()?))));
         let named = self.model.iter().chain(&self.image_model).chain(&self.allowed);
         let named = named.chain(&self.fallbacks).chain(&self.image_fallbacks);
         let named = named.map(|name| text::trim(name)).chain(aliased.clone().map(|(_, target)| target));
