@@ -7,10 +7,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use yabby_config::include::{Resolved, Shape, includes};
+use yabby_config::include::{Resolved, Shape, Traced, includes};
 use yabby_config::issue::Issue;
 use yabby_config::key_path::{KeyPath, SetError, Step, index};
-use yabby_domain::json::{Object, Value};
+use yabby_domain::json::{self, Object, Value};
 use yabby_domain::seam::{Clock, StoreError};
 use yabby_domain::text::lossy;
 use yabby_domain::transcript::time::iso;
@@ -82,6 +82,27 @@ impl<'p> ConfigFile<'p> {
                 return Err(EditError::Invalid(Box::new(snapshot.clone())));
             }
             self.edited(snapshot, path, edit)
+        })
+    }
+
+    /// Changes what the file itself says, before anything is resolved; what stays equal stays as it is
+    /// written. The file may be invalid before, as long as it is JSON5, but not afterwards.
+    pub fn rewrite(&self, change: impl Fn(&mut Value)) -> Result<Snapshot, EditError> {
+        self.change(|snapshot| {
+            let raw = snapshot.raw.as_deref().unwrap_or("{}\n");
+            if json::read_json5(raw).is_err() {
+                return Err(EditError::Invalid(Box::new(snapshot.clone())));
+            }
+            let mut wanted = snapshot.parsed.clone();
+            change(&mut wanted);
+            let text = self.text_of(raw)?;
+            for (steps, edit) in differences(&snapshot.parsed, &wanted) {
+                match edit {
+                    Edit::Set(value) => text.set(&steps, &value),
+                    Edit::Unset => text.remove(&steps),
+                }
+            }
+            Ok(text.to_string())
         })
     }
 
@@ -168,9 +189,12 @@ impl<'p> ConfigFile<'p> {
         let after = Snapshot::of_text(self.place, text.clone());
         let reached = after.resolved.as_ref().map(Resolved::value).filter(|reached| same(reached, &wanted));
         if reached.is_none() && after.issues.is_empty() {
-            // It is also set, or added to, by a file that is included.
-            let file = resolved.get(path).and_then(first_included).unwrap_or_default();
-            return Err(Self::included(resolved, path, file));
+            // A file that is included sets it as well, or adds to it.
+            let file = [&after, &before]
+                .into_iter()
+                .filter_map(|snapshot| snapshot.resolved.as_ref()?.get(path))
+                .find_map(first_included);
+            return Err(Self::included(resolved, path, file.unwrap_or_default()));
         }
         Ok(text)
     }
@@ -200,6 +224,37 @@ impl<'p> ConfigFile<'p> {
         let file = resolved.files.get(file).map(PathBuf::from).unwrap_or_default();
         EditError::Included { path: path.clone(), file }
     }
+}
+
+/// The edits that make one value of another. A list of another length is one edit.
+fn differences(old: &Value, new: &Value) -> Vec<(Vec<Step>, Edit)> {
+    fn walk(old: &Value, new: &Value, steps: &mut Vec<Step>, found: &mut Vec<(Vec<Step>, Edit)>) {
+        match (old, new) {
+            (Value::Object(old), Value::Object(new)) => {
+                for key in old.keys().chain(new.keys().filter(|key| !old.contains_key(*key))) {
+                    steps.push(Step::Key(key.clone()));
+                    match (old.get(key), new.get(key)) {
+                        (Some(old), Some(new)) => walk(old, new, steps, found),
+                        (_, Some(new)) => found.push((steps.clone(), Edit::Set(new.clone()))),
+                        (_, None) => found.push((steps.clone(), Edit::Unset)),
+                    }
+                    steps.pop();
+                }
+            }
+            (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
+                for (index, (old, new)) in old.iter().zip(new).enumerate() {
+                    steps.push(Step::Index(index));
+                    walk(old, new, steps, found);
+                    steps.pop();
+                }
+            }
+            (old, new) if same(old, new) => {}
+            (_, new) => found.push((steps.clone(), Edit::Set(new.clone()))),
+        }
+    }
+    let mut found = Vec::new();
+    walk(old, new, &mut Vec::new(), &mut found);
+    found
 }
 
 /// The members that the second value has and the first has not, each with the way to it.
@@ -269,7 +324,7 @@ fn length_at(main: &Value, steps: &[Step]) -> usize {
 }
 
 /// The first file but the main one that has a part in a value.
-fn first_included(traced: &yabby_config::include::Traced) -> Option<usize> {
+fn first_included(traced: &Traced) -> Option<usize> {
     if traced.file != 0 {
         return Some(traced.file);
     }
