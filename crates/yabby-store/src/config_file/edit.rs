@@ -15,7 +15,7 @@ use yabby_domain::seam::{Clock, StoreError};
 use yabby_domain::text::lossy;
 use yabby_domain::transcript::time::iso;
 
-use super::backup::{Changed, Held};
+use super::backup::{Held, Outcome};
 use super::text::Text;
 use super::{Snapshot, VERSION};
 use crate::clock::SystemClock;
@@ -122,6 +122,10 @@ impl<'p> ConfigFile<'p> {
         &self,
         changed: impl Fn(&Snapshot) -> Result<String, EditError>,
     ) -> Result<Snapshot, EditError> {
+        if !self.place.config.exists() {
+            // No folder is made for a change that is refused.
+            self.finished(&changed(&Snapshot::missing(self.place))?)?;
+        }
         let held = Held::take(self.disk.as_ref(), &self.place.config)?;
         for _ in 0..TRIES {
             let old = held.current()?;
@@ -136,8 +140,8 @@ impl<'p> ConfigFile<'p> {
             }
             let new = self.finished(&text)?;
             match held.replace(old.as_deref(), &new)? {
-                Ok(()) => return Ok(Snapshot::of_text(self.place, new)),
-                Err(Changed) => {}
+                Outcome::Replaced => return Ok(Snapshot::of_text(self.place, new)),
+                Outcome::Overtaken => {}
             }
         }
         Err(StoreError::Busy { path: self.place.config.display().to_string() }.into())

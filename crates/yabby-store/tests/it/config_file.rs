@@ -158,6 +158,8 @@ fn a_first_file_is_for_its_owner_and_holds_the_defaults() {
     let home = Home(TempDir::new().unwrap());
     let place = home.place();
     assert_eq!(place.config, home.0.path().join(".yabby/yabby.json"));
+    set(&place, "gateway.mode", "'elsewhere'").unwrap_err();
+    assert!(!place.folder.path().exists(), "nothing was written");
     set(&place, "gateway.mode", "'local'").unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&place.config), mode(place.folder.path())), (0o600, 0o700));
@@ -359,4 +361,26 @@ fn whatever_fails_the_file_is_the_old_one_or_the_new_one() {
             assert!(is_kept, "{fault:?}: the older backup is gone");
         }
     }
+}
+
+#[test]
+fn the_example_in_the_docs_is_valid() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/configuration.md");
+    let page = fs::read_to_string(page).unwrap();
+    let example = |language: &str| {
+        let (_, rest) = page.split_once(&format!("```{language}\n")).expect("the page has an example");
+        rest.split_once("\n```").expect("the example ends").0.to_owned()
+    };
+    let home = Home::with(&[("openclaw.json", &example("json5")), ("agents.json5", &example("js"))]);
+    let snapshot = Snapshot::read(&home.place_with(&[("TELEGRAM_TOKEN", "1:x")]));
+    assert_eq!(snapshot.issues, []);
+    let names: Vec<&str> = snapshot
+        .config
+        .list(&["agents", "list"])
+        .unwrap()
+        .iter()
+        .filter_map(|it| it["name"].as_str())
+        .collect();
+    assert_eq!(names, ["Mia", "Ops"]);
+    assert_eq!(snapshot.config.text(&["channels", "telegram", "botToken"]), Some("1:x"));
 }
