@@ -16,9 +16,9 @@ pub struct Approvals {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExecApprovals {
-    /// Whether they are sent on; false.
+    /// Whether they are sent on. Default: false.
     pub enabled: Option<bool>,
-    /// To whom: the session, the targets, or both.
+    /// To whom they are sent: the session, the targets, or both.
     pub mode: Option<ApprovalMode>,
     /// Only of these agents.
     pub agent_filter: Option<Vec<String>>,

@@ -34,13 +34,13 @@ pub struct AuthProfile {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AuthCooldowns {
-    /// After the first trouble with billing, then doubled; 5.
+    /// The rest after trouble with billing; doubled each time. Default: 5.
     pub billing_backoff_hours: Option<PositiveNumber>,
     /// The same by provider.
     pub billing_backoff_hours_by_provider: Option<Map<PositiveNumber>>,
-    /// At most; 24.
+    /// The longest rest. Default: 24.
     pub billing_max_hours: Option<PositiveNumber>,
-    /// How long failures are remembered; 24.
+    /// How long failures are remembered. Default: 24.
     pub failure_window_hours: Option<PositiveNumber>,
 }
 

@@ -20,7 +20,7 @@ pub struct Binding {
 pub struct BindingMatch {
     /// On which channel.
     pub channel: String,
-    /// On which account; the default one, `*` is any.
+    /// On which account; `*` is any. Default: the default one.
     pub account_id: Option<String>,
     /// With whom.
     pub peer: Option<BindingPeer>,

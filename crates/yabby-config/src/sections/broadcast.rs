@@ -8,7 +8,7 @@ use crate::sections::map::Map;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Broadcast {
-    /// All at once or one after another; parallel.
+    /// All at once or one after another. Default: parallel.
     pub strategy: Option<BroadcastStrategy>,
     #[serde(flatten)]
     pub others: Map<Vec<String>>,

@@ -8,10 +8,10 @@ use crate::sections::number::PositiveInteger;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Cron {
-    /// Whether they run; true.
+    /// Whether they run. Default: true.
     pub enabled: Option<bool>,
-    /// Their file; `<state>/cron/jobs.json`.
+    /// Their file. Default: `<state>/cron/jobs.json`.
     pub store: Option<String>,
-    /// How many run at once; 1.
+    /// How many run at once. Default: 1.
     pub max_concurrent_runs: Option<PositiveInteger>,
 }

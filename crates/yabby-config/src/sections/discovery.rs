@@ -8,7 +8,7 @@ use crate::sections::switch::Switch;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Discovery {
-    /// Beyond the local network; off.
+    /// Beyond the local network. Default: off.
     pub wide_area: Option<Switch>,
     /// On the local network.
     pub mdns: Option<Mdns>,
@@ -18,7 +18,7 @@ pub struct Discovery {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Mdns {
-    /// How much they say; minimal.
+    /// How much they say. Default: minimal.
     pub mode: Option<MdnsMode>,
 }
 

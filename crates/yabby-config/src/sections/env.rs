@@ -22,6 +22,6 @@ pub struct Env {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShellEnv {
     pub enabled: Option<bool>,
-    /// How long the shell may take; 15000.
+    /// How long the shell may take. Default: 15000.
     pub timeout_ms: Option<NonNegativeInteger>,
 }

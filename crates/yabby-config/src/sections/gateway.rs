@@ -12,11 +12,11 @@ use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Gateway {
-    /// The port for everything; 18789. `--port` and `OPENCLAW_GATEWAY_PORT` win.
+    /// The port for everything. Default: 18789. `--port` and `OPENCLAW_GATEWAY_PORT` win.
     pub port: Option<PositiveInteger>,
     /// Where the server is; it runs here only if this is `local`.
     pub mode: Option<GatewayMode>,
-    /// Which addresses it listens on; loopback.
+    /// Which addresses it listens on. Default: loopback.
     pub bind: Option<GatewayBind>,
     /// The interface in the browser.
     pub control_ui: Option<ControlUi>,
@@ -42,17 +42,17 @@ pub struct Gateway {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ControlUi {
-    /// Whether it is served; true.
+    /// Whether it is served. Default: true.
     pub enabled: Option<bool>,
-    /// Below which path; the root.
+    /// Below which path. Default: the root.
     pub base_path: Option<String>,
-    /// Its files; those that come along.
+    /// The folder of its files. Default: those that come along.
     pub root: Option<String>,
     /// Other sites that may connect.
     pub allowed_origins: Option<Vec<String>>,
-    /// Whether devices may connect without encryption; false.
+    /// Whether devices may connect without encryption. Default: false.
     pub allow_insecure_auth: Option<bool>,
-    /// Whether devices need not be known; false.
+    /// Whether devices need not be known. Default: false.
     pub dangerously_disable_device_auth: Option<bool>,
 }
 
@@ -60,13 +60,13 @@ pub struct ControlUi {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GatewayAuth {
-    /// Which kind; token.
+    /// Which kind of secret. Default: token.
     pub mode: Option<GatewayAuthMode>,
-    /// The token; `OPENCLAW_GATEWAY_TOKEN`.
+    /// The token. Default: the variable `OPENCLAW_GATEWAY_TOKEN`.
     pub token: Option<String>,
-    /// The password; `OPENCLAW_GATEWAY_PASSWORD`.
+    /// The password. Default: the variable `OPENCLAW_GATEWAY_PASSWORD`.
     pub password: Option<String>,
-    /// Whether Tailscale's word on who calls is enough; only where it serves.
+    /// Whether Tailscale's word on who calls is enough. Default: only where Tailscale serves.
     pub allow_tailscale: Option<bool>,
 }
 
@@ -74,9 +74,9 @@ pub struct GatewayAuth {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GatewayTailscale {
-    /// For the tailnet or for all; off.
+    /// For the tailnet or for all. Default: off.
     pub mode: Option<TailscaleMode>,
-    /// Whether that ends with the gateway; false.
+    /// Whether that ends with the gateway. Default: false.
     pub reset_on_exit: Option<bool>,
 }
 
@@ -104,9 +104,9 @@ pub struct GatewayRemote {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GatewayReload {
-    /// What; hybrid.
+    /// What a change leads to. Default: hybrid.
     pub mode: Option<ReloadMode>,
-    /// How long the file must be quiet; 300.
+    /// How long the file must be quiet. Default: 300.
     pub debounce_ms: Option<NonNegativeInteger>,
 }
 
@@ -114,7 +114,7 @@ pub struct GatewayReload {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GatewayTls {
-    /// Whether it is on; false.
+    /// Whether it is on. Default: false.
     pub enabled: Option<bool>,
     /// Whether a certificate is made if there is none.
     pub auto_generate: Option<bool>,
@@ -141,9 +141,9 @@ pub struct GatewayNodes {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeBrowser {
-    /// Whether one is chosen; auto.
+    /// Whether one is chosen. Default: auto.
     pub mode: Option<NodeBrowserMode>,
-    /// Which.
+    /// Which node.
     pub node: Option<String>,
 }
 

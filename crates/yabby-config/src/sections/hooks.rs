@@ -14,13 +14,13 @@ use crate::sections::number::PositiveInteger;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Hooks {
-    /// Whether they are taken; false.
+    /// Whether they are taken. Default: false.
     pub enabled: Option<bool>,
-    /// Where; /hooks.
+    /// The path they come to. Default: /hooks.
     pub path: Option<String>,
     /// The secret that requests must bring.
     pub token: Option<String>,
-    /// How large they may be; 262144.
+    /// How large they may be. Default: 262144.
     pub max_body_bytes: Option<PositiveInteger>,
     /// Mappings that come along, by name.
     pub presets: Option<Vec<String>>,

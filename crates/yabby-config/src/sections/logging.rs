@@ -8,17 +8,17 @@ use crate::sections::literal::as_literals;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Logging {
-    /// What goes to the file; info.
+    /// What goes to the file. Default: info.
     pub level: Option<LogLevel>,
-    /// The log file; one a day in the system's folder for temporary files.
+    /// The log file. Default: one a day in the system's folder for temporary files.
     pub file: Option<String>,
-    /// What goes to the console; info.
+    /// What goes to the console. Default: info.
     pub console_level: Option<LogLevel>,
-    /// How the console looks; pretty on a terminal.
+    /// How the console looks. Default: pretty on a terminal.
     pub console_style: Option<ConsoleStyle>,
-    /// Whether secrets are masked in summaries of tools; tools.
+    /// Whether secrets are masked in summaries of tools. Default: tools.
     pub redact_sensitive: Option<Redaction>,
-    /// What is masked, as regular expressions; a built-in list.
+    /// What is masked, as regular expressions. Default: a built-in list.
     pub redact_patterns: Option<Vec<String>>,
 }
 

@@ -10,9 +10,9 @@ use crate::sections::session::send_policy::SendPolicy;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Memory {
-    /// Which; builtin.
+    /// Who keeps the memory. Default: builtin.
     pub backend: Option<MemoryBackend>,
-    /// Whether results say where they are from; auto.
+    /// Whether results say where they are from. Default: auto.
     pub citations: Option<Citations>,
     /// The program `qmd`.
     pub qmd: Option<Qmd>,

@@ -13,9 +13,9 @@ use crate::sections::number::PositiveInteger;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GroupChat {
-    /// What counts as being called, as regular expressions; made from the identity.
+    /// What counts as being called, as regular expressions. Default: made from the identity.
     pub mention_patterns: Option<Vec<String>>,
-    /// How many messages of others are seen; 50, on Discord 20.
+    /// How many messages of others are seen. Default: 50, on Discord 20.
     pub history_limit: Option<PositiveInteger>,
 }
 
@@ -33,11 +33,11 @@ pub struct Messages {
     pub queue: Option<Queue>,
     /// Quick messages in a row are joined.
     pub inbound: Option<InboundDebounce>,
-    /// The reaction that says "seen"; the agent's emoji or 👀.
+    /// The reaction that says "seen". Default: the agent's emoji or 👀.
     pub ack_reaction: Option<String>,
-    /// Where it is used; group-mentions.
+    /// Where it is used. Default: group-mentions.
     pub ack_reaction_scope: Option<AckReactionScope>,
-    /// Whether it goes away with the reply; false.
+    /// Whether it goes away with the reply. Default: false.
     pub remove_ack_after_reply: Option<bool>,
     /// Replies as speech.
     pub tts: Option<Tts>,

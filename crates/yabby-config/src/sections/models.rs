@@ -11,7 +11,7 @@ use crate::sections::text::NonEmptyText;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Models {
-    /// Whether the built-in catalog stays; merge.
+    /// Whether the built-in catalog stays. Default: merge.
     pub mode: Option<CatalogMode>,
     /// Providers by name.
     pub providers: Option<Map<ModelProvider>>,
@@ -49,15 +49,15 @@ pub struct ModelDefinition {
     pub name: NonEmptyText,
     /// Its protocol, where it differs from the provider's.
     pub api: Option<ModelApi>,
-    /// Whether it can think; false.
+    /// Whether it can think. Default: false.
     pub reasoning: Option<bool>,
-    /// What it reads; text.
+    /// What it reads. Default: text.
     pub input: Option<Vec<ModelInput>>,
-    /// Its prices per million tokens; 0.
+    /// Its prices per million tokens. Default: 0.
     pub cost: Option<ModelCost>,
-    /// How many tokens it can see; 200000.
+    /// How many tokens it can see. Default: 200000.
     pub context_window: Option<PositiveNumber>,
-    /// How many it may write; 8192.
+    /// How many it may write. Default: 8192.
     pub max_tokens: Option<PositiveNumber>,
     pub headers: Option<Map<String>>,
     pub compat: Option<ModelCompatibility>,

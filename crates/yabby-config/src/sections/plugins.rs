@@ -10,7 +10,7 @@ use crate::sections::map::Map;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Plugins {
-    /// Whether any are; true.
+    /// Whether any are. Default: true.
     pub enabled: Option<bool>,
     /// The only ones that are.
     pub allow: Option<Vec<String>>,
@@ -38,7 +38,7 @@ pub struct PluginsLoad {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PluginSlots {
-    /// Which keeps the memory; memory-core, `none` for none.
+    /// Which keeps the memory; `none` for none. Default: memory-core.
     pub memory: Option<String>,
 }
 

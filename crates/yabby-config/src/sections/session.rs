@@ -15,13 +15,13 @@ use crate::sections::session::send_policy::SendPolicy;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Session {
-    /// One conversation per sender, or one for all; per-sender.
+    /// One conversation per sender, or one for all. Default: per-sender.
     pub scope: Option<SessionScope>,
-    /// What direct messages share; main.
+    /// What direct messages share. Default: main.
     pub dm_scope: Option<DmScope>,
     /// People under several names: a name, and `channel:peer` ids.
     pub identity_links: Option<Map<Vec<String>>>,
-    /// Words that start a new conversation; /new and /reset.
+    /// Words that start a new conversation. Default: /new and /reset.
     pub reset_triggers: Option<Vec<String>>,
     /// The old form of `reset` by idle time.
     pub idle_minutes: Option<PositiveInteger>,
@@ -33,7 +33,7 @@ pub struct Session {
     pub reset_by_channel: Option<Map<SessionReset>>,
     /// The file of all sessions; may hold `{agentId}`.
     pub store: Option<String>,
-    /// How often "is typing" is repeated; 6.
+    /// How often "is typing" is repeated. Default: 6.
     pub typing_interval_seconds: Option<PositiveInteger>,
     /// When "is typing" is shown.
     pub typing_mode: Option<TypingMode>,
@@ -49,7 +49,7 @@ pub struct Session {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionAgentToAgent {
-    /// How often they may answer each other; 5.
+    /// How often they may answer each other. Default: 5.
     #[schemars(range(min = 0, max = 5))]
     pub max_ping_pong_turns: Option<NonNegativeInteger>,
 }

@@ -11,7 +11,7 @@ use crate::sections::number::NonNegativeInteger;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Skills {
-    /// The only skills of those that come along; all.
+    /// The only skills of those that come along. Default: all.
     pub allow_bundled: Option<Vec<String>>,
     /// Where skills are.
     pub load: Option<SkillsLoad>,
@@ -27,9 +27,9 @@ pub struct Skills {
 pub struct SkillsLoad {
     /// More folders.
     pub extra_dirs: Option<Vec<String>>,
-    /// Whether changes count at once; true.
+    /// Whether changes count at once. Default: true.
     pub watch: Option<bool>,
-    /// How long a file must be quiet; 250.
+    /// How long a file must be quiet. Default: 250.
     pub watch_debounce_ms: Option<NonNegativeInteger>,
 }
 
@@ -37,9 +37,9 @@ pub struct SkillsLoad {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SkillsInstall {
-    /// Whether Homebrew comes first; true.
+    /// Whether Homebrew comes first. Default: true.
     pub prefer_brew: Option<bool>,
-    /// Which package manager for Node; npm.
+    /// Which package manager for Node. Default: npm.
     pub node_manager: Option<NodeManager>,
 }
 

@@ -12,7 +12,7 @@ pub struct Talk {
     pub voice_aliases: Option<Map<String>>,
     pub model_id: Option<String>,
     pub output_format: Option<String>,
-    /// The key for the voice; `ELEVENLABS_API_KEY`.
+    /// The key for the voice. Default: the variable `ELEVENLABS_API_KEY`.
     pub api_key: Option<String>,
     pub interrupt_on_speech: Option<bool>,
 }

@@ -22,7 +22,7 @@ use crate::sections::tools::web::WebTools;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ElevatedTools {
-    /// Whether there are any; true.
+    /// Whether there are any. Default: true.
     pub enabled: Option<bool>,
     /// Who may use them, by channel.
     pub allow_from: Option<Map<Vec<TextOrNumber>>>,
@@ -32,7 +32,7 @@ pub struct ElevatedTools {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Tools {
-    /// A set of tools to start from; full.
+    /// A set of tools to start from. Default: full.
     pub profile: Option<ToolProfile>,
     /// The only tools allowed: names, `group:…` or `*`.
     pub allow: Option<Vec<String>>,
@@ -66,8 +66,8 @@ pub struct Tools {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentToAgentTool {
-    /// Whether they may; false.
+    /// Whether they may. Default: false.
     pub enabled: Option<bool>,
-    /// Which may.
+    /// Which agents may.
     pub allow: Option<Vec<String>>,
 }

@@ -9,11 +9,11 @@ use crate::sections::number::{NonNegativeInteger, Number};
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Compaction {
-    /// How careful that is; safeguard.
+    /// How careful that is. Default: safeguard.
     pub mode: Option<CompactionMode>,
-    /// How many tokens stay free at least; 20000.
+    /// How many tokens stay free at least. Default: 20000.
     pub reserve_tokens_floor: Option<NonNegativeInteger>,
-    /// How much of the context history may fill; 0.5.
+    /// How much of the context history may fill. Default: 0.5.
     #[schemars(range(min = 0.1, max = 0.9))]
     pub max_history_share: Option<Number>,
     /// A turn before, in which the agent notes what it wants to keep.
@@ -24,9 +24,9 @@ pub struct Compaction {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MemoryFlush {
-    /// Whether there is one; true.
+    /// Whether there is one. Default: true.
     pub enabled: Option<bool>,
-    /// How many tokens before the limit; 4000.
+    /// How many tokens before the limit. Default: 4000.
     pub soft_threshold_tokens: Option<NonNegativeInteger>,
     /// What the agent is asked.
     pub prompt: Option<String>,

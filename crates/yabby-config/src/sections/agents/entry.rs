@@ -25,7 +25,7 @@ pub struct AgentEntry {
     pub name: Option<String>,
     /// Its folder.
     pub workspace: Option<String>,
-    /// Its credentials and sessions; `<state>/agents/<id>/agent`.
+    /// Its credentials and sessions. Default: `<state>/agents/<id>/agent`.
     pub agent_dir: Option<String>,
     /// Its model, alone or with those to fall back to.
     pub model: Option<ModelReference>,
@@ -65,7 +65,7 @@ pub struct Identity {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentSubagents {
-    /// Which; only itself.
+    /// Which agents. Default: only itself.
     pub allow_agents: Option<Vec<String>>,
     pub model: Option<ModelReference>,
     pub thinking: Option<String>,
@@ -75,7 +75,7 @@ pub struct AgentSubagents {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentTools {
-    /// A set of tools to start from; full.
+    /// A set of tools to start from. Default: full.
     pub profile: Option<ToolProfile>,
     /// The only tools allowed: names, `group:…` or `*`.
     pub allow: Option<Vec<String>>,

@@ -8,17 +8,17 @@ use crate::sections::number::NonNegativeInteger;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Heartbeat {
-    /// How often, as a duration; `0m` is never. 30m, or 1h with a subscription.
+    /// How often, as a duration; `0m` is never. Default: 30m, with a subscription 1h.
     pub every: Option<String>,
     /// Only at these hours.
     pub active_hours: Option<ActiveHours>,
     /// With another model.
     pub model: Option<String>,
-    /// In which session; main.
+    /// In which session. Default: main.
     pub session: Option<String>,
     /// Whether thoughts are sent too.
     pub include_reasoning: Option<bool>,
-    /// Where replies go: `last`, `none` or a channel; last.
+    /// Where replies go: `last`, `none` or a channel. Default: last.
     pub target: Option<String>,
     /// To whom on that channel.
     pub to: Option<String>,
@@ -26,7 +26,7 @@ pub struct Heartbeat {
     pub account_id: Option<String>,
     /// What the agent is asked.
     pub prompt: Option<String>,
-    /// How long a reply may be to count as "nothing to do"; 300.
+    /// How long a reply may be to count as "nothing to do". Default: 300.
     pub ack_max_chars: Option<NonNegativeInteger>,
 }
 

@@ -10,20 +10,20 @@ use crate::sections::number::{Fraction, NonNegativeInteger, PositiveInteger};
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MemorySearch {
-    /// Whether there is a search; true.
+    /// Whether there is a search. Default: true.
     pub enabled: Option<bool>,
-    /// What is searched; memory.
+    /// What is searched. Default: memory.
     pub sources: Option<Vec<MemorySource>>,
     /// More files and folders to search.
     pub extra_paths: Option<Vec<String>>,
     pub experimental: Option<MemoryExperiments>,
-    /// Who computes embeddings; whoever there is a key for.
+    /// Who computes embeddings. Default: whoever there is a key for.
     pub provider: Option<EmbeddingProvider>,
     /// Embeddings by a service.
     pub remote: Option<RemoteEmbeddings>,
-    /// Who else may compute them; none.
+    /// Who else may compute them. Default: none.
     pub fallback: Option<EmbeddingFallback>,
-    /// The embedding model; the provider's usual one.
+    /// The embedding model. Default: the provider's usual one.
     pub model: Option<String>,
     /// Embeddings on this machine.
     pub local: Option<LocalEmbeddings>,
@@ -43,7 +43,7 @@ pub struct MemorySearch {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MemoryExperiments {
-    /// Whether past sessions are searched; false.
+    /// Whether past sessions are searched. Default: false.
     pub session_memory: Option<bool>,
 }
 
@@ -65,15 +65,15 @@ pub struct RemoteEmbeddings {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EmbeddingBatches {
-    /// Whether jobs are used; true.
+    /// Whether jobs are used. Default: true.
     pub enabled: Option<bool>,
-    /// Whether a job is waited for; true.
+    /// Whether a job is waited for. Default: true.
     pub wait: Option<bool>,
-    /// How many jobs run at once; 2.
+    /// How many jobs run at once. Default: 2.
     pub concurrency: Option<PositiveInteger>,
-    /// How often a job is asked for; 2000.
+    /// How often a job is asked for. Default: 2000.
     pub poll_interval_ms: Option<NonNegativeInteger>,
-    /// How long a job may take; 60.
+    /// How long a job may take. Default: 60.
     pub timeout_minutes: Option<PositiveInteger>,
 }
 
@@ -92,7 +92,7 @@ pub struct LocalEmbeddings {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MemoryIndexStore {
     pub driver: Option<MemoryIndexDriver>,
-    /// Its file; `<state>/memory/{agentId}.sqlite`.
+    /// Its file. Default: `<state>/memory/{agentId}.sqlite`.
     pub path: Option<String>,
     /// The database's extension for vectors.
     pub vector: Option<VectorExtension>,
@@ -102,7 +102,7 @@ pub struct MemoryIndexStore {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VectorExtension {
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
     pub extension_path: Option<String>,
 }
@@ -111,9 +111,9 @@ pub struct VectorExtension {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MemoryChunking {
-    /// How long a piece is; 400.
+    /// How long a piece is. Default: 400.
     pub tokens: Option<PositiveInteger>,
-    /// How much two pieces share; 80.
+    /// How much two pieces share. Default: 80.
     pub overlap: Option<NonNegativeInteger>,
 }
 
@@ -121,15 +121,15 @@ pub struct MemoryChunking {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MemorySync {
-    /// When a session starts; true.
+    /// When a session starts. Default: true.
     pub on_session_start: Option<bool>,
-    /// When something is searched; true.
+    /// When something is searched. Default: true.
     pub on_search: Option<bool>,
-    /// When a file changes; true.
+    /// When a file changes. Default: true.
     pub watch: Option<bool>,
-    /// How long a file must be quiet; 1500.
+    /// How long a file must be quiet. Default: 1500.
     pub watch_debounce_ms: Option<NonNegativeInteger>,
-    /// Every so often; 0 is never.
+    /// Every so many minutes; 0 is never. Default: 0.
     pub interval_minutes: Option<NonNegativeInteger>,
     /// How much a session must grow.
     pub sessions: Option<SessionDeltas>,
@@ -139,9 +139,9 @@ pub struct MemorySync {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionDeltas {
-    /// By this many bytes; 100000.
+    /// By this many bytes. Default: 100000.
     pub delta_bytes: Option<NonNegativeInteger>,
-    /// Or by this many messages; 50.
+    /// Or by this many messages. Default: 50.
     pub delta_messages: Option<NonNegativeInteger>,
 }
 
@@ -149,9 +149,9 @@ pub struct SessionDeltas {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MemoryQuery {
-    /// At most this many; 6.
+    /// At most this many. Default: 6.
     pub max_results: Option<PositiveInteger>,
-    /// Only those at least this good; 0.35.
+    /// Only those at least this good. Default: 0.35.
     pub min_score: Option<Fraction>,
     /// Meaning and words together.
     pub hybrid: Option<HybridQuery>,
@@ -161,13 +161,13 @@ pub struct MemoryQuery {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HybridQuery {
-    /// Whether words count; true.
+    /// Whether words count. Default: true.
     pub enabled: Option<bool>,
-    /// How much meaning counts; 0.7.
+    /// How much meaning counts. Default: 0.7.
     pub vector_weight: Option<Fraction>,
-    /// How much words count; 0.3.
+    /// How much words count. Default: 0.3.
     pub text_weight: Option<Fraction>,
-    /// How many more are looked at than asked for; 4.
+    /// How many more are looked at than asked for. Default: 4.
     pub candidate_multiplier: Option<PositiveInteger>,
 }
 
@@ -175,7 +175,7 @@ pub struct HybridQuery {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EmbeddingCache {
-    /// Whether they are kept; true.
+    /// Whether they are kept. Default: true.
     pub enabled: Option<bool>,
     /// How many.
     pub max_entries: Option<PositiveInteger>,

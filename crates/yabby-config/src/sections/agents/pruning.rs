@@ -9,17 +9,17 @@ use crate::sections::number::{Fraction, NonNegativeInteger};
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContextPruning {
-    /// Whether they do; off, or cache-ttl where the provider is Anthropic.
+    /// Whether they do. Default: off, with Anthropic cache-ttl.
     pub mode: Option<PruningMode>,
-    /// How long a provider keeps a prompt; 5m.
+    /// How long a provider keeps a prompt. Default: 5m.
     pub ttl: Option<String>,
-    /// How many last replies stay whole; 3.
+    /// How many last replies stay whole. Default: 3.
     pub keep_last_assistants: Option<NonNegativeInteger>,
-    /// How full the context must be for results to be shortened; 0.3.
+    /// How full the context must be for results to be shortened. Default: 0.3.
     pub soft_trim_ratio: Option<Fraction>,
-    /// How full it must be for them to be dropped; 0.5.
+    /// How full it must be for them to be dropped. Default: 0.5.
     pub hard_clear_ratio: Option<Fraction>,
-    /// How much there must be to gain; 50000.
+    /// How much there must be to gain. Default: 50000.
     pub min_prunable_tool_chars: Option<NonNegativeInteger>,
     /// Whose results may go.
     pub tools: Option<PrunableTools>,
@@ -41,11 +41,11 @@ pub struct PrunableTools {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SoftTrim {
-    /// Longer ones are shortened; 4000.
+    /// Longer ones are shortened. Default: 4000.
     pub max_chars: Option<NonNegativeInteger>,
-    /// How much of the beginning stays; 1500.
+    /// How much of the beginning stays. Default: 1500.
     pub head_chars: Option<NonNegativeInteger>,
-    /// How much of the end stays; 1500.
+    /// How much of the end stays. Default: 1500.
     pub tail_chars: Option<NonNegativeInteger>,
 }
 

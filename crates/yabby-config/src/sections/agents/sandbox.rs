@@ -11,13 +11,13 @@ use crate::sections::text::TextOrNumber;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Sandbox {
-    /// For which sessions; off.
+    /// For which sessions tools run apart. Default: off.
     pub mode: Option<SandboxMode>,
-    /// What they see of the workspace; none.
+    /// What they see of the workspace. Default: none.
     pub workspace_access: Option<WorkspaceAccess>,
-    /// Which sessions tools see; spawned.
+    /// Which sessions tools see. Default: spawned.
     pub session_tools_visibility: Option<SessionToolsVisibility>,
-    /// What shares a container; agent.
+    /// What shares a container. Default: agent.
     pub scope: Option<SandboxScope>,
     pub per_session: Option<bool>,
     pub workspace_root: Option<String>,

@@ -9,11 +9,11 @@ use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BlockChunks {
-    /// At least; 800.
+    /// The shortest. Default: 800.
     pub min_chars: Option<PositiveInteger>,
-    /// At most; 1200.
+    /// The longest. Default: 1200.
     pub max_chars: Option<PositiveInteger>,
-    /// Where to cut; at paragraphs.
+    /// Where to cut. Default: at paragraphs.
     pub break_preference: Option<BreakPreference>,
 }
 
@@ -23,7 +23,7 @@ pub struct BlockChunks {
 pub struct BlockCoalescing {
     pub min_chars: Option<PositiveInteger>,
     pub max_chars: Option<PositiveInteger>,
-    /// After this long without a new one; 1000.
+    /// After this long without a new one. Default: 1000.
     pub idle_ms: Option<NonNegativeInteger>,
 }
 
@@ -31,7 +31,7 @@ pub struct BlockCoalescing {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HumanDelay {
-    /// Whether there are any; off. Natural ones last 800 to 2500 ms.
+    /// Whether there are any. Default: off. Natural ones last 800 to 2500 ms.
     pub mode: Option<HumanDelayMode>,
     /// At least.
     pub min_ms: Option<NonNegativeInteger>,

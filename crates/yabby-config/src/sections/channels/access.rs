@@ -18,7 +18,7 @@ pub struct DirectChat {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Group {
-    /// Whether the assistant must be called; true.
+    /// Whether the assistant must be called. Default: true.
     pub require_mention: Option<bool>,
     /// What it may use there.
     pub tools: Option<ToolPolicy>,

@@ -53,7 +53,7 @@ pub struct DiscordActions {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DiscordDm {
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
     /// Who may write directly.
     #[schemars(extend("default" = "pairing"))]
@@ -71,7 +71,7 @@ pub struct DiscordDm {
 pub struct DiscordGuild {
     /// Its name in session keys.
     pub slug: Option<String>,
-    /// Whether the bot must be called; true.
+    /// Whether the bot must be called. Default: true.
     pub require_mention: Option<bool>,
     /// What it may use there.
     pub tools: Option<ToolPolicy>,
@@ -91,7 +91,7 @@ pub struct DiscordGuild {
 pub struct DiscordGuildChannel {
     /// Whether it is listened to.
     pub allow: Option<bool>,
-    /// Whether the assistant must be called; true.
+    /// Whether the assistant must be called. Default: true.
     pub require_mention: Option<bool>,
     /// What it may use there.
     pub tools: Option<ToolPolicy>,
@@ -99,7 +99,7 @@ pub struct DiscordGuildChannel {
     pub tools_by_sender: Option<Map<ToolPolicy>>,
     /// The only skills used there.
     pub skills: Option<Vec<String>>,
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
     /// Who may write there.
     pub users: Option<Vec<TextOrNumber>>,
@@ -146,42 +146,42 @@ pub struct DiscordAccount {
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
     /// Commands in the platform's menu.
     pub commands: Option<ChannelCommands>,
-    /// Whether the program may change the configuration from here; true.
+    /// Whether the program may change the configuration from here. Default: true.
     pub config_writes: Option<bool>,
-    /// The bot's token; `DISCORD_BOT_TOKEN`.
+    /// The bot's token. Default: the variable `DISCORD_BOT_TOKEN`.
     pub token: Option<String>,
     /// Whether messages of other bots count.
     pub allow_bots: Option<bool>,
     /// Which servers and channels are listened to.
     #[schemars(extend("default" = "allowlist"))]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen; 20.
+    /// How many messages of others are seen. Default: 20.
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be; 2000.
+    /// How long one message may be. Default: 2000.
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut; length.
+    /// Where longer ones are cut. Default: length.
     pub chunk_mode: Option<ChunkMode>,
     /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
     /// When small pieces are joined.
     pub block_streaming_coalesce: Option<BlockCoalescing>,
-    /// How many lines it may have; 17.
+    /// How many lines it may have. Default: 17.
     pub max_lines_per_message: Option<PositiveInteger>,
-    /// How large files may be; 8.
+    /// How large files may be. Default: 8.
     pub media_max_mb: Option<PositiveNumber>,
     /// How often requests are repeated.
     pub retry: Option<Retry>,
     /// What agents may do.
     pub actions: Option<DiscordActions>,
-    /// Which pieces of a reply quote; off.
+    /// Which pieces of a reply quote. Default: off.
     pub reply_to_mode: Option<ReplyToMode>,
     /// Direct messages.
     pub dm: Option<DiscordDm>,

@@ -26,11 +26,11 @@ pub struct GoogleChat {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GoogleChatGroup {
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
     /// Whether it is listened to.
     pub allow: Option<bool>,
-    /// Whether the assistant must be called; true.
+    /// Whether the assistant must be called. Default: true.
     pub require_mention: Option<bool>,
     /// Who may write there.
     pub users: Option<Vec<TextOrNumber>>,
@@ -42,7 +42,7 @@ pub struct GoogleChatGroup {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GoogleChatDm {
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
     /// Who may write directly.
     #[schemars(extend("default" = "pairing"))]
@@ -59,13 +59,13 @@ pub struct GoogleChatAccount {
     pub name: Option<String>,
     /// What it may use.
     pub capabilities: Option<Vec<String>>,
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
-    /// Whether the program may change the configuration from here; true.
+    /// Whether the program may change the configuration from here. Default: true.
     pub config_writes: Option<bool>,
     /// Whether messages of other bots count.
     pub allow_bots: Option<bool>,
-    /// Whether the assistant must be called; true.
+    /// Whether the assistant must be called. Default: true.
     pub require_mention: Option<bool>,
     /// Which groups are listened to.
     #[schemars(extend("default" = "allowlist"))]
@@ -82,15 +82,15 @@ pub struct GoogleChatAccount {
     pub webhook_path: Option<String>,
     pub webhook_url: Option<String>,
     pub bot_user: Option<String>,
-    /// How many messages of others are seen in groups; 50.
+    /// How many messages of others are seen in groups. Default: 50.
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be; 4000.
+    /// How long one message may be. Default: 4000.
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut; length.
+    /// Where longer ones are cut. Default: length.
     pub chunk_mode: Option<ChunkMode>,
     /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,

@@ -14,13 +14,13 @@ use crate::sections::tools::policy::ToolPolicy;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MsTeams {
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
     /// What it may use.
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether the program may change the configuration from here; true.
+    /// Whether the program may change the configuration from here. Default: true.
     pub config_writes: Option<bool>,
     pub app_id: Option<String>,
     pub app_password: Option<String>,
@@ -36,17 +36,17 @@ pub struct MsTeams {
     /// Which channels are listened to.
     #[schemars(extend("default" = "allowlist"))]
     pub group_policy: Option<GroupPolicy>,
-    /// How long one message may be; 4000.
+    /// How long one message may be. Default: 4000.
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut; length.
+    /// Where longer ones are cut. Default: length.
     pub chunk_mode: Option<ChunkMode>,
     /// When small pieces are joined.
     pub block_streaming_coalesce: Option<BlockCoalescing>,
     pub media_allow_hosts: Option<Vec<String>>,
     pub media_auth_allow_hosts: Option<Vec<String>>,
-    /// Whether the assistant must be called; true.
+    /// Whether the assistant must be called. Default: true.
     pub require_mention: Option<bool>,
-    /// How many messages of others are seen in groups; 50.
+    /// How many messages of others are seen in groups. Default: 50.
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
@@ -75,7 +75,7 @@ pub struct MsTeamsWebhook {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MsTeamsTeam {
-    /// Whether the assistant must be called; true.
+    /// Whether the assistant must be called. Default: true.
     pub require_mention: Option<bool>,
     /// What it may use there.
     pub tools: Option<ToolPolicy>,
@@ -89,7 +89,7 @@ pub struct MsTeamsTeam {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MsTeamsChannel {
-    /// Whether the assistant must be called; true.
+    /// Whether the assistant must be called. Default: true.
     pub require_mention: Option<bool>,
     /// What it may use there.
     pub tools: Option<ToolPolicy>,

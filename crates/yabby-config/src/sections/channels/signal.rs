@@ -32,9 +32,9 @@ pub struct SignalAccount {
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
-    /// Whether the program may change the configuration from here; true.
+    /// Whether the program may change the configuration from here. Default: true.
     pub config_writes: Option<bool>,
     /// Its number.
     pub account: Option<String>,
@@ -60,15 +60,15 @@ pub struct SignalAccount {
     /// Which groups are listened to.
     #[schemars(extend("default" = "allowlist"))]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen in groups; 50.
+    /// How many messages of others are seen in groups. Default: 50.
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be; 4000.
+    /// How long one message may be. Default: 4000.
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut; length.
+    /// Where longer ones are cut. Default: length.
     pub chunk_mode: Option<ChunkMode>,
     /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,

@@ -72,7 +72,7 @@ pub struct SlackSlashCommand {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SlackDm {
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
     /// Who may write directly.
     #[schemars(extend("default" = "pairing"))]
@@ -89,11 +89,11 @@ pub struct SlackDm {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SlackChannel {
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
     /// Whether it is listened to.
     pub allow: Option<bool>,
-    /// Whether the assistant must be called; true.
+    /// Whether the assistant must be called. Default: true.
     pub require_mention: Option<bool>,
     /// What it may use there.
     pub tools: Option<ToolPolicy>,
@@ -115,25 +115,25 @@ pub struct SlackChannel {
 pub struct SlackAccount {
     /// Its name for people.
     pub name: Option<String>,
-    /// Whether the app connects to Slack, or Slack calls it; socket.
+    /// Whether the app connects to Slack, or Slack calls it. Default: socket.
     pub mode: Option<SlackMode>,
     /// The secret that proves Slack's calls; needed for http.
     pub signing_secret: Option<String>,
-    /// Where Slack calls; /slack/events.
+    /// Where Slack calls. Default: /slack/events.
     pub webhook_path: Option<String>,
     /// What it may use.
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
     /// Commands in the platform's menu.
     pub commands: Option<ChannelCommands>,
-    /// Whether the program may change the configuration from here; true.
+    /// Whether the program may change the configuration from here. Default: true.
     pub config_writes: Option<bool>,
-    /// The bot's token; `SLACK_BOT_TOKEN`.
+    /// The bot's token. Default: the variable `SLACK_BOT_TOKEN`.
     pub bot_token: Option<String>,
-    /// The app's token; `SLACK_APP_TOKEN`.
+    /// The app's token. Default: the variable `SLACK_APP_TOKEN`.
     pub app_token: Option<String>,
     /// The token of a person, to see what a bot does not.
     pub user_token: Option<String>,
@@ -142,32 +142,32 @@ pub struct SlackAccount {
     pub user_token_read_only: Option<bool>,
     /// Whether messages of other bots count.
     pub allow_bots: Option<bool>,
-    /// Whether the bot must be called; true.
+    /// Whether the bot must be called. Default: true.
     pub require_mention: Option<bool>,
     /// Which channels are listened to.
     #[schemars(extend("default" = "allowlist"))]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen; 50.
+    /// How many messages of others are seen. Default: 50.
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be; 4000.
+    /// How long one message may be. Default: 4000.
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut; length.
+    /// Where longer ones are cut. Default: length.
     pub chunk_mode: Option<ChunkMode>,
     /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
     /// When small pieces are joined.
     pub block_streaming_coalesce: Option<BlockCoalescing>,
-    /// How large files may be; 20.
+    /// How large files may be. Default: 20.
     pub media_max_mb: Option<PositiveNumber>,
     /// Which reactions of people are told to the agent.
     pub reaction_notifications: Option<ReactionNotifications>,
     /// Whose reactions, where a list decides.
     pub reaction_allowlist: Option<Vec<TextOrNumber>>,
-    /// Whether replies go to threads; off.
+    /// Whether replies go to threads. Default: off.
     pub reply_to_mode: Option<ReplyToMode>,
     /// The same by kind of chat.
     pub reply_to_mode_by_chat_type: Option<SlackReplyToMode>,

@@ -44,7 +44,7 @@ pub struct TelegramCommand {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TelegramGroup {
-    /// Whether the bot must be called; true.
+    /// Whether the bot must be called. Default: true.
     pub require_mention: Option<bool>,
     /// What it may use there.
     pub tools: Option<ToolPolicy>,
@@ -52,7 +52,7 @@ pub struct TelegramGroup {
     pub tools_by_sender: Option<Map<ToolPolicy>>,
     /// The only skills used there.
     pub skills: Option<Vec<String>>,
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
     /// Who may write directly.
     pub allow_from: Option<Vec<TextOrNumber>>,
@@ -66,11 +66,11 @@ pub struct TelegramGroup {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TelegramTopic {
-    /// Whether the assistant must be called; true.
+    /// Whether the assistant must be called. Default: true.
     pub require_mention: Option<bool>,
     /// The only skills used there.
     pub skills: Option<Vec<String>>,
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
     /// Who may write directly.
     pub allow_from: Option<Vec<TextOrNumber>>,
@@ -105,22 +105,22 @@ pub struct TelegramAccount {
     pub capabilities: Option<TelegramCapabilities>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
     /// Commands in the platform's menu.
     pub commands: Option<ChannelCommands>,
     /// More entries in the bot's menu.
     pub custom_commands: Option<Vec<TelegramCommand>>,
-    /// Whether the program may change the configuration from here; true.
+    /// Whether the program may change the configuration from here. Default: true.
     pub config_writes: Option<bool>,
     /// Who may write directly.
     #[schemars(extend("default" = "pairing"))]
     pub dm_policy: Option<DmPolicy>,
-    /// The bot's token; `TELEGRAM_BOT_TOKEN`.
+    /// The bot's token. Default: the variable `TELEGRAM_BOT_TOKEN`.
     pub bot_token: Option<String>,
     /// A file that holds it.
     pub token_file: Option<String>,
-    /// Which pieces of a reply quote; first.
+    /// Which pieces of a reply quote. Default: first.
     pub reply_to_mode: Option<ReplyToMode>,
     /// Groups by id; `*` is every group. They are a list of groups to listen to as well.
     pub groups: Option<Map<TelegramGroup>>,
@@ -131,15 +131,15 @@ pub struct TelegramAccount {
     /// Which groups are listened to.
     #[schemars(extend("default" = "allowlist"))]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen in groups; 50.
+    /// How many messages of others are seen in groups. Default: 50.
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be; 4000.
+    /// How long one message may be. Default: 4000.
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut; length.
+    /// Where longer ones are cut. Default: length.
     pub chunk_mode: Option<ChunkMode>,
     /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
@@ -150,7 +150,7 @@ pub struct TelegramAccount {
     /// Whether drafts show while a reply is written.
     #[schemars(extend("default" = "partial"))]
     pub stream_mode: Option<TelegramStreamMode>,
-    /// How large files may be; 5.
+    /// How large files may be. Default: 5.
     pub media_max_mb: Option<PositiveNumber>,
     /// How long a request may take.
     pub timeout_seconds: Option<PositiveInteger>,
@@ -168,7 +168,7 @@ pub struct TelegramAccount {
     pub webhook_path: Option<String>,
     /// What agents may do.
     pub actions: Option<TelegramActions>,
-    /// Which reactions of people are told to the agent; own.
+    /// Which reactions of people are told to the agent. Default: own.
     pub reaction_notifications: Option<OwnReactionNotifications>,
     /// How much agents react.
     pub reaction_level: Option<ReactionLevel>,

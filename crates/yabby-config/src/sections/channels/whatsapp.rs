@@ -19,7 +19,7 @@ pub struct Whatsapp {
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether the program may change the configuration from here; true.
+    /// Whether the program may change the configuration from here. Default: true.
     pub config_writes: Option<bool>,
     /// Whether senders see that messages were read.
     pub send_read_receipts: Option<bool>,
@@ -39,15 +39,15 @@ pub struct Whatsapp {
     /// Which groups are listened to.
     #[schemars(extend("default" = "allowlist"))]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen in groups; 50.
+    /// How many messages of others are seen in groups. Default: 50.
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be; 4000.
+    /// How long one message may be. Default: 4000.
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut; length.
+    /// Where longer ones are cut. Default: length.
     pub chunk_mode: Option<ChunkMode>,
     /// How large files may be.
     #[schemars(extend("default" = 50))]
@@ -79,9 +79,9 @@ pub struct WhatsappAccount {
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether the program may change the configuration from here; true.
+    /// Whether the program may change the configuration from here. Default: true.
     pub config_writes: Option<bool>,
-    /// Whether it is used; true.
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
     /// Whether senders see that messages were read.
     pub send_read_receipts: Option<bool>,
@@ -103,15 +103,15 @@ pub struct WhatsappAccount {
     /// Which groups are listened to.
     #[schemars(extend("default" = "allowlist"))]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen in groups; 50.
+    /// How many messages of others are seen in groups. Default: 50.
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be; 4000.
+    /// How long one message may be. Default: 4000.
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut; length.
+    /// Where longer ones are cut. Default: length.
     pub chunk_mode: Option<ChunkMode>,
     /// How large files may be.
     pub media_max_mb: Option<PositiveInteger>,

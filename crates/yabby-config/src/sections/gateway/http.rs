@@ -16,9 +16,9 @@ pub struct GatewayHttp {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HttpEndpoints {
-    /// OpenAI's older protocol; off.
+    /// OpenAI's older protocol. Default: off.
     pub chat_completions: Option<Switch>,
-    /// OpenAI's newer protocol; off.
+    /// OpenAI's newer protocol. Default: off.
     pub responses: Option<ResponsesEndpoint>,
 }
 
@@ -26,7 +26,7 @@ pub struct HttpEndpoints {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ResponsesEndpoint {
-    /// Whether it is on; false.
+    /// Whether it is on. Default: false.
     pub enabled: Option<bool>,
     pub max_body_bytes: Option<PositiveInteger>,
     pub files: Option<ResponseFiles>,

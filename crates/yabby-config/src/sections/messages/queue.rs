@@ -11,17 +11,17 @@ use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Queue {
-    /// What; collect.
+    /// What happens to them. Default: collect.
     pub mode: Option<QueueMode>,
     /// The same by channel.
     pub by_channel: Option<QueueByChannel>,
-    /// How long to wait for more; 1000.
+    /// How long to wait for more. Default: 1000.
     pub debounce_ms: Option<NonNegativeInteger>,
     /// The same by channel.
     pub debounce_ms_by_channel: Option<Map<NonNegativeInteger>>,
-    /// How many may wait; 20.
+    /// How many may wait. Default: 20.
     pub cap: Option<PositiveInteger>,
-    /// Which go when there are more; summarize.
+    /// Which go when there are more. Default: summarize.
     pub drop: Option<QueueDrop>,
 }
 
@@ -44,7 +44,7 @@ pub struct QueueByChannel {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InboundDebounce {
-    /// How long to wait for the next; 0.
+    /// How long to wait for the next. Default: 0.
     pub debounce_ms: Option<NonNegativeInteger>,
     /// The same by channel.
     pub by_channel: Option<Map<NonNegativeInteger>>,

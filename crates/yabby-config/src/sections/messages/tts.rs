@@ -8,11 +8,11 @@ use crate::sections::number::{Fraction, IntegerFromOne, NonNegativeInteger, Numb
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Tts {
-    /// When; off.
+    /// When replies are spoken. Default: off.
     pub auto: Option<TtsAuto>,
     /// The old form of `auto`.
     pub enabled: Option<bool>,
-    /// Which replies; final.
+    /// Which replies are spoken. Default: final.
     pub mode: Option<TtsMode>,
     /// Whose voice.
     pub provider: Option<TtsProvider>,

@@ -9,11 +9,11 @@ use crate::sections::number::{Hour, PositiveInteger};
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionReset {
-    /// At an hour of the day, or after a while without messages; daily.
+    /// At an hour of the day, or after a while without messages. Default: daily.
     pub mode: Option<ResetMode>,
-    /// At this hour; 4.
+    /// At this hour. Default: 4.
     pub at_hour: Option<Hour>,
-    /// After this long; 60 where the mode is idle.
+    /// After this long. Default: 60 where the mode is idle.
     pub idle_minutes: Option<PositiveInteger>,
 }
 

@@ -8,7 +8,7 @@ use crate::sections::literal::as_literals;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SendPolicy {
-    /// Where no rule fits; allow.
+    /// Where no rule fits. Default: allow.
     pub default: Option<SendAction>,
     /// The rules; a denial wins.
     pub rules: Option<Vec<SendRule>>,

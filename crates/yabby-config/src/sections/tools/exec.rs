@@ -8,11 +8,11 @@ use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentExec {
-    /// Where they run; sandbox.
+    /// Where they run. Default: sandbox.
     pub host: Option<ExecHost>,
-    /// Which may run; none in the sandbox, else those on the list.
+    /// Which may run. Default: deny in the sandbox, elsewhere allowlist.
     pub security: Option<ExecSecurity>,
-    /// When a person is asked; on-miss.
+    /// When a person is asked. Default: on-miss.
     pub ask: Option<ExecAsk>,
     /// On which node.
     pub node: Option<String>,
@@ -20,15 +20,15 @@ pub struct AgentExec {
     pub path_prepend: Option<Vec<String>>,
     /// Programs that may read their input without being asked for.
     pub safe_bins: Option<Vec<String>>,
-    /// After how long a command goes on in the background; 10000.
+    /// After how long a command goes on in the background. Default: 10000.
     pub background_ms: Option<PositiveInteger>,
-    /// How long a command may run; 1800.
+    /// How long a command may run. Default: 1800.
     pub timeout_sec: Option<PositiveInteger>,
     /// After how long a command that was approved is said to be still running.
     pub approval_running_notice_ms: Option<NonNegativeInteger>,
-    /// How long its output is kept; 1800000.
+    /// How long its output is kept. Default: 1800000.
     pub cleanup_ms: Option<PositiveInteger>,
-    /// Whether its end is told; true.
+    /// Whether its end is told. Default: true.
     pub notify_on_exit: Option<bool>,
     /// Changing files by patches.
     pub apply_patch: Option<ApplyPatch>,
@@ -38,7 +38,7 @@ pub struct AgentExec {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApplyPatch {
-    /// Whether that is on; false.
+    /// Whether that is on. Default: false.
     pub enabled: Option<bool>,
     /// For which models.
     pub allow_models: Option<Vec<String>>,
@@ -48,11 +48,11 @@ pub struct ApplyPatch {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Exec {
-    /// Where they run; sandbox.
+    /// Where they run. Default: sandbox.
     pub host: Option<ExecHost>,
-    /// Which may run; none in the sandbox, else those on the list.
+    /// Which may run. Default: deny in the sandbox, elsewhere allowlist.
     pub security: Option<ExecSecurity>,
-    /// When a person is asked; on-miss.
+    /// When a person is asked. Default: on-miss.
     pub ask: Option<ExecAsk>,
     /// On which node.
     pub node: Option<String>,
@@ -60,13 +60,13 @@ pub struct Exec {
     pub path_prepend: Option<Vec<String>>,
     /// Programs that may read their input without being asked for.
     pub safe_bins: Option<Vec<String>>,
-    /// After how long a command goes on in the background; 10000.
+    /// After how long a command goes on in the background. Default: 10000.
     pub background_ms: Option<PositiveInteger>,
-    /// How long a command may run; 1800.
+    /// How long a command may run. Default: 1800.
     pub timeout_sec: Option<PositiveInteger>,
-    /// How long its output is kept; 1800000.
+    /// How long its output is kept. Default: 1800000.
     pub cleanup_ms: Option<PositiveInteger>,
-    /// Whether its end is told; true.
+    /// Whether its end is told. Default: true.
     pub notify_on_exit: Option<bool>,
     /// Changing files by patches.
     pub apply_patch: Option<ApplyPatch>,

@@ -14,7 +14,7 @@ pub struct ProviderToolPolicy {
     pub also_allow: Option<Vec<String>>,
     /// Tools that are not allowed; this wins.
     pub deny: Option<Vec<String>>,
-    /// A set of tools to start from; full.
+    /// A set of tools to start from. Default: full.
     pub profile: Option<ToolProfile>,
 }
 

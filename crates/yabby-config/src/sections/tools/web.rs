@@ -17,17 +17,17 @@ pub struct WebTools {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WebSearch {
-    /// Whether it is on; where there is a key.
+    /// Whether it is on. Default: true where there is a key.
     pub enabled: Option<bool>,
-    /// Who is asked; brave.
+    /// Who is asked. Default: brave.
     pub provider: Option<WebSearchProvider>,
-    /// The key; `BRAVE_API_KEY`.
+    /// The key. Default: the variable `BRAVE_API_KEY`.
     pub api_key: Option<String>,
-    /// How many results; 5.
+    /// How many results. Default: 5.
     pub max_results: Option<PositiveInteger>,
-    /// How long it may take; 30.
+    /// How long it may take. Default: 30.
     pub timeout_seconds: Option<PositiveInteger>,
-    /// How long results are kept; 15.
+    /// How long results are kept. Default: 15.
     pub cache_ttl_minutes: Option<NonNegativeNumber>,
     pub perplexity: Option<Perplexity>,
 }
@@ -45,17 +45,17 @@ pub struct Perplexity {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WebFetch {
-    /// Whether it is on; true.
+    /// Whether it is on. Default: true.
     pub enabled: Option<bool>,
-    /// How much of a page is read; 50000.
+    /// How much of a page is read. Default: 50000.
     pub max_chars: Option<PositiveInteger>,
-    /// How much may be asked for; 50000.
+    /// How much may be asked for. Default: 50000.
     pub max_chars_cap: Option<PositiveInteger>,
-    /// How long it may take; 30.
+    /// How long it may take. Default: 30.
     pub timeout_seconds: Option<PositiveInteger>,
-    /// How long pages are kept; 15.
+    /// How long pages are kept. Default: 15.
     pub cache_ttl_minutes: Option<NonNegativeNumber>,
-    /// How many redirections are followed; 3.
+    /// How many redirections are followed. Default: 3.
     pub max_redirects: Option<NonNegativeInteger>,
     /// What the program calls itself.
     pub user_agent: Option<String>,
