@@ -396,7 +396,7 @@ mod tests {
     fn without_an_older_key_nothing_is_touched() {
         for config in [json!({}), json!({"gateway": {"port": 1}}), json!([1]), json!({"agent": 5})] {
             let mut migrated = config.clone();
-            assert_eq!(migrate(&mut migrated), [String::new(); 0]);
+            assert!(migrate(&mut migrated).is_empty());
             assert_eq!(migrated, config);
         }
     }
