@@ -214,3 +214,136 @@ fn compaction(root: &mut Object) {
 fn at<'r>(root: &'r mut Object, path: &[&str]) -> Option<&'r mut Object> {
     path.iter().try_fold(root, |object, key| object.get_mut(*key)?.as_object_mut())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(mut config: Value) -> Value {
+        fill(&mut config);
+        config
+    }
+
+    #[test]
+    fn the_empty_configuration_gets_the_few_values_that_always_show() {
+        let expected = json!({
+            "agents": {"defaults": {"maxConcurrent": 4, "subagents": {"maxConcurrent": 8}}},
+            "messages": {"ackReactionScope": "group-mentions"},
+        });
+        assert_eq!(filled(json!({})).to_string(), expected.to_string());
+    }
+
+    #[test]
+    fn what_is_written_stays_and_gaps_are_filled() {
+        //  where, what is written, what shows
+        let table = [
+            ("/logging", json!({"level": "info"}), json!({"level": "info", "redactSensitive": "tools"})),
+            ("/logging", json!({"redactSensitive": "off"}), json!({"redactSensitive": "off"})),
+            ("/session", json!({"mainKey": "home"}), json!({"mainKey": "main"})),
+            ("/session", json!({"scope": "global"}), json!({"scope": "global"})),
+            ("/messages", json!({"ackReactionScope": "all"}), json!({"ackReactionScope": "all"})),
+            (
+                "/agents/defaults",
+                json!({"maxConcurrent": 1, "subagents": {"thinking": "low"}}),
+                json!({"maxConcurrent": 1, "subagents": {"thinking": "low", "maxConcurrent": 8}}),
+            ),
+            (
+                "/models/providers",
+                json!({"p": {"models": [{"id": "m", "contextWindow": 4000, "cost": {"input": 2}}]}}),
+                json!({"p": {"models": [{
+                    "id": "m", "contextWindow": 4000,
+                    "cost": {"input": 2, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+                    "reasoning": false, "input": ["text"], "maxTokens": 4000,
+                }]}}),
+            ),
+            (
+                "/models/providers",
+                json!({"p": {"models": [{"id": "m", "reasoning": true}]}}),
+                json!({"p": {"models": [{
+                    "id": "m", "reasoning": true, "input": ["text"],
+                    "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+                    "contextWindow": 200_000, "maxTokens": 8192,
+                }]}}),
+            ),
+        ];
+        for (place, written, shown) in table {
+            let config = place[1..].rsplit('/').fold(written, |value, key| json!({ key: value }));
+            assert_eq!(filled(config.clone()).pointer(place), Some(&shown), "{config}");
+        }
+    }
+
+    #[test]
+    fn well_known_models_get_their_short_names() {
+        let config = json!({"agents": {"defaults": {"models": {
+            "anthropic/claude-opus-4-5": {},
+            "openai/gpt-5.2": {"alias": "mine"},
+            "some/model": {},
+        }}}});
+        let expected = json!({
+            "anthropic/claude-opus-4-5": {"alias": "opus"},
+            "openai/gpt-5.2": {"alias": "mine"},
+            "some/model": {},
+        });
+        assert_eq!(filled(config)["agents"]["defaults"]["models"], expected);
+    }
+
+    #[test]
+    fn a_run_paces_itself_by_how_one_signs_in_to_anthropic() {
+        let profile = |mode: &str| json!({"provider": "anthropic", "mode": mode});
+        let both = json!({"a": profile("api_key"), "b": profile("token")});
+        //  auth section, variable that is set, heartbeat
+        let table = [
+            (json!({}), None, None),
+            (json!({"profiles": {"a": profile("api_key")}}), None, Some("30m")),
+            (json!({"profiles": {"b": profile("oauth")}}), None, Some("1h")),
+            (json!({"profiles": both}), None, None),
+            (json!({"profiles": both, "order": {"anthropic": ["gone", "b"]}}), None, Some("1h")),
+            (json!({"profiles": both, "order": {"anthropic": ["a", "b"]}}), None, Some("30m")),
+            (json!({"profiles": {"o": {"provider": "openai", "mode": "oauth"}}}), None, None),
+            (json!({}), Some("ANTHROPIC_API_KEY"), Some("30m")),
+            (json!({}), Some("ANTHROPIC_OAUTH_TOKEN"), Some("1h")),
+        ];
+        for (auth, variable, every) in table {
+            let mut config = json!({ "auth": auth });
+            fill_for_run(&mut config, &|name| (Some(name) == variable).then(|| "set".to_owned()));
+            let defaults = &config["agents"]["defaults"];
+            assert_eq!(defaults["heartbeat"]["every"].as_str(), every, "{auth} {variable:?}");
+            let pruning = every.map(|_| json!({"mode": "cache-ttl", "ttl": "1h"}));
+            assert_eq!(defaults.get("contextPruning"), pruning.as_ref(), "{auth} {variable:?}");
+            assert_eq!(defaults["compaction"]["mode"], "safeguard");
+        }
+    }
+
+    #[test]
+    fn with_an_api_key_anthropic_keeps_prompts_shortly() {
+        let mut config = json!({"agents": {"defaults": {
+            "model": {"primary": "opus"},
+            "models": {
+                "claude-x": {"params": {"cacheRetention": "long"}},
+                "anthropic/claude-sonnet-4-5": {"params": {"temperature": 0}},
+                "openai/gpt-5.2": {},
+            },
+        }}});
+        fill_for_run(&mut config, &|name| (name == "ANTHROPIC_API_KEY").then(|| "set".to_owned()));
+        let expected = json!({
+            "claude-x": {"params": {"cacheRetention": "long"}},
+            "anthropic/claude-sonnet-4-5": {
+                "params": {"temperature": 0, "cacheRetention": "short"}, "alias": "sonnet",
+            },
+            "openai/gpt-5.2": {"alias": "gpt"},
+            "anthropic/claude-opus-4-5": {"params": {"cacheRetention": "short"}, "alias": "opus"},
+        });
+        assert_eq!(config["agents"]["defaults"]["models"], expected);
+    }
+
+    #[test]
+    fn without_a_file_the_values_of_a_run_show() {
+        let expected = json!({
+            "messages": {"ackReactionScope": "group-mentions"},
+            "agents": {"defaults": {
+                "maxConcurrent": 4, "subagents": {"maxConcurrent": 8}, "compaction": {"mode": "safeguard"},
+            }},
+        });
+        assert_eq!(without_file(&|_| None).to_string(), expected.to_string());
+    }
+}

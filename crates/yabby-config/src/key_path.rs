@@ -138,7 +138,15 @@ pub fn index(segment: &str) -> Option<usize> {
 
 impl fmt::Display for KeyPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join("."))
+        for (number, segment) in self.0.iter().enumerate() {
+            let escaped = segment.replace('\\', "\\\\").replace('.', "\\.").replace('[', "\\[");
+            match number {
+                _ if index(segment).is_some() => write!(f, "[{segment}]")?,
+                0 => f.write_str(&escaped)?,
+                _ => write!(f, ".{escaped}")?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -162,7 +170,9 @@ mod tests {
             ("a\\", &["a"]),
         ];
         for (raw, segments) in table {
-            assert_eq!(KeyPath::parse(raw).unwrap().segments(), segments, "{raw}");
+            let path = KeyPath::parse(raw).unwrap();
+            assert_eq!(path.segments(), segments, "{raw}");
+            assert_eq!(KeyPath::parse(&path.to_string()), Ok(path), "{raw}");
         }
         for (raw, error) in [
             ("", "Path is empty."),

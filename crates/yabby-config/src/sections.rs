@@ -1,4 +1,6 @@
-//! MISSING sections
+//! The sections of the configuration as types (`config.md` §9). They say what may stand where: the
+//! JSON Schema is generated from them, the check walks along that schema, and the doc comments are
+//! its descriptions.
 
 #[macro_use]
 mod list;
@@ -75,40 +77,73 @@ use crate::sections::web::Web;
 use crate::sections::wizard::Wizard;
 
 sections! {
+    /// The configuration of yabby; OpenClaw reads the same file.
     #[serde(deny_unknown_fields)]
     pub struct Config {
+        /// Who wrote the file last; written by the program.
         "meta" => meta: Meta,
+        /// Variables for the process. Every other key is a variable too.
         "env" => env: Env,
+        /// The last run of the set-up; written by the program.
         "wizard" => wizard: Wizard,
+        /// Traces for whoever looks for a fault.
         "diagnostics" => diagnostics: Diagnostics,
+        /// Log file and console.
         "logging" => logging: Logging,
+        /// New versions.
         "update" => update: Update,
+        /// The browser that agents use.
         "browser" => browser: Browser,
+        /// How the browser interface looks.
         "ui" => ui: Ui,
+        /// Which credentials are used in which order.
         "auth" => auth: Auth,
+        /// Providers and models beyond the built-in ones.
         "models" => models: Models,
+        /// What this machine offers when it serves as a node.
         "nodeHost" => node_host: NodeHost,
+        /// What holds for all agents, and each of them.
         "agents" => agents: Agents,
+        /// What agents may use, and how.
         "tools" => tools: Tools,
+        /// Which agent answers where; the first that fits.
         "bindings" => bindings: Vec<Binding>,
+        /// Several agents for one peer.
         "broadcast" => broadcast: Broadcast,
+        /// Transcription in its old place; use `tools.media.audio`.
         "audio" => audio: Audio,
+        /// Files that come in.
         "media" => media: Media,
+        /// What arrives and what is sent.
         "messages" => messages: Messages,
+        /// What may be asked for with a slash.
         #[schemars(extend("default" = {"native": "auto", "nativeSkills": "auto"}))]
         always "commands" => commands: Commands,
+        /// Where questions for approval are sent.
         "approvals" => approvals: Approvals,
+        /// Which messages share a conversation, and for how long.
         "session" => session: Session,
+        /// Jobs at set times.
         "cron" => cron: Cron,
+        /// Requests from outside that wake an agent.
         "hooks" => hooks: Hooks,
+        /// The connection to WhatsApp Web.
         "web" => web: Web,
+        /// The ways messages come and go.
         "channels" => channels: Channels,
+        /// How the gateway announces itself.
         "discovery" => discovery: Discovery,
+        /// Pages that agents show on nodes.
         "canvasHost" => canvas_host: CanvasHost,
+        /// Spoken conversation.
         "talk" => talk: Talk,
+        /// The server and how to reach it.
         "gateway" => gateway: Gateway,
+        /// Which program keeps the memory.
         "memory" => memory: Memory,
+        /// Which skills there are and what they need.
         "skills" => skills: Skills,
+        /// Which plugins of OpenClaw's are used.
         "plugins" => plugins: Plugins,
     }
 }

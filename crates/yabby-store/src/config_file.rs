@@ -16,6 +16,7 @@ use yabby_config::include::{self, IncludeError, Resolved, Why};
 use yabby_config::issue::Issue;
 use yabby_config::key_path::Step;
 use yabby_config::substitute::substitute;
+use yabby_config::validate::unknown_keys;
 use yabby_domain::config::Config;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::text::lossy;
@@ -86,6 +87,12 @@ impl Snapshot {
     /// What a run works with. An invalid file says nothing to a run: it goes on with defaults.
     pub fn for_run(&self) -> Config {
         Config::new(self.for_run.clone())
+    }
+
+    /// The keys that the schema does not know, as paths.
+    pub fn unknown_keys(&self) -> Vec<String> {
+        // Before includes are resolved there are keys that nobody else knows.
+        if self.resolved.is_some() { unknown_keys(self.config.root()) } else { Vec::new() }
     }
 
     /// The line that an issue is about, in the file that holds it.

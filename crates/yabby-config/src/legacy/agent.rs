@@ -1,7 +1,7 @@
 //! The section of the one agent there was (`config.md` §4).
 
 use serde_json::{Value, json};
-use yabby_domain::json::{Object, truthy};
+use yabby_domain::json::{Object, in_js_order, truthy};
 use yabby_domain::text;
 
 use super::tree::{self, agent_entry, as_text, ensure, merge_missing, object, settle};
@@ -66,8 +66,9 @@ impl OldModels {
 
     /// Every model that was named gets its entry; aliases go to the models they stand for.
     fn list_in(&self, catalog: &mut Object) {
+        let aliases = in_js_order(&self.aliases);
         let aliased =
-            self.aliases.iter().filter_map(|(alias, target)| Some((alias, text::trim(target.as_str()?))));
+            aliases.iter().filter_map(|(alias, target)| Some((alias, text::trim(target.as_str()?))));
         let named = self.model.iter().chain(&self.image_model).chain(&self.allowed);
         let named = named.chain(&self.fallbacks).chain(&self.image_fallbacks);
         let named = named.map(|name| text::trim(name)).chain(aliased.clone().map(|(_, target)| target));

@@ -1,4 +1,4 @@
-//! MISSING agents
+//! `agents`: what holds for all agents, and each of them.
 
 pub mod cli_backend;
 pub mod compaction;
@@ -16,9 +16,12 @@ use schemars::JsonSchema;
 use crate::sections::agents::defaults::AgentDefaults;
 use crate::sections::agents::entry::AgentEntry;
 
+/// What holds for all agents, and each of them.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Agents {
+    /// What holds for every agent that does not say otherwise.
     pub defaults: Option<AgentDefaults>,
+    /// The agents; without any there is `main`.
     pub list: Option<Vec<AgentEntry>>,
 }

@@ -1,26 +1,36 @@
-//! MISSING bindings
+//! `bindings`: which agent answers where.
 
 use schemars::JsonSchema;
 
 use crate::sections::literal::as_literals;
 
+/// Which agent answers in one place.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Binding {
+    /// The agent.
     pub agent_id: String,
+    /// Where.
     pub r#match: BindingMatch,
 }
 
+/// Where an agent answers.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BindingMatch {
+    /// On which channel.
     pub channel: String,
+    /// On which account; `*` is any. Default: the default one.
     pub account_id: Option<String>,
+    /// With whom.
     pub peer: Option<BindingPeer>,
+    /// In which Discord server.
     pub guild_id: Option<String>,
+    /// In which Slack or Teams team.
     pub team_id: Option<String>,
 }
 
+/// One chat.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BindingPeer {
@@ -28,6 +38,7 @@ pub struct BindingPeer {
     pub id: String,
 }
 
+/// A kind of chat.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]

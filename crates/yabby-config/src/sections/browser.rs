@@ -1,4 +1,4 @@
-//! MISSING browser
+//! `browser`: the browser that agents use.
 
 use schemars::JsonSchema;
 
@@ -7,10 +7,12 @@ use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, Port};
 use crate::sections::text::HexColor;
 
+/// The browser that agents use.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Browser {
     pub enabled: Option<bool>,
+    /// Whether agents may run scripts in pages.
     pub evaluate_enabled: Option<bool>,
     pub cdp_url: Option<String>,
     pub remote_cdp_timeout_ms: Option<NonNegativeInteger>,
@@ -22,15 +24,18 @@ pub struct Browser {
     pub attach_only: Option<bool>,
     pub default_profile: Option<String>,
     pub snapshot_defaults: Option<SnapshotDefaults>,
+    /// Browser profiles by name.
     pub profiles: Option<BrowserProfiles>,
 }
 
+/// How pages are described to agents.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SnapshotDefaults {
     pub mode: Option<SnapshotMode>,
 }
 
+/// One profile; it says where its browser listens.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BrowserProfile {

@@ -1,9 +1,10 @@
-//! MISSING canvas_host
+//! `canvasHost`: pages that agents show on nodes.
 
 use schemars::JsonSchema;
 
 use crate::sections::number::PositiveInteger;
 
+/// Pages that agents show on nodes.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CanvasHost {

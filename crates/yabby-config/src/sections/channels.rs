@@ -1,4 +1,5 @@
-//! MISSING channels
+//! `channels`: the ways messages come and go. A channel that is not known here may hold anything;
+//! whether it exists is asked later.
 
 pub mod access;
 pub mod bluebubbles;
@@ -32,24 +33,38 @@ use crate::sections::channels::whatsapp::Whatsapp;
 use crate::sections::map::Map;
 
 sections! {
+    /// The ways messages come and go, by name.
     pub struct Channels {
+        /// What holds for all channels.
         "defaults" => defaults: ChannelDefaults,
+        /// WhatsApp.
         "whatsapp" => whatsapp: Whatsapp,
+        /// Telegram.
         "telegram" => telegram: Telegram,
+        /// Discord.
         "discord" => discord: Discord,
+        /// Google Chat.
         "googlechat" => googlechat: GoogleChat,
+        /// Slack.
         "slack" => slack: Slack,
+        /// Signal.
         "signal" => signal: Signal,
+        /// iMessage.
         "imessage" => imessage: Imessage,
+        /// iMessage through BlueBubbles.
         "bluebubbles" => bluebubbles: BlueBubbles,
+        /// Microsoft Teams.
         "msteams" => msteams: MsTeams,
         ..others: Map<Value>
     }
 }
 
+/// What holds for all channels.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChannelDefaults {
+    /// Which groups are listened to.
     pub group_policy: Option<GroupPolicy>,
+    /// What people see of heartbeats.
     pub heartbeat: Option<HeartbeatVisibility>,
 }

@@ -1,4 +1,4 @@
-//! MISSING commands
+//! `commands`: what may be asked for with a slash.
 
 use schemars::JsonSchema;
 
@@ -6,24 +6,36 @@ use crate::sections::literal::as_literals;
 use crate::sections::number::NonNegativeInteger;
 use crate::sections::text::TextOrNumber;
 
+/// What may be asked for with a slash.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Commands {
+    /// Whether platforms show commands in their menus. Default: auto.
     #[schemars(extend("default" = "auto"))]
     pub native: Option<NativeCommands>,
+    /// Whether they show skills. Default: auto.
     #[schemars(extend("default" = "auto"))]
     pub native_skills: Option<NativeCommands>,
+    /// Whether commands in messages count. Default: true.
     pub text: Option<bool>,
+    /// Whether `!command` runs one. Default: false.
     pub bash: Option<bool>,
+    /// How long it is waited for. Default: 2000.
     #[schemars(range(min = 0, max = 30000))]
     pub bash_foreground_ms: Option<NonNegativeInteger>,
+    /// Whether `/config` works. Default: false.
     pub config: Option<bool>,
+    /// Whether `/debug` works. Default: false.
     pub debug: Option<bool>,
+    /// Whether `/restart` works. Default: false.
     pub restart: Option<bool>,
+    /// Whether only those on the lists may use commands. Default: true.
     pub use_access_groups: Option<bool>,
+    /// Who the owners are.
     pub owner_allow_from: Option<Vec<TextOrNumber>>,
 }
 
+/// Commands in the menus of one channel.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChannelCommands {

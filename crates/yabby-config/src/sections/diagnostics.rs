@@ -1,4 +1,4 @@
-//! MISSING diagnostics
+//! `diagnostics`: traces for whoever looks for a fault.
 
 use schemars::JsonSchema;
 
@@ -6,15 +6,18 @@ use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::{Fraction, NonNegativeInteger};
 
+/// Traces for whoever looks for a fault.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Diagnostics {
     pub enabled: Option<bool>,
+    /// Parts of the program that should say more.
     pub flags: Option<Vec<String>>,
     pub otel: Option<OpenTelemetry>,
     pub cache_trace: Option<CacheTrace>,
 }
 
+/// Traces and metrics for a collector.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OpenTelemetry {
@@ -26,10 +29,12 @@ pub struct OpenTelemetry {
     pub traces: Option<bool>,
     pub metrics: Option<bool>,
     pub logs: Option<bool>,
+    /// The share of traces that is sent.
     pub sample_rate: Option<Fraction>,
     pub flush_interval_ms: Option<NonNegativeInteger>,
 }
 
+/// A record of what providers could take from their cache.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CacheTrace {

@@ -1,4 +1,4 @@
-//! MISSING hooks
+//! `hooks`: requests from outside that wake an agent.
 
 pub mod gmail;
 pub mod internal;
@@ -10,20 +10,31 @@ use crate::sections::hooks::internal::InternalHooks;
 use crate::sections::literal::as_literals;
 use crate::sections::number::PositiveInteger;
 
+/// Requests from outside that wake an agent.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Hooks {
+    /// Whether they are taken. Default: false.
     pub enabled: Option<bool>,
+    /// The path they come to. Default: /hooks.
     pub path: Option<String>,
+    /// The secret that requests must bring.
     pub token: Option<String>,
+    /// How large they may be. Default: 262144.
     pub max_body_bytes: Option<PositiveInteger>,
+    /// Mappings that come along, by name.
     pub presets: Option<Vec<String>>,
+    /// Where scripts of mappings are.
     pub transforms_dir: Option<String>,
+    /// What is done with which request.
     pub mappings: Option<Vec<HookMapping>>,
+    /// Mail that wakes an agent.
     pub gmail: Option<Gmail>,
+    /// Scripts that run on events of the gateway.
     pub internal: Option<InternalHooks>,
 }
 
+/// What is done with one kind of request.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HookMapping {
@@ -45,6 +56,7 @@ pub struct HookMapping {
     pub transform: Option<HookTransform>,
 }
 
+/// Which requests. Other keys are ignored.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HookMatch {
@@ -52,6 +64,7 @@ pub struct HookMatch {
     pub source: Option<String>,
 }
 
+/// A script that turns the request into a message.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HookTransform {
@@ -75,6 +88,7 @@ pub enum WakeMode {
     NextHeartbeat,
 }
 
+/// Where the reply goes.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]

@@ -1,4 +1,4 @@
-//! MISSING literal
+//! The two ways of the reference to offer a choice.
 
 use schemars::Schema;
 use serde_json::{Value, json};

@@ -1,20 +1,28 @@
-//! MISSING logging
+//! `logging`: log file and console.
 
 use schemars::JsonSchema;
 
 use crate::sections::literal::as_literals;
 
+/// Log file and console.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Logging {
+    /// What goes to the file. Default: info.
     pub level: Option<LogLevel>,
+    /// The log file. Default: one a day in the system's folder for temporary files.
     pub file: Option<String>,
+    /// What goes to the console. Default: info.
     pub console_level: Option<LogLevel>,
+    /// How the console looks. Default: pretty on a terminal.
     pub console_style: Option<ConsoleStyle>,
+    /// Whether secrets are masked in summaries of tools. Default: tools.
     pub redact_sensitive: Option<Redaction>,
+    /// What is masked, as regular expressions. Default: a built-in list.
     pub redact_patterns: Option<Vec<String>>,
 }
 
+/// How much is said.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
@@ -28,6 +36,7 @@ pub enum LogLevel {
     Trace,
 }
 
+/// How the console looks.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
@@ -37,6 +46,7 @@ pub enum ConsoleStyle {
     Json,
 }
 
+/// Where secrets are masked.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]

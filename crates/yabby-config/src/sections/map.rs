@@ -1,4 +1,4 @@
-//! MISSING map
+//! Maps with free names.
 
 use std::collections::BTreeMap;
 

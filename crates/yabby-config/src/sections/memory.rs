@@ -1,4 +1,4 @@
-//! MISSING memory
+//! `memory`: which program keeps the memory.
 
 use schemars::JsonSchema;
 
@@ -6,14 +6,19 @@ use crate::sections::literal::as_literals;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 use crate::sections::session::send_policy::SendPolicy;
 
+/// Which program keeps the memory.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Memory {
+    /// Who keeps the memory. Default: builtin.
     pub backend: Option<MemoryBackend>,
+    /// Whether results say where they are from. Default: auto.
     pub citations: Option<Citations>,
+    /// The program `qmd`.
     pub qmd: Option<Qmd>,
 }
 
+/// The program `qmd`.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Qmd {
@@ -26,6 +31,7 @@ pub struct Qmd {
     pub scope: Option<SendPolicy>,
 }
 
+/// A folder it indexes.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct QmdPath {
@@ -34,6 +40,7 @@ pub struct QmdPath {
     pub pattern: Option<String>,
 }
 
+/// Past sessions for it.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct QmdSessions {
@@ -42,6 +49,7 @@ pub struct QmdSessions {
     pub retention_days: Option<NonNegativeInteger>,
 }
 
+/// When it looks for changes.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct QmdUpdate {
@@ -51,6 +59,7 @@ pub struct QmdUpdate {
     pub embed_interval: Option<String>,
 }
 
+/// How much it may return.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct QmdLimits {
@@ -60,6 +69,7 @@ pub struct QmdLimits {
     pub timeout_ms: Option<NonNegativeInteger>,
 }
 
+/// Who keeps the memory.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
@@ -68,6 +78,7 @@ pub enum MemoryBackend {
     Qmd,
 }
 
+/// Whether results say where they are from.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]

@@ -1,4 +1,4 @@
-//! MISSING models
+//! `models`: providers and models beyond the built-in ones.
 
 use schemars::JsonSchema;
 
@@ -7,41 +7,63 @@ use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, Number, PositiveInteger, PositiveNumber};
 use crate::sections::text::NonEmptyText;
 
+/// Providers and models beyond the built-in ones.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Models {
+    /// Whether the built-in catalog stays. Default: merge.
     pub mode: Option<CatalogMode>,
+    /// Providers by name.
     pub providers: Option<Map<ModelProvider>>,
+    /// Whether models of Amazon Bedrock are looked up.
     pub bedrock_discovery: Option<BedrockDiscovery>,
 }
 
+/// A provider of models.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelProvider {
+    /// Where it is reached.
     pub base_url: NonEmptyText,
+    /// Its key, or the name of the variable that holds it.
     pub api_key: Option<String>,
+    /// How requests are signed.
     pub auth: Option<ProviderAuth>,
+    /// Which protocol it speaks.
     pub api: Option<ModelApi>,
+    /// Headers for every request.
     pub headers: Option<Map<String>>,
+    /// Whether the key goes into the `Authorization` header.
     pub auth_header: Option<bool>,
+    /// Its models.
     pub models: Vec<ModelDefinition>,
 }
 
+/// A model.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelDefinition {
+    /// Its name at the provider.
     pub id: NonEmptyText,
+    /// Its name for people.
     pub name: NonEmptyText,
+    /// Its protocol, where it differs from the provider's.
     pub api: Option<ModelApi>,
+    /// Whether it can think. Default: false.
     pub reasoning: Option<bool>,
+    /// What it reads. Default: text.
     pub input: Option<Vec<ModelInput>>,
+    /// Its prices per million tokens. Default: 0.
     pub cost: Option<ModelCost>,
+    /// How many tokens it can see. Default: 200000.
     pub context_window: Option<PositiveNumber>,
+    /// How many it may write. Default: 8192.
     pub max_tokens: Option<PositiveNumber>,
     pub headers: Option<Map<String>>,
     pub compat: Option<ModelCompatibility>,
 }
 
+/// Prices per million tokens.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelCost {
@@ -51,6 +73,7 @@ pub struct ModelCost {
     pub cache_write: Option<Number>,
 }
 
+/// What a provider does differently from the protocol it speaks.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelCompatibility {
@@ -60,6 +83,7 @@ pub struct ModelCompatibility {
     pub max_tokens_field: Option<MaxTokensField>,
 }
 
+/// The lookup of models at Amazon Bedrock.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BedrockDiscovery {
@@ -71,6 +95,7 @@ pub struct BedrockDiscovery {
     pub default_max_tokens: Option<PositiveInteger>,
 }
 
+/// Whether the built-in catalog stays.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
@@ -79,6 +104,7 @@ pub enum CatalogMode {
     Replace,
 }
 
+/// How requests are signed.
 #[derive(JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
@@ -89,6 +115,7 @@ pub enum ProviderAuth {
     Token,
 }
 
+/// A protocol of model providers.
 #[derive(JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]

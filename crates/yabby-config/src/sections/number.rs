@@ -1,4 +1,4 @@
-//! MISSING number
+//! Numbers with bounds.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! MISSING session
+//! `session`: which messages share a conversation, and for how long.
 
 pub mod reset;
 pub mod send_policy;
@@ -11,32 +11,50 @@ use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 use crate::sections::session::reset::{ResetByType, SessionReset};
 use crate::sections::session::send_policy::SendPolicy;
 
+/// Which messages share a conversation, and for how long.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Session {
+    /// One conversation per sender, or one for all. Default: per-sender.
     pub scope: Option<SessionScope>,
+    /// What direct messages share. Default: main.
     pub dm_scope: Option<DmScope>,
+    /// People under several names: a name, and `channel:peer` ids.
     pub identity_links: Option<Map<Vec<String>>>,
+    /// Words that start a new conversation. Default: /new and /reset.
     pub reset_triggers: Option<Vec<String>>,
+    /// The old form of `reset` by idle time.
     pub idle_minutes: Option<PositiveInteger>,
+    /// When a conversation starts anew.
     pub reset: Option<SessionReset>,
+    /// The same by kind of chat.
     pub reset_by_type: Option<ResetByType>,
+    /// The same by channel.
     pub reset_by_channel: Option<Map<SessionReset>>,
+    /// The file of all sessions; may hold `{agentId}`.
     pub store: Option<String>,
+    /// How often "is typing" is repeated. Default: 6.
     pub typing_interval_seconds: Option<PositiveInteger>,
+    /// When "is typing" is shown.
     pub typing_mode: Option<TypingMode>,
+    /// Ignored: the main session is always `main`.
     pub main_key: Option<String>,
+    /// Which sessions may send.
     pub send_policy: Option<SendPolicy>,
+    /// Agents that talk to each other.
     pub agent_to_agent: Option<SessionAgentToAgent>,
 }
 
+/// Agents that talk to each other.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionAgentToAgent {
+    /// How often they may answer each other. Default: 5.
     #[schemars(range(min = 0, max = 5))]
     pub max_ping_pong_turns: Option<NonNegativeInteger>,
 }
 
+/// When "is typing" is shown.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
@@ -47,6 +65,7 @@ pub enum TypingMode {
     Message,
 }
 
+/// One conversation per sender, or one for all.
 #[derive(JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
@@ -55,6 +74,7 @@ pub enum SessionScope {
     Global,
 }
 
+/// What direct messages share a conversation.
 #[derive(JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]

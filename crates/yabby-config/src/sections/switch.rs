@@ -1,7 +1,8 @@
-//! MISSING switch
+//! Something that is only on or off.
 
 use schemars::JsonSchema;
 
+/// Something that is only on or off.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Switch {

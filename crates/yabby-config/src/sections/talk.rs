@@ -1,9 +1,10 @@
-//! MISSING talk
+//! `talk`: spoken conversation.
 
 use schemars::JsonSchema;
 
 use crate::sections::map::Map;
 
+/// Spoken conversation.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Talk {
@@ -11,6 +12,7 @@ pub struct Talk {
     pub voice_aliases: Option<Map<String>>,
     pub model_id: Option<String>,
     pub output_format: Option<String>,
+    /// The key for the voice. Default: the variable `ELEVENLABS_API_KEY`.
     pub api_key: Option<String>,
     pub interrupt_on_speech: Option<bool>,
 }

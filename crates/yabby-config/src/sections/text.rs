@@ -1,4 +1,4 @@
-//! MISSING text
+//! Texts that are not any text.
 
 use schemars::JsonSchema;
 

@@ -1,9 +1,10 @@
-//! MISSING web
+//! `web`: the connection to WhatsApp Web.
 
 use schemars::JsonSchema;
 
 use crate::sections::number::{Fraction, NonNegativeInteger, PositiveInteger, PositiveNumber};
 
+/// The connection to WhatsApp Web.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Web {
@@ -12,6 +13,7 @@ pub struct Web {
     pub reconnect: Option<WebReconnect>,
 }
 
+/// How a lost connection is taken up again.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WebReconnect {

@@ -1,9 +1,10 @@
-//! MISSING wizard
+//! `wizard`: the last run of the set-up.
 
 use schemars::JsonSchema;
 
 use crate::sections::gateway::GatewayMode;
 
+/// The last run of the set-up.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Wizard {

@@ -4,7 +4,8 @@
 //! OpenClaw brings along is right, and what names one that nobody has is a mistake worth telling.
 
 use serde_json::Value;
-use yabby_domain::{json, text};
+use yabby_domain::json::{self, Object};
+use yabby_domain::text;
 
 use super::World;
 use super::agents::user_path;
@@ -251,17 +252,18 @@ fn unknown_targets(config: &Value, plugins: &[&Plugin]) -> Vec<Issue> {
 
 /// Bundled plugins without options of their own take none. The three that have some check them
 /// themselves, save for the one key that `memory-lancedb` cannot do without.
-fn wrong_options(plugin: &Plugin, options: Option<&Value>) -> Option<Issue> {
-    if plugin.origin != Origin::Bundled {
-        return None;
-    }
-    let has = |key: &str| options.is_some_and(|options| options.get(key).is_some());
-    let is_empty = options.and_then(Value::as_object).is_none_or(|options| options.is_empty());
-    let wrong = match plugin.id.as_str() {
-        "llm-task" | "voice-call" => None,
-        "memory-lancedb" => (!has("embedding")).then_some("must have required property 'embedding'"),
-        _ => (!is_empty).then_some("must NOT have additional properties"),
+fn wrong_options(plugin: &Plugin, options: Option<&Value>) -> Vec<Issue> {
+    let given = options.and_then(Value::as_object).map_or(0, Object::len);
+    let is_missing = |key: &str| options.and_then(|options| options.get(key)).is_none();
+    let wrong = match (plugin.origin, plugin.id.as_str()) {
+        (Origin::Bundled, "llm-task" | "voice-call") => Vec::new(),
+        (Origin::Bundled, "memory-lancedb") if is_missing("embedding") => {
+            vec!["must have required property 'embedding'"]
+        }
+        (Origin::Bundled, "memory-lancedb") => Vec::new(),
+        (Origin::Bundled, _) => vec!["must NOT have additional properties"; given],
+        _ => Vec::new(),
     };
     let path = format!("plugins.entries.{}.config", plugin.id);
-    wrong.map(|wrong| Issue::new(path, format!("invalid config: <root>: {wrong}")))
+    wrong.into_iter().map(|wrong| Issue::new(&path, format!("invalid config: <root>: {wrong}"))).collect()
 }

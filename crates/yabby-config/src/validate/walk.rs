@@ -101,7 +101,11 @@ impl<'s> Walk<'s> {
     fn section(&mut self, schema: &Value, value: &Value) -> Value {
         let mut walk =
             Walk { schema, path: std::mem::take(&mut self.path), found: std::mem::take(&mut self.found) };
-        let out = walk.value(schema, Some(value));
+        let since = walk.found.findings.len();
+        let mut out = walk.value(schema, Some(value));
+        if let Some(name) = schema["title"].as_str() {
+            walk.rule(name, &mut out, since);
+        }
         self.path = walk.path;
         self.found = walk.found;
         out

@@ -24,9 +24,12 @@ pub(super) struct Held<'d> {
     _folder: File,
 }
 
-/// Somebody changed the file since it was read.
-#[derive(Debug)]
-pub(super) struct Changed;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Replaced,
+    /// Somebody changed the file since it was read; it is as they left it.
+    Overtaken,
+}
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -61,21 +64,21 @@ impl<'d> Held<'d> {
     }
 
     /// Replaces the file, which holds `old`, or is missing.
-    pub(super) fn replace(&self, old: Option<&[u8]>, new: &str) -> Result<Result<(), Changed>, StoreError> {
+    pub(super) fn replace(&self, old: Option<&[u8]>, new: &str) -> Result<Outcome, StoreError> {
         let draft = Draft::write(self.disk, &self.real, new.as_bytes())?;
         if self.current()?.as_deref() != old {
-            return Ok(Err(Changed));
+            return Ok(Outcome::Overtaken);
         }
         if let Some(old) = old {
             self.back_up(old)?;
             // That took a moment.
             if self.current()?.as_deref() != Some(old) {
-                return Ok(Err(Changed));
+                return Ok(Outcome::Overtaken);
             }
             draft.place()?;
-            return Ok(Ok(()));
+            return Ok(Outcome::Replaced);
         }
-        Ok(if draft.claim()? { Ok(()) } else { Err(Changed) })
+        Ok(if draft.claim()? { Outcome::Replaced } else { Outcome::Overtaken })
     }
 
     /// What the file holds; `None` if there is none.

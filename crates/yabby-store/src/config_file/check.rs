@@ -9,6 +9,7 @@ use yabby_config::issue::Issue;
 use yabby_config::validate::{World, validate};
 use yabby_config::{defaults, home, legacy};
 use yabby_domain::json::{self, Object, Value};
+use yabby_domain::text;
 
 use super::{VERSION, plugins};
 use crate::paths::Place;
@@ -72,6 +73,10 @@ fn notices(value: &Value) -> Vec<String> {
             "Config uses \"gateway.token\". This key is ignored; use \"gateway.auth.token\" instead."
                 .to_owned(),
         );
+    }
+    let main_key = json::at(value, &["session", "mainKey"]).and_then(Value::as_str);
+    if main_key.and_then(text::non_blank).is_some_and(|key| key != "main") {
+        notices.push("session.mainKey is ignored; main session is always \"main\".".to_owned());
     }
     let touched = json::at(value, &["meta", "lastTouchedVersion"]).and_then(Value::as_str);
     if let Some(touched) = touched.filter(|touched| version(touched) > version(VERSION)) {

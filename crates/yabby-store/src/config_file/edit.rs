@@ -4,18 +4,21 @@
 //! `$include` and `${NAME}`. As the reference does, a change also writes down the defaults; not in a file
 //! with includes, for they would cover what is included.
 
+mod change;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use yabby_config::include::{Resolved, Shape, includes};
+use yabby_config::include::{Resolved, includes};
 use yabby_config::issue::Issue;
-use yabby_config::key_path::{KeyPath, SetError, Step, index};
-use yabby_domain::json::{Object, Value};
+use yabby_config::key_path::{KeyPath, SetError, Step};
+use yabby_domain::json::{self, Value};
 use yabby_domain::seam::{Clock, StoreError};
 use yabby_domain::text::lossy;
 use yabby_domain::transcript::time::iso;
 
-use super::backup::{Changed, Held};
+use self::change::{Change, differences, first_included, is_of_models, missing_in, put, same, steps_in_main};
+use super::backup::{Held, Outcome};
 use super::text::Text;
 use super::{Snapshot, VERSION};
 use crate::clock::SystemClock;
@@ -85,6 +88,20 @@ impl<'p> ConfigFile<'p> {
         })
     }
 
+    /// Changes what the file itself says, before anything is resolved; what stays equal stays as it is
+    /// written. The file may be invalid before, as long as it is JSON5, but not afterwards.
+    pub fn rewrite(&self, change: impl Fn(&mut Value)) -> Result<Snapshot, EditError> {
+        self.change(|snapshot| {
+            let raw = snapshot.raw.as_deref().unwrap_or("{}\n");
+            if json::read_json5(raw).is_err() {
+                return Err(EditError::Invalid(Box::new(snapshot.clone())));
+            }
+            let mut wanted = snapshot.parsed.clone();
+            change(&mut wanted);
+            self.applied(raw, &differences(&snapshot.parsed, &wanted))
+        })
+    }
+
     /// Puts a new text in the place of the old, whatever the old one is. `base` is the hash of the text
     /// that the caller saw.
     pub fn replace(&self, raw: &str, base: Option<&str>) -> Result<Snapshot, EditError> {
@@ -101,6 +118,10 @@ impl<'p> ConfigFile<'p> {
         &self,
         changed: impl Fn(&Snapshot) -> Result<String, EditError>,
     ) -> Result<Snapshot, EditError> {
+        if !self.place.config.exists() {
+            // No folder is made for a change that is refused.
+            self.finished(&changed(&Snapshot::missing(self.place))?)?;
+        }
         let held = Held::take(self.disk.as_ref(), &self.place.config)?;
         for _ in 0..TRIES {
             let old = held.current()?;
@@ -115,8 +136,8 @@ impl<'p> ConfigFile<'p> {
             }
             let new = self.finished(&text)?;
             match held.replace(old.as_deref(), &new)? {
-                Ok(()) => return Ok(Snapshot::of_text(self.place, new)),
-                Err(Changed) => {}
+                Outcome::Replaced => return Ok(Snapshot::of_text(self.place, new)),
+                Outcome::Overtaken => {}
             }
         }
         Err(StoreError::Busy { path: self.place.config.display().to_string() }.into())
@@ -128,19 +149,16 @@ impl<'p> ConfigFile<'p> {
         if let Some(issue) = snapshot.issues.first() {
             return Err(EditError::Refused(issue.clone()));
         }
-        let text = self.text_of(text)?;
+        let mut edits = Vec::new();
         if !includes(&snapshot.parsed) {
             // What was just set may be a model, which is written out whole.
-            for (steps, value) in missing_in(&snapshot.parsed, snapshot.config.root()) {
-                if is_of_models(&steps) {
-                    text.set(&steps, &value);
-                }
-            }
+            edits = missing_in(&snapshot.parsed, snapshot.config.root());
+            edits.retain(|(steps, _)| is_of_models(steps));
         }
-        let stamp = |key: &str| [Step::Key("meta".to_owned()), Step::Key(key.to_owned())];
-        text.set(&stamp("lastTouchedVersion"), &VERSION.into());
-        text.set(&stamp("lastTouchedAt"), &iso(self.clock.now()).into());
-        Ok(text.to_string())
+        let meta = |key: &str| vec![Step::Key("meta".to_owned()), Step::Key(key.to_owned())];
+        edits.push((meta("lastTouchedVersion"), Edit::Set(VERSION.into())));
+        edits.push((meta("lastTouchedAt"), Edit::Set(iso(self.clock.now()).into())));
+        self.applied(text, &edits)
     }
 
     fn edited(&self, snapshot: &Snapshot, path: &KeyPath, edit: &Edit) -> Result<String, EditError> {
@@ -159,18 +177,16 @@ impl<'p> ConfigFile<'p> {
         }
         let steps = steps_in_main(resolved, &before.parsed, path)
             .map_err(|file| Self::included(resolved, path, file))?;
-        let text = self.text_of(&with_defaults)?;
-        match edit {
-            Edit::Set(value) => text.set(&steps, value),
-            Edit::Unset => text.remove(&steps),
-        }
-        let text = text.to_string();
+        let text = self.applied(&with_defaults, &[(steps, edit.clone())])?;
         let after = Snapshot::of_text(self.place, text.clone());
         let reached = after.resolved.as_ref().map(Resolved::value).filter(|reached| same(reached, &wanted));
         if reached.is_none() && after.issues.is_empty() {
-            // It is also set, or added to, by a file that is included.
-            let file = resolved.get(path).and_then(first_included).unwrap_or_default();
-            return Err(Self::included(resolved, path, file));
+            // A file that is included sets it as well, or adds to it.
+            let file = [&after, &before]
+                .into_iter()
+                .filter_map(|snapshot| snapshot.resolved.as_ref()?.get(path))
+                .find_map(first_included);
+            return Err(Self::included(resolved, path, file.unwrap_or_default()));
         }
         Ok(text)
     }
@@ -181,117 +197,33 @@ impl<'p> ConfigFile<'p> {
         if includes(&snapshot.parsed) {
             return Ok(text.to_owned());
         }
-        let changed = self.text_of(text)?;
-        for (steps, value) in missing_in(&snapshot.parsed, snapshot.config.root()) {
-            changed.set(&steps, &value);
-        }
-        Ok(changed.to_string())
+        self.applied(text, &missing_in(&snapshot.parsed, snapshot.config.root()))
     }
 
-    fn text_of(&self, text: &str) -> Result<Text, EditError> {
-        Text::parse(text).map_err(|error| EditError::Unchangeable {
-            file: self.place.config.clone(),
-            line: error.line_display(),
-            what: error.kind().to_string(),
-        })
+    /// The text with some values changed, and nothing else.
+    fn applied(&self, text: &str, edits: &[Change]) -> Result<String, EditError> {
+        let unchangeable =
+            |line, what| EditError::Unchangeable { file: self.place.config.clone(), line, what };
+        let changing = Text::parse(text)
+            .map_err(|error| unchangeable(error.line_display(), error.kind().to_string()))?;
+        let mut wanted = json::parse_json5(text).unwrap_or_default();
+        for (steps, edit) in edits {
+            put(&mut wanted, steps, edit);
+            match edit {
+                Edit::Set(value) => changing.set(steps, value),
+                Edit::Unset => changing.remove(steps),
+            }
+        }
+        let changed = changing.to_string();
+        // Nothing is left to the belief that a text was understood.
+        match json::parse_json5(&changed) {
+            Some(reached) if same(&reached, &wanted) => Ok(changed),
+            _ => Err(unchangeable(1, "a change would damage this file".to_owned())),
+        }
     }
 
     fn included(resolved: &Resolved, path: &KeyPath, file: usize) -> EditError {
         let file = resolved.files.get(file).map(PathBuf::from).unwrap_or_default();
         EditError::Included { path: path.clone(), file }
-    }
-}
-
-/// The members that the second value has and the first has not, each with the way to it.
-fn missing_in(written: &Value, filled: &Value) -> Vec<(Vec<Step>, Value)> {
-    fn walk(written: &Value, filled: &Value, steps: &mut Vec<Step>, found: &mut Vec<(Vec<Step>, Value)>) {
-        match (written, filled) {
-            (Value::Object(written), Value::Object(filled)) => {
-                for (key, value) in filled {
-                    steps.push(Step::Key(key.clone()));
-                    match written.get(key) {
-                        Some(written) => walk(written, value, steps, found),
-                        None => found.push((steps.clone(), value.clone())),
-                    }
-                    steps.pop();
-                }
-            }
-            (Value::Array(written), Value::Array(filled)) if written.len() == filled.len() => {
-                for (index, (written, value)) in written.iter().zip(filled).enumerate() {
-                    steps.push(Step::Index(index));
-                    walk(written, value, steps, found);
-                    steps.pop();
-                }
-            }
-            _ => {}
-        }
-    }
-    let mut found = Vec::new();
-    walk(written, filled, &mut Vec::new(), &mut found);
-    found
-}
-
-fn is_of_models(steps: &[Step]) -> bool {
-    let begins = |path: &[&str]| {
-        path.iter().zip(steps).filter(|(name, step)| matches!(step, Step::Key(key) if key == *name)).count()
-            == path.len()
-    };
-    begins(&["models"]) || begins(&["agents", "defaults", "models"])
-}
-
-/// The way to a value in the main file: to what is there, or to where it can be laid over what is
-/// included. The error is the file that would have to be changed instead.
-fn steps_in_main(resolved: &Resolved, main: &Value, path: &KeyPath) -> Result<Vec<Step>, usize> {
-    let mut steps = Vec::new();
-    let mut above = Some(&resolved.root);
-    for segment in path.segments() {
-        let child = above.and_then(|above| above.child(segment));
-        let is_list = above.map(|above| matches!(above.shape, Shape::List(_)));
-        match (child, is_list) {
-            (Some(child), _) if child.file == 0 => steps = child.steps.clone(),
-            (Some(child), Some(true)) => return Err(child.file),
-            // Behind the elements that are included.
-            (None, Some(true)) => steps.push(Step::Index(length_at(main, &steps))),
-            (None, _) if is_list.is_none() && index(segment).is_some() => steps.push(Step::Index(0)),
-            _ => steps.push(Step::Key(segment.clone())),
-        }
-        above = child;
-    }
-    Ok(steps)
-}
-
-fn length_at(main: &Value, steps: &[Step]) -> usize {
-    let list = steps.iter().try_fold(main, |value, step| match step {
-        Step::Key(key) => value.as_object()?.get(key),
-        Step::Index(index) => value.as_array()?.get(*index),
-    });
-    list.and_then(Value::as_array).map_or(0, Vec::len)
-}
-
-/// The first file but the main one that has a part in a value.
-fn first_included(traced: &yabby_config::include::Traced) -> Option<usize> {
-    if traced.file != 0 {
-        return Some(traced.file);
-    }
-    match &traced.shape {
-        Shape::Scalar(_) => None,
-        Shape::List(items) => items.iter().find_map(first_included),
-        Shape::Object(members) => members.values().find_map(first_included),
-    }
-}
-
-/// Whether two values are equal; the order of keys says nothing, and a number is a number.
-fn same(one: &Value, other: &Value) -> bool {
-    let members = |one: &Object, other: &Object| {
-        one.len() == other.len()
-            && one.iter().all(|(key, value)| other.get(key).is_some_and(|found| same(value, found)))
-    };
-    match (one, other) {
-        (Value::Object(one), Value::Object(other)) => members(one, other),
-        (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
-        }
-        (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
-        (one, other) => one == other,
     }
 }

@@ -1,4 +1,4 @@
-//! MISSING agents/cli_backend
+//! `agents.defaults.cliBackends`: models that are command lines of others.
 
 use schemars::JsonSchema;
 
@@ -6,19 +6,25 @@ use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::PositiveInteger;
 
+/// A command line that serves as a model.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CliBackend {
+    /// The program.
     pub command: String,
+    /// Its arguments.
     pub args: Option<Vec<String>>,
+    /// What it prints.
     pub output: Option<CliOutput>,
     pub resume_output: Option<CliOutput>,
     pub input: Option<CliInput>,
     pub max_prompt_arg_chars: Option<PositiveInteger>,
     pub env: Option<Map<String>>,
     pub clear_env: Option<Vec<String>>,
+    /// The argument that takes the model.
     pub model_arg: Option<String>,
     pub model_aliases: Option<Map<String>>,
+    /// The argument that takes the session.
     pub session_arg: Option<String>,
     pub session_args: Option<Vec<String>>,
     pub resume_args: Option<Vec<String>>,

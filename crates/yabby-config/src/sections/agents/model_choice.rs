@@ -1,11 +1,14 @@
-//! MISSING agents/model_choice
+//! A model and those to fall back to.
 
 use schemars::JsonSchema;
 
+/// A model, and those to fall back to.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelChoice {
+    /// The model, as `provider/model` or by its short name.
     pub primary: Option<String>,
+    /// The models to try when it fails, in this order.
     pub fallbacks: Option<Vec<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! MISSING agents/sandbox
+//! `sandbox`: where tools run when they should not run on the host.
 
 use schemars::JsonSchema;
 
@@ -7,20 +7,29 @@ use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, Number, PositiveInteger, PositiveNumber};
 use crate::sections::text::TextOrNumber;
 
+/// Where tools run when they should not run on the host.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Sandbox {
+    /// For which sessions tools run apart. Default: off.
     pub mode: Option<SandboxMode>,
+    /// What they see of the workspace. Default: none.
     pub workspace_access: Option<WorkspaceAccess>,
+    /// Which sessions tools see. Default: spawned.
     pub session_tools_visibility: Option<SessionToolsVisibility>,
+    /// What shares a container. Default: agent.
     pub scope: Option<SandboxScope>,
     pub per_session: Option<bool>,
     pub workspace_root: Option<String>,
+    /// The container.
     pub docker: Option<SandboxDocker>,
+    /// A browser in a container.
     pub browser: Option<SandboxBrowser>,
+    /// When containers are removed.
     pub prune: Option<SandboxPrune>,
 }
 
+/// The container.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SandboxDocker {
@@ -46,6 +55,7 @@ pub struct SandboxDocker {
     pub binds: Option<Vec<String>>,
 }
 
+/// A limit that may be exceeded for a while, and one that may not.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UlimitPair {
@@ -53,6 +63,7 @@ pub struct UlimitPair {
     pub hard: Option<NonNegativeInteger>,
 }
 
+/// A browser in a container.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SandboxBrowser {
@@ -69,6 +80,7 @@ pub struct SandboxBrowser {
     pub auto_start_timeout_ms: Option<PositiveInteger>,
 }
 
+/// When containers are removed.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SandboxPrune {
@@ -85,6 +97,7 @@ pub enum Ulimit {
     Pair(UlimitPair),
 }
 
+/// For which sessions tools run apart.
 #[derive(JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
@@ -94,6 +107,7 @@ pub enum SandboxMode {
     All,
 }
 
+/// What tools see of the workspace.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
@@ -103,6 +117,7 @@ pub enum WorkspaceAccess {
     Rw,
 }
 
+/// Which sessions tools see.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
@@ -111,6 +126,7 @@ pub enum SessionToolsVisibility {
     All,
 }
 
+/// What shares a container.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]

@@ -1,4 +1,4 @@
-//! MISSING channels/discord
+//! `channels.discord`.
 
 use schemars::JsonSchema;
 
@@ -14,14 +14,17 @@ use crate::sections::number::{NonNegativeInteger, PositiveInteger, PositiveNumbe
 use crate::sections::text::TextOrNumber;
 use crate::sections::tools::policy::ToolPolicy;
 
+/// Discord. The keys of an account stand here too, and hold for all of them.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Discord {
     #[serde(flatten)]
     pub account: DiscordAccount,
+    /// More bots, by name.
     pub accounts: Option<Map<DiscordAccount>>,
 }
 
+/// What agents may do.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DiscordActions {
@@ -46,44 +49,68 @@ pub struct DiscordActions {
     pub presence: Option<bool>,
 }
 
+/// Direct messages.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DiscordDm {
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
+    /// Who may write directly.
     #[schemars(extend("default" = "pairing"))]
     pub policy: Option<DmPolicy>,
+    /// Who may write directly: ids and names.
     pub allow_from: Option<Vec<TextOrNumber>>,
+    /// Whether group chats count.
     pub group_enabled: Option<bool>,
     pub group_channels: Option<Vec<TextOrNumber>>,
 }
 
+/// One server.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DiscordGuild {
+    /// Its name in session keys.
     pub slug: Option<String>,
+    /// Whether the bot must be called. Default: true.
     pub require_mention: Option<bool>,
+    /// What it may use there.
     pub tools: Option<ToolPolicy>,
+    /// The same by sender.
     pub tools_by_sender: Option<Map<ToolPolicy>>,
+    /// Which reactions of people are told to the agent.
     pub reaction_notifications: Option<ReactionNotifications>,
+    /// Who may write.
     pub users: Option<Vec<TextOrNumber>>,
+    /// Channels by id; they are a list of channels to listen to as well.
     pub channels: Option<Map<DiscordGuildChannel>>,
 }
 
+/// One channel of a server.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DiscordGuildChannel {
+    /// Whether it is listened to.
     pub allow: Option<bool>,
+    /// Whether the assistant must be called. Default: true.
     pub require_mention: Option<bool>,
+    /// What it may use there.
     pub tools: Option<ToolPolicy>,
+    /// The same by sender.
     pub tools_by_sender: Option<Map<ToolPolicy>>,
+    /// The only skills used there.
     pub skills: Option<Vec<String>>,
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
+    /// Who may write there.
     pub users: Option<Vec<TextOrNumber>>,
+    /// What the agent is told there.
     pub system_prompt: Option<String>,
     pub include_thread_starter: Option<bool>,
+    /// Whether every message starts a thread.
     pub auto_thread: Option<bool>,
 }
 
+/// Questions for approval in direct messages.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DiscordExecApprovals {
@@ -93,6 +120,7 @@ pub struct DiscordExecApprovals {
     pub session_filter: Option<Vec<String>>,
 }
 
+/// What the bot asks Discord to be told of.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DiscordIntents {
@@ -100,6 +128,7 @@ pub struct DiscordIntents {
     pub guild_members: Option<bool>,
 }
 
+/// Messages sent through PluralKit.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PluralKit {
@@ -107,36 +136,65 @@ pub struct PluralKit {
     pub token: Option<String>,
 }
 
+/// One Discord bot.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DiscordAccount {
+    /// Its name for people.
     pub name: Option<String>,
+    /// What it may use.
     pub capabilities: Option<Vec<String>>,
+    /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
+    /// Commands in the platform's menu.
     pub commands: Option<ChannelCommands>,
+    /// Whether the program may change the configuration from here. Default: true.
     pub config_writes: Option<bool>,
+    /// The bot's token. Default: the variable `DISCORD_BOT_TOKEN`.
     pub token: Option<String>,
+    /// Whether messages of other bots count.
     pub allow_bots: Option<bool>,
+    /// Which servers and channels are listened to.
     #[schemars(extend("default" = "allowlist"))]
     pub group_policy: Option<GroupPolicy>,
+    /// How many messages of others are seen. Default: 20.
     pub history_limit: Option<NonNegativeInteger>,
+    /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
+    /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
+    /// How long one message may be. Default: 2000.
     pub text_chunk_limit: Option<PositiveInteger>,
+    /// Where longer ones are cut. Default: length.
     pub chunk_mode: Option<ChunkMode>,
+    /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
+    /// When small pieces are joined.
     pub block_streaming_coalesce: Option<BlockCoalescing>,
+    /// How many lines it may have. Default: 17.
     pub max_lines_per_message: Option<PositiveInteger>,
+    /// How large files may be. Default: 8.
     pub media_max_mb: Option<PositiveNumber>,
+    /// How often requests are repeated.
     pub retry: Option<Retry>,
+    /// What agents may do.
     pub actions: Option<DiscordActions>,
+    /// Which pieces of a reply quote. Default: off.
     pub reply_to_mode: Option<ReplyToMode>,
+    /// Direct messages.
     pub dm: Option<DiscordDm>,
+    /// Servers by id.
     pub guilds: Option<Map<DiscordGuild>>,
+    /// What people see of heartbeats.
     pub heartbeat: Option<HeartbeatVisibility>,
+    /// Questions for approval in direct messages.
     pub exec_approvals: Option<DiscordExecApprovals>,
+    /// What the bot asks Discord to be told of.
     pub intents: Option<DiscordIntents>,
+    /// Messages sent through PluralKit.
     pub pluralkit: Option<PluralKit>,
+    /// Text before replies.
     pub response_prefix: Option<String>,
 }

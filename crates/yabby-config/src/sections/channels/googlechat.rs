@@ -1,4 +1,4 @@
-//! MISSING channels/googlechat
+//! `channels.googlechat`.
 
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -11,66 +11,101 @@ use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger, PositiveNumber};
 use crate::sections::text::TextOrNumber;
 
+/// Google Chat. The keys of an account stand here too, and hold for all of them.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GoogleChat {
     #[serde(flatten)]
     pub account: GoogleChatAccount,
+    /// More accounts, by name.
     pub accounts: Option<Map<GoogleChatAccount>>,
     pub default_account: Option<String>,
 }
 
+/// One space.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GoogleChatGroup {
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
+    /// Whether it is listened to.
     pub allow: Option<bool>,
+    /// Whether the assistant must be called. Default: true.
     pub require_mention: Option<bool>,
+    /// Who may write there.
     pub users: Option<Vec<TextOrNumber>>,
+    /// What the agent is told there.
     pub system_prompt: Option<String>,
 }
 
+/// Direct messages.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GoogleChatDm {
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
+    /// Who may write directly.
     #[schemars(extend("default" = "pairing"))]
     pub policy: Option<DmPolicy>,
+    /// Who may write directly.
     pub allow_from: Option<Vec<TextOrNumber>>,
 }
 
+/// One Google Chat app.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GoogleChatAccount {
+    /// Its name for people.
     pub name: Option<String>,
+    /// What it may use.
     pub capabilities: Option<Vec<String>>,
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
+    /// Whether the program may change the configuration from here. Default: true.
     pub config_writes: Option<bool>,
+    /// Whether messages of other bots count.
     pub allow_bots: Option<bool>,
+    /// Whether the assistant must be called. Default: true.
     pub require_mention: Option<bool>,
+    /// Which groups are listened to.
     #[schemars(extend("default" = "allowlist"))]
     pub group_policy: Option<GroupPolicy>,
+    /// Who may write in groups.
     pub group_allow_from: Option<Vec<TextOrNumber>>,
+    /// Groups by id; `*` is every group. They are a list of groups to listen to as well.
     pub groups: Option<Map<GoogleChatGroup>>,
     pub service_account: Option<ServiceAccount>,
     pub service_account_file: Option<String>,
     pub audience_type: Option<GoogleChatAudience>,
     pub audience: Option<String>,
+    /// The path on this side.
     pub webhook_path: Option<String>,
     pub webhook_url: Option<String>,
     pub bot_user: Option<String>,
+    /// How many messages of others are seen in groups. Default: 50.
     pub history_limit: Option<NonNegativeInteger>,
+    /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
+    /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
+    /// How long one message may be. Default: 4000.
     pub text_chunk_limit: Option<PositiveInteger>,
+    /// Where longer ones are cut. Default: length.
     pub chunk_mode: Option<ChunkMode>,
+    /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
+    /// When small pieces are joined.
     pub block_streaming_coalesce: Option<BlockCoalescing>,
+    /// How large files may be.
     pub media_max_mb: Option<PositiveNumber>,
+    /// Which pieces of a reply quote the message they answer.
     pub reply_to_mode: Option<ReplyToMode>,
+    /// What agents may do.
     pub actions: Option<ReactionActions>,
+    /// Direct messages.
     pub dm: Option<GoogleChatDm>,
     pub typing_indicator: Option<GoogleChatTyping>,
+    /// Text before replies.
     pub response_prefix: Option<String>,
 }
 

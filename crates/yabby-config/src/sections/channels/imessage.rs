@@ -1,4 +1,4 @@
-//! MISSING channels/imessage
+//! `channels.imessage`.
 
 use schemars::JsonSchema;
 
@@ -11,44 +11,69 @@ use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 use crate::sections::text::{Executable, TextOrNumber};
 
+/// iMessage. The keys of an account stand here too, and hold for all of them.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Imessage {
     #[serde(flatten)]
     pub account: ImessageAccount,
+    /// More accounts, by name.
     pub accounts: Option<Map<ImessageAccount>>,
 }
 
+/// One iMessage account.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImessageAccount {
+    /// Its name for people.
     pub name: Option<String>,
+    /// What it may use.
     pub capabilities: Option<Vec<String>>,
+    /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
+    /// Whether the program may change the configuration from here. Default: true.
     pub config_writes: Option<bool>,
+    /// The program `imsg`.
     pub cli_path: Option<Executable>,
+    /// The database of messages.
     pub db_path: Option<String>,
     pub remote_host: Option<String>,
     pub service: Option<ImessageService>,
     pub region: Option<String>,
+    /// Who may write directly.
     #[schemars(extend("default" = "pairing"))]
     pub dm_policy: Option<DmPolicy>,
+    /// Who may write directly.
     pub allow_from: Option<Vec<TextOrNumber>>,
+    /// Who may write in groups.
     pub group_allow_from: Option<Vec<TextOrNumber>>,
+    /// Which groups are listened to.
     #[schemars(extend("default" = "allowlist"))]
     pub group_policy: Option<GroupPolicy>,
+    /// How many messages of others are seen in groups. Default: 50.
     pub history_limit: Option<NonNegativeInteger>,
+    /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
+    /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
     pub include_attachments: Option<bool>,
+    /// How large files may be.
     pub media_max_mb: Option<PositiveInteger>,
+    /// How long one message may be. Default: 4000.
     pub text_chunk_limit: Option<PositiveInteger>,
+    /// Where longer ones are cut. Default: length.
     pub chunk_mode: Option<ChunkMode>,
+    /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
+    /// When small pieces are joined.
     pub block_streaming_coalesce: Option<BlockCoalescing>,
+    /// Groups by id; `*` is every group. They are a list of groups to listen to as well.
     pub groups: Option<Map<Group>>,
+    /// What people see of heartbeats.
     pub heartbeat: Option<HeartbeatVisibility>,
+    /// Text before replies.
     pub response_prefix: Option<String>,
 }
 

@@ -1,13 +1,15 @@
-//! MISSING channels/reactions
+//! Reactions, and what is told of them.
 
 use schemars::JsonSchema;
 
+/// What agents may do.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReactionActions {
     pub reactions: Option<bool>,
 }
 
+/// Which reactions of people are told to the agent.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OwnReactionNotifications {
@@ -16,6 +18,7 @@ pub enum OwnReactionNotifications {
     All,
 }
 
+/// How much agents react.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReactionLevel {
@@ -25,6 +28,7 @@ pub enum ReactionLevel {
     Extensive,
 }
 
+/// Which reactions of people are told to the agent.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReactionNotifications {

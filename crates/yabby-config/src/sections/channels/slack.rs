@@ -1,4 +1,4 @@
-//! MISSING channels/slack
+//! `channels.slack`.
 
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
@@ -14,15 +14,18 @@ use crate::sections::number::{NonNegativeInteger, PositiveInteger, PositiveNumbe
 use crate::sections::text::TextOrNumber;
 use crate::sections::tools::policy::ToolPolicy;
 
+/// Slack. The keys of an account stand here too, and hold for all of them.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(transform = with_defaults)]
 pub struct Slack {
     #[serde(flatten)]
     pub account: SlackAccount,
+    /// More workspaces, by name.
     pub accounts: Option<Map<SlackAccount>>,
 }
 
+/// Whether replies go to threads, by kind of chat.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SlackReplyToMode {
@@ -31,13 +34,17 @@ pub struct SlackReplyToMode {
     pub channel: Option<ReplyToMode>,
 }
 
+/// How threads relate to their channel.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SlackThread {
+    /// What is seen in a thread.
     pub history_scope: Option<SlackHistoryScope>,
+    /// Whether a thread begins with what was said before it.
     pub inherit_parent: Option<bool>,
 }
 
+/// What agents may do.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SlackActions {
@@ -51,6 +58,7 @@ pub struct SlackActions {
     pub emoji_list: Option<bool>,
 }
 
+/// The app's slash command.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SlackSlashCommand {
@@ -60,71 +68,122 @@ pub struct SlackSlashCommand {
     pub ephemeral: Option<bool>,
 }
 
+/// Direct messages.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SlackDm {
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
+    /// Who may write directly.
     #[schemars(extend("default" = "pairing"))]
     pub policy: Option<DmPolicy>,
+    /// Who may write directly: ids and names.
     pub allow_from: Option<Vec<TextOrNumber>>,
     pub group_enabled: Option<bool>,
     pub group_channels: Option<Vec<TextOrNumber>>,
+    /// Which pieces of a reply quote the message they answer.
     pub reply_to_mode: Option<ReplyToMode>,
 }
 
+/// One channel.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SlackChannel {
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
+    /// Whether it is listened to.
     pub allow: Option<bool>,
+    /// Whether the assistant must be called. Default: true.
     pub require_mention: Option<bool>,
+    /// What it may use there.
     pub tools: Option<ToolPolicy>,
+    /// The same by sender.
     pub tools_by_sender: Option<Map<ToolPolicy>>,
+    /// Whether messages of other bots count.
     pub allow_bots: Option<bool>,
+    /// Who may write there.
     pub users: Option<Vec<TextOrNumber>>,
+    /// The only skills used there.
     pub skills: Option<Vec<String>>,
+    /// What the agent is told there.
     pub system_prompt: Option<String>,
 }
 
+/// One Slack app.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SlackAccount {
+    /// Its name for people.
     pub name: Option<String>,
+    /// Whether the app connects to Slack, or Slack calls it. Default: socket.
     pub mode: Option<SlackMode>,
+    /// The secret that proves Slack's calls; needed for http.
     pub signing_secret: Option<String>,
+    /// Where Slack calls. Default: /slack/events.
     pub webhook_path: Option<String>,
+    /// What it may use.
     pub capabilities: Option<Vec<String>>,
+    /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
+    /// Commands in the platform's menu.
     pub commands: Option<ChannelCommands>,
+    /// Whether the program may change the configuration from here. Default: true.
     pub config_writes: Option<bool>,
+    /// The bot's token. Default: the variable `SLACK_BOT_TOKEN`.
     pub bot_token: Option<String>,
+    /// The app's token. Default: the variable `SLACK_APP_TOKEN`.
     pub app_token: Option<String>,
+    /// The token of a person, to see what a bot does not.
     pub user_token: Option<String>,
+    /// Whether that token only reads.
     #[schemars(extend("default" = true))]
     pub user_token_read_only: Option<bool>,
+    /// Whether messages of other bots count.
     pub allow_bots: Option<bool>,
+    /// Whether the bot must be called. Default: true.
     pub require_mention: Option<bool>,
+    /// Which channels are listened to.
     #[schemars(extend("default" = "allowlist"))]
     pub group_policy: Option<GroupPolicy>,
+    /// How many messages of others are seen. Default: 50.
     pub history_limit: Option<NonNegativeInteger>,
+    /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
+    /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
+    /// How long one message may be. Default: 4000.
     pub text_chunk_limit: Option<PositiveInteger>,
+    /// Where longer ones are cut. Default: length.
     pub chunk_mode: Option<ChunkMode>,
+    /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
+    /// When small pieces are joined.
     pub block_streaming_coalesce: Option<BlockCoalescing>,
+    /// How large files may be. Default: 20.
     pub media_max_mb: Option<PositiveNumber>,
+    /// Which reactions of people are told to the agent.
     pub reaction_notifications: Option<ReactionNotifications>,
+    /// Whose reactions, where a list decides.
     pub reaction_allowlist: Option<Vec<TextOrNumber>>,
+    /// Whether replies go to threads. Default: off.
     pub reply_to_mode: Option<ReplyToMode>,
+    /// The same by kind of chat.
     pub reply_to_mode_by_chat_type: Option<SlackReplyToMode>,
+    /// How threads relate to their channel.
     pub thread: Option<SlackThread>,
+    /// What agents may do.
     pub actions: Option<SlackActions>,
+    /// The app's slash command.
     pub slash_command: Option<SlackSlashCommand>,
+    /// Direct messages.
     pub dm: Option<SlackDm>,
+    /// Channels by id; they are a list of channels to listen to as well.
     pub channels: Option<Map<SlackChannel>>,
+    /// What people see of heartbeats.
     pub heartbeat: Option<HeartbeatVisibility>,
+    /// Text before replies.
     pub response_prefix: Option<String>,
 }
 
@@ -138,6 +197,7 @@ fn with_defaults(schema: &mut Schema) {
     }
 }
 
+/// Whether the app connects to Slack, or Slack calls it.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SlackMode {

@@ -1,4 +1,4 @@
-//! MISSING channels/telegram
+//! `channels.telegram`.
 
 use schemars::JsonSchema;
 
@@ -14,56 +14,78 @@ use crate::sections::number::{NonNegativeInteger, PositiveInteger, PositiveNumbe
 use crate::sections::text::TextOrNumber;
 use crate::sections::tools::policy::ToolPolicy;
 
+/// Telegram. The keys of an account stand here too, and hold for all of them.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Telegram {
     #[serde(flatten)]
     pub account: TelegramAccount,
+    /// More bots, by name.
     pub accounts: Option<Map<TelegramAccount>>,
 }
 
+/// Buttons below messages.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TelegramButtons {
     pub inline_buttons: Option<InlineButtons>,
 }
 
+/// An entry in the bot's menu.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TelegramCommand {
+    /// Its name: lower-case letters, digits and underscores, at most 32.
     pub command: String,
     pub description: String,
 }
 
+/// One group; `*` is every group.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TelegramGroup {
+    /// Whether the bot must be called. Default: true.
     pub require_mention: Option<bool>,
+    /// What it may use there.
     pub tools: Option<ToolPolicy>,
+    /// The same by sender.
     pub tools_by_sender: Option<Map<ToolPolicy>>,
+    /// The only skills used there.
     pub skills: Option<Vec<String>>,
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
+    /// Who may write directly.
     pub allow_from: Option<Vec<TextOrNumber>>,
+    /// What the agent is told there.
     pub system_prompt: Option<String>,
+    /// Topics of a forum by id.
     pub topics: Option<Map<TelegramTopic>>,
 }
 
+/// One topic of a forum.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TelegramTopic {
+    /// Whether the assistant must be called. Default: true.
     pub require_mention: Option<bool>,
+    /// The only skills used there.
     pub skills: Option<Vec<String>>,
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
+    /// Who may write directly.
     pub allow_from: Option<Vec<TextOrNumber>>,
+    /// What the agent is told there.
     pub system_prompt: Option<String>,
 }
 
+/// How Telegram is reached.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TelegramNetwork {
     pub auto_select_family: Option<bool>,
 }
 
+/// What agents may do.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TelegramActions {
@@ -73,49 +95,88 @@ pub struct TelegramActions {
     pub sticker: Option<bool>,
 }
 
+/// One Telegram bot.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TelegramAccount {
+    /// Its name for people.
     pub name: Option<String>,
+    /// What the bot may use.
     pub capabilities: Option<TelegramCapabilities>,
+    /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
+    /// Whether it is used. Default: true.
     pub enabled: Option<bool>,
+    /// Commands in the platform's menu.
     pub commands: Option<ChannelCommands>,
+    /// More entries in the bot's menu.
     pub custom_commands: Option<Vec<TelegramCommand>>,
+    /// Whether the program may change the configuration from here. Default: true.
     pub config_writes: Option<bool>,
+    /// Who may write directly.
     #[schemars(extend("default" = "pairing"))]
     pub dm_policy: Option<DmPolicy>,
+    /// The bot's token. Default: the variable `TELEGRAM_BOT_TOKEN`.
     pub bot_token: Option<String>,
+    /// A file that holds it.
     pub token_file: Option<String>,
+    /// Which pieces of a reply quote. Default: first.
     pub reply_to_mode: Option<ReplyToMode>,
+    /// Groups by id; `*` is every group. They are a list of groups to listen to as well.
     pub groups: Option<Map<TelegramGroup>>,
+    /// Who may write directly: ids and names.
     pub allow_from: Option<Vec<TextOrNumber>>,
+    /// Who may write in groups.
     pub group_allow_from: Option<Vec<TextOrNumber>>,
+    /// Which groups are listened to.
     #[schemars(extend("default" = "allowlist"))]
     pub group_policy: Option<GroupPolicy>,
+    /// How many messages of others are seen in groups. Default: 50.
     pub history_limit: Option<NonNegativeInteger>,
+    /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
+    /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
+    /// How long one message may be. Default: 4000.
     pub text_chunk_limit: Option<PositiveInteger>,
+    /// Where longer ones are cut. Default: length.
     pub chunk_mode: Option<ChunkMode>,
+    /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
+    /// How long pieces of drafts are.
     pub draft_chunk: Option<BlockChunks>,
+    /// When small pieces are joined.
     pub block_streaming_coalesce: Option<BlockCoalescing>,
+    /// Whether drafts show while a reply is written.
     #[schemars(extend("default" = "partial"))]
     pub stream_mode: Option<TelegramStreamMode>,
+    /// How large files may be. Default: 5.
     pub media_max_mb: Option<PositiveNumber>,
+    /// How long a request may take.
     pub timeout_seconds: Option<PositiveInteger>,
+    /// How often requests are repeated.
     pub retry: Option<Retry>,
+    /// How Telegram is reached.
     pub network: Option<TelegramNetwork>,
+    /// The proxy to use.
     pub proxy: Option<String>,
+    /// Where Telegram calls; else the bot asks.
     pub webhook_url: Option<String>,
+    /// What it must bring along.
     pub webhook_secret: Option<String>,
+    /// The path on this side.
     pub webhook_path: Option<String>,
+    /// What agents may do.
     pub actions: Option<TelegramActions>,
+    /// Which reactions of people are told to the agent. Default: own.
     pub reaction_notifications: Option<OwnReactionNotifications>,
+    /// How much agents react.
     pub reaction_level: Option<ReactionLevel>,
+    /// What people see of heartbeats.
     pub heartbeat: Option<HeartbeatVisibility>,
+    /// Whether links show what is behind them.
     pub link_preview: Option<bool>,
+    /// Text before replies.
     pub response_prefix: Option<String>,
 }
 
@@ -127,6 +188,7 @@ pub enum TelegramCapabilities {
     Buttons(TelegramButtons),
 }
 
+/// Where buttons below messages are used.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum InlineButtons {
@@ -137,6 +199,7 @@ pub enum InlineButtons {
     Allowlist,
 }
 
+/// Whether drafts show while a reply is written.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TelegramStreamMode {

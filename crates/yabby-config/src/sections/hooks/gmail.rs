@@ -1,4 +1,4 @@
-//! MISSING hooks/gmail
+//! `hooks.gmail`: mail that wakes an agent.
 
 use schemars::JsonSchema;
 
@@ -6,6 +6,7 @@ use crate::sections::gateway::TailscaleMode;
 use crate::sections::literal::as_literals;
 use crate::sections::number::PositiveInteger;
 
+/// Mail that wakes an agent.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Gmail {
@@ -25,6 +26,7 @@ pub struct Gmail {
     pub thinking: Option<GmailThinking>,
 }
 
+/// Where notices of mail arrive.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GmailServe {
@@ -33,6 +35,7 @@ pub struct GmailServe {
     pub path: Option<String>,
 }
 
+/// How they get through Tailscale.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GmailTailscale {

@@ -1,20 +1,27 @@
-//! MISSING hooks/internal
+//! `hooks.internal`: scripts that run on events of the gateway.
 
 use schemars::JsonSchema;
 
 use crate::sections::map::Map;
 use crate::sections::plugins::InstallSource;
 
+/// Scripts that run on events of the gateway.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InternalHooks {
+    /// Whether they run.
     pub enabled: Option<bool>,
+    /// Scripts by event.
     pub handlers: Option<Vec<InternalHookHandler>>,
+    /// Settings of installed ones by name.
     pub entries: Option<Map<InternalHookEntry>>,
+    /// Where else to look for them.
     pub load: Option<InternalHookFolders>,
+    /// Where installed ones came from; written by the program.
     pub installs: Option<Map<HookInstall>>,
 }
 
+/// A script for an event.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InternalHookHandler {
@@ -23,6 +30,7 @@ pub struct InternalHookHandler {
     pub export: Option<String>,
 }
 
+/// Settings of one script.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InternalHookEntry {
@@ -30,12 +38,14 @@ pub struct InternalHookEntry {
     pub env: Option<Map<String>>,
 }
 
+/// Where else to look for scripts.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InternalHookFolders {
     pub extra_dirs: Option<Vec<String>>,
 }
 
+/// Where an installed script came from.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HookInstall {

@@ -1,4 +1,5 @@
-//! MISSING messages/queue
+//! `messages.queue`, `messages.inbound`: messages that come while a turn runs, and quick ones in a
+//! row.
 
 use schemars::JsonSchema;
 
@@ -6,17 +7,25 @@ use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 
+/// What happens to messages that come while a turn runs.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Queue {
+    /// What happens to them. Default: collect.
     pub mode: Option<QueueMode>,
+    /// The same by channel.
     pub by_channel: Option<QueueByChannel>,
+    /// How long to wait for more. Default: 1000.
     pub debounce_ms: Option<NonNegativeInteger>,
+    /// The same by channel.
     pub debounce_ms_by_channel: Option<Map<NonNegativeInteger>>,
+    /// How many may wait. Default: 20.
     pub cap: Option<PositiveInteger>,
+    /// Which go when there are more. Default: summarize.
     pub drop: Option<QueueDrop>,
 }
 
+/// What happens to such messages, by channel.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct QueueByChannel {
@@ -31,13 +40,17 @@ pub struct QueueByChannel {
     pub webchat: Option<QueueMode>,
 }
 
+/// Quick messages in a row are joined.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InboundDebounce {
+    /// How long to wait for the next. Default: 0.
     pub debounce_ms: Option<NonNegativeInteger>,
+    /// The same by channel.
     pub by_channel: Option<Map<NonNegativeInteger>>,
 }
 
+/// What happens to a message that comes while a turn runs.
 #[derive(JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
@@ -52,6 +65,7 @@ pub enum QueueMode {
     Interrupt,
 }
 
+/// Which messages go when too many wait.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]

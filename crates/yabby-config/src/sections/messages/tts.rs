@@ -1,15 +1,20 @@
-//! MISSING messages/tts
+//! `messages.tts`: replies as speech.
 
 use schemars::JsonSchema;
 
 use crate::sections::number::{Fraction, IntegerFromOne, NonNegativeInteger, Number, TimeoutMs};
 
+/// Replies as speech.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Tts {
+    /// When replies are spoken. Default: off.
     pub auto: Option<TtsAuto>,
+    /// The old form of `auto`.
     pub enabled: Option<bool>,
+    /// Which replies are spoken. Default: final.
     pub mode: Option<TtsMode>,
+    /// Whose voice.
     pub provider: Option<TtsProvider>,
     pub summary_model: Option<String>,
     pub model_overrides: Option<TtsModelOverrides>,
@@ -21,6 +26,7 @@ pub struct Tts {
     pub timeout_ms: Option<TimeoutMs>,
 }
 
+/// What a model may decide about its voice.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TtsModelOverrides {
@@ -34,6 +40,7 @@ pub struct TtsModelOverrides {
     pub allow_seed: Option<bool>,
 }
 
+/// Speech by ElevenLabs.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ElevenLabs {
@@ -48,6 +55,7 @@ pub struct ElevenLabs {
     pub voice_settings: Option<VoiceSettings>,
 }
 
+/// How the voice sounds.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VoiceSettings {
@@ -59,6 +67,7 @@ pub struct VoiceSettings {
     pub speed: Option<Number>,
 }
 
+/// Speech by OpenAI.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OpenAiSpeech {
@@ -67,6 +76,7 @@ pub struct OpenAiSpeech {
     pub voice: Option<String>,
 }
 
+/// Speech by Microsoft Edge.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EdgeSpeech {
@@ -82,6 +92,7 @@ pub struct EdgeSpeech {
     pub timeout_ms: Option<TimeoutMs>,
 }
 
+/// When replies are spoken.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TtsAuto {
@@ -91,6 +102,7 @@ pub enum TtsAuto {
     Tagged,
 }
 
+/// Which replies are spoken.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TtsMode {
@@ -98,6 +110,7 @@ pub enum TtsMode {
     All,
 }
 
+/// Whose voice speaks.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TtsProvider {

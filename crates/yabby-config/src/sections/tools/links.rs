@@ -1,4 +1,4 @@
-//! MISSING tools/links
+//! `tools.links`: links in messages turned into text.
 
 use schemars::JsonSchema;
 
@@ -7,6 +7,7 @@ use crate::sections::number::PositiveInteger;
 use crate::sections::session::send_policy::SendPolicy;
 use crate::sections::text::NonEmptyText;
 
+/// Links in messages turned into text.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LinkTools {
@@ -17,6 +18,7 @@ pub struct LinkTools {
     pub models: Option<Vec<LinkModel>>,
 }
 
+/// A program that does it.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LinkModel {

@@ -1,4 +1,4 @@
-//! MISSING tools/media
+//! `tools.media`: images, sound and film turned into text.
 
 use schemars::JsonSchema;
 
@@ -7,16 +7,19 @@ use crate::sections::map::Map;
 use crate::sections::number::{Number, PositiveInteger};
 use crate::sections::session::send_policy::SendPolicy;
 
+/// Images, sound and film turned into text.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MediaTools {
     pub models: Option<Vec<MediaModel>>,
+    /// How many files at once.
     pub concurrency: Option<PositiveInteger>,
     pub image: Option<MediaUnderstanding>,
     pub audio: Option<MediaUnderstanding>,
     pub video: Option<MediaUnderstanding>,
 }
 
+/// A model or a program that does it.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MediaModel {
@@ -39,6 +42,7 @@ pub struct MediaModel {
     pub preferred_profile: Option<String>,
 }
 
+/// Transcription with Deepgram.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Deepgram {
@@ -47,6 +51,7 @@ pub struct Deepgram {
     pub smart_format: Option<bool>,
 }
 
+/// How one kind of file is turned into text.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MediaUnderstanding {
@@ -65,6 +70,7 @@ pub struct MediaUnderstanding {
     pub models: Option<Vec<MediaModel>>,
 }
 
+/// Which files of a message count.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MediaAttachments {
@@ -82,6 +88,7 @@ pub enum OptionValue {
     Switch(bool),
 }
 
+/// A kind of file.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]

@@ -1,9 +1,10 @@
-//! MISSING tools/message
+//! `tools.message`: messages to other places than the one asked from.
 
 use schemars::JsonSchema;
 
 use crate::sections::switch::Switch;
 
+/// Messages to other places than the one asked from.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MessageTool {
@@ -12,6 +13,7 @@ pub struct MessageTool {
     pub broadcast: Option<Switch>,
 }
 
+/// Which other places.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CrossContext {
@@ -20,6 +22,7 @@ pub struct CrossContext {
     pub marker: Option<CrossContextMarker>,
 }
 
+/// How such messages are marked.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CrossContextMarker {

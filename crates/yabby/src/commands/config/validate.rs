@@ -5,7 +5,6 @@ use std::io::Write as _;
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use yabby_config::issue::Issue;
-use yabby_config::validate::unknown_keys;
 use yabby_domain::json::{self, Object, Value};
 use yabby_store::config_file::Snapshot;
 
@@ -43,7 +42,7 @@ fn print(setting: &Setting, snapshot: &Snapshot) -> Result<()> {
     for notice in &snapshot.notices {
         writeln!(out, "  {DOUBTFUL}warning{DOUBTFUL:#} {notice}")?;
     }
-    let unknown = unknown_keys(snapshot.config.root());
+    let unknown = snapshot.unknown_keys();
     if !unknown.is_empty() {
         writeln!(out, "Unknown keys: {}", unknown.join(", "))?;
         writeln!(out, "`yabby doctor --fix` removes them; a backup keeps the file as it is.")?;
@@ -60,7 +59,7 @@ fn report(setting: &Setting, snapshot: &Snapshot) -> Value {
     report.insert("issues".to_owned(), issues(&snapshot.issues));
     report.insert("warnings".to_owned(), issues(&snapshot.warnings));
     report.insert("legacyIssues".to_owned(), issues(&snapshot.legacy));
-    report.insert("unknownKeys".to_owned(), unknown_keys(snapshot.config.root()).into());
+    report.insert("unknownKeys".to_owned(), snapshot.unknown_keys().into());
     report.insert("notices".to_owned(), snapshot.notices.clone().into());
     Value::Object(report)
 }
