@@ -276,6 +276,23 @@ pub fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, key| value.as_object()?.get(*key))
 }
 
+/// Writes an object member by member, as [`stringify_pretty`] would at this depth: for lists too long to
+/// be built first. No name may look like a number.
+pub fn push_pretty_object(out: &mut String, members: &[(&str, Value)], depth: usize) {
+    out.push('{');
+    for (i, (key, value)) in members.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        write_break(out, Some(2), depth + 1);
+        push_string(out, key);
+        out.push_str(": ");
+        write_value(out, value, Some(2), depth + 1);
+    }
+    write_break(out, Some(2), depth);
+    out.push('}');
+}
+
 fn write_value(out: &mut String, value: &Value, indent: Option<usize>, depth: usize) {
     match value {
         Value::Null => out.push_str("null"),

@@ -4,6 +4,7 @@ pub mod abort;
 pub mod adopt;
 pub mod entry;
 pub mod freshness;
+pub mod glance;
 pub mod group;
 pub mod key;
 pub mod label;

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::glance::Field;
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
 use yabby_domain::session::path::{self, Folders};
 use yabby_domain::session::row::{Row, newest_first};
@@ -89,9 +90,9 @@ impl<'s> Book<'s> {
             let mut rows = rows(&store)?;
             newest_first(&mut rows);
             let Some(row) = rows.into_iter().next() else { continue };
-            let at = row.entry.updated_at().unwrap_or(0.0);
+            let at = row.glance.number(Field::UpdatedAt).unwrap_or(0.0);
             if newest.as_ref().is_none_or(|(before, _)| at > *before) {
-                newest = Some((at, self.found(row.key, row.entry, store, agent)?));
+                newest = self.found(row.key, &store, &agent)?.map(|found| (at, found)).or(newest);
             }
         }
         Ok(newest.map(|(_, found)| found))
@@ -120,15 +121,15 @@ impl<'s> Book<'s> {
         for (agent, path) in self.stores(agent)? {
             let store = open(&path)?;
             let spelt = self.spellings(wanted, &agent);
-            for Row { key, entry, .. } in rows(&store)? {
-                let Some(rank) = rank(wanted, &spelt, &key, &entry).filter(|rank| *rank <= best_rank) else {
+            for row in rows(&store)? {
+                let Some(rank) = rank(wanted, &spelt, &row).filter(|rank| *rank <= best_rank) else {
                     continue;
                 };
                 if rank < best_rank {
                     best.clear();
                     best_rank = rank;
                 }
-                best.push(self.found(key, entry, store.clone(), agent.clone())?);
+                best.extend(self.found(row.key, &store, &agent)?);
             }
         }
         Ok(best)
@@ -144,20 +145,16 @@ impl<'s> Book<'s> {
         ]
     }
 
-    fn found(
-        &self,
-        key: SessionKey,
-        entry: SessionEntry,
-        store: SessionFile,
-        agent: AgentId,
-    ) -> Result<Found> {
-        let agent = key.agent_key().map_or(agent, |_| key.agent_id());
+    /// All about a session; `None` if it has gone meanwhile.
+    fn found(&self, key: SessionKey, store: &SessionFile, agent: &AgentId) -> Result<Option<Found>> {
+        let Some(entry) = store.get_blocking(&key)? else { return Ok(None) };
+        let agent = key.agent_key().map_or_else(|| agent.clone(), |_| key.agent_id());
         let file = self.transcript_file(&entry, store.path(), &agent);
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let transcript = TranscriptId::of_file(&name)?;
         let transcripts = TranscriptFolder::open(folder);
-        Ok(Found { key, entry, store, agent, transcripts, transcript, file })
+        Ok(Some(Found { key, entry, store: store.clone(), agent, transcripts, transcript, file }))
     }
 
     /// The first place in which a session's file is, else the one where it would be.
@@ -190,16 +187,17 @@ impl<'s> Book<'s> {
 }
 
 /// How well a text names a session, zero best. A bare `main` is that of the default agent first.
-fn rank(wanted: &str, spelt: &[SessionKey; 3], key: &SessionKey, entry: &SessionEntry) -> Option<usize> {
+fn rank(wanted: &str, spelt: &[SessionKey; 3], row: &Row) -> Option<usize> {
     const SHORTEST_BEGINNING: usize = 4;
-    let id = entry.session_id().unwrap_or_default();
-    let is_label = |label: &&str| text::lower(label) == text::lower(text::trim(wanted));
+    let Row { key, glance, .. } = row;
+    let id = glance.text(Field::SessionId).unwrap_or_default();
+    let is_label = |label: &str| text::lower(label) == text::lower(text::trim(wanted));
     let [as_written, of_policy, below_agent] = spelt;
     let checks = [
         key == as_written || key == of_policy,
         key == below_agent,
         id == wanted,
-        entry.labels().iter().any(|label| is_label(label)),
+        glance.labels().any(is_label),
         wanted.len() >= SHORTEST_BEGINNING && id.starts_with(wanted),
     ];
     checks.into_iter().position(|fits| fits)
@@ -210,5 +208,5 @@ pub fn open(path: &Path) -> Result<SessionFile> {
 }
 
 pub fn rows(store: &SessionFile) -> Result<Vec<Row>> {
-    Ok(store.list_blocking()?.into_iter().map(|(key, entry)| Row::new(key, entry)).collect())
+    Ok(store.glances_blocking()?.into_iter().map(|(key, glance)| Row::new(key, glance)).collect())
 }

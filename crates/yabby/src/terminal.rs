@@ -20,9 +20,8 @@ pub fn harmless(line: &str) -> String {
 }
 
 pub fn print_json(value: &Value) -> Result<()> {
-    let mut out = anstream::stdout().lock();
-    writeln!(out, "{}", json::stringify_pretty(value))?;
-    Ok(())
+    // Nothing in JSON can steer a terminal, so it needs no filter.
+    Ok(writeln!(std::io::stdout(), "{}", json::stringify_pretty(value))?)
 }
 
 /// `1 message`, `2 messages`

@@ -1,7 +1,7 @@
 //! What a list of sessions says about each one (`cli.md` §2).
 
-use crate::json::{self, Object, Value};
-use crate::session::entry::SessionEntry;
+use crate::json::{self, Value};
+use crate::session::glance::{Field, Glance};
 use crate::session::key::{SessionKey, SessionKind};
 use crate::text;
 
@@ -17,7 +17,7 @@ pub struct RowDefaults {
 pub struct Row {
     pub key: SessionKey,
     pub kind: SessionKind,
-    pub entry: SessionEntry,
+    pub glance: Glance,
 }
 
 /// Which sessions a list is to hold. Every condition that is given must hold.
@@ -33,13 +33,13 @@ pub struct RowFilter {
 }
 
 impl Row {
-    pub fn new(key: SessionKey, entry: SessionEntry) -> Self {
-        let kind = key.kind(entry.chat_type_text());
-        Self { key, kind, entry }
+    pub fn new(key: SessionKey, glance: Glance) -> Self {
+        let kind = key.kind(glance.text(Field::ChatType));
+        Self { key, kind, glance }
     }
 
     fn updated_at(&self) -> Option<f64> {
-        self.entry.updated_at().filter(|at| *at != 0.0)
+        self.glance.number(Field::UpdatedAt).filter(|at| *at != 0.0)
     }
 
     /// How long ago the session changed.
@@ -48,17 +48,18 @@ impl Row {
     }
 
     pub fn model<'r>(&'r self, defaults: &'r RowDefaults) -> &'r str {
-        self.entry.model().unwrap_or(&defaults.model)
+        self.glance.text(Field::Model).unwrap_or(&defaults.model)
     }
 
     /// The part of the context that is used, as `15k/200k (8%)`; `-` if none is.
     pub fn tokens_text(&self, defaults: &RowDefaults) -> String {
-        let (input, output) = (self.entry.input_tokens(), self.entry.output_tokens());
-        let used = self.entry.total_tokens().unwrap_or_else(|| input.unwrap_or(0.0) + output.unwrap_or(0.0));
+        let count = |field| self.glance.number(field);
+        let apart = || count(Field::InputTokens).unwrap_or(0.0) + count(Field::OutputTokens).unwrap_or(0.0);
+        let used = count(Field::TotalTokens).unwrap_or_else(apart);
         if used == 0.0 || used.is_nan() {
             return "-".to_owned();
         }
-        let window = self.entry.context_tokens().unwrap_or(defaults.context_tokens);
+        let window = self.glance.number(Field::ContextTokens).unwrap_or(defaults.context_tokens);
         if window == 0.0 {
             return format!("{}/? (?%)", thousands(used));
         }
@@ -67,64 +68,59 @@ impl Row {
 
     /// How full the context is, in percent.
     pub fn fullness(&self, defaults: &RowDefaults) -> f64 {
-        let window = self.entry.context_tokens().unwrap_or(defaults.context_tokens);
-        if window == 0.0 { 0.0 } else { percent(self.entry.total_tokens().unwrap_or(0.0), window) }
+        let window = self.glance.number(Field::ContextTokens).unwrap_or(defaults.context_tokens);
+        if window == 0.0 {
+            0.0
+        } else {
+            percent(self.glance.number(Field::TotalTokens).unwrap_or(0.0), window)
+        }
     }
 
     /// What is set for the session, in a fixed order, ending with its id.
     pub fn flags(&self) -> String {
-        const NAMED: [(&str, &str); 6] = [
-            ("think", "thinkingLevel"),
-            ("verbose", "verboseLevel"),
-            ("reasoning", "reasoningLevel"),
-            ("elev", "elevatedLevel"),
-            ("usage", "responseUsage"),
-            ("activation", "groupActivation"),
+        const NAMED: [(&str, Field); 6] = [
+            ("think", Field::ThinkingLevel),
+            ("verbose", Field::VerboseLevel),
+            ("reasoning", Field::ReasoningLevel),
+            ("elev", Field::ElevatedLevel),
+            ("usage", Field::ResponseUsage),
+            ("activation", Field::GroupActivation),
         ];
-        let said = |field: &str| self.entry.get(field).filter(|value| json::truthy(value));
-        let named = NAMED.iter().filter_map(|(name, field)| Some(format!("{name}:{}", plain(said(field)?))));
-        let marks = [("systemSent", "system"), ("abortedLastRun", "aborted")];
+        let said = |field| self.glance.get(field).filter(|value| json::truthy(value));
+        let named = NAMED.iter().filter_map(|(name, field)| Some(format!("{name}:{}", plain(said(*field)?))));
+        let marks = [(Field::SystemSent, "system"), (Field::AbortedLastRun, "aborted")];
         let marks = marks.into_iter().filter_map(|(field, mark)| said(field).map(|_| mark.to_owned()));
-        let id = said("sessionId").map(|id| format!("id:{}", plain(id)));
+        let id = said(Field::SessionId).map(|id| format!("id:{}", plain(id)));
         named.chain(marks).chain(id).collect::<Vec<_>>().join(" ")
     }
 
     /// The row as `sessions --json` prints it.
-    pub fn to_object(&self, defaults: &RowDefaults, now: f64) -> Object {
-        const COPIED: [&str; 12] = [
-            "sessionId",
-            "systemSent",
-            "abortedLastRun",
-            "thinkingLevel",
-            "verboseLevel",
-            "reasoningLevel",
-            "elevatedLevel",
-            "responseUsage",
-            "groupActivation",
-            "inputTokens",
-            "outputTokens",
-            "totalTokens",
+    pub fn members(&self, defaults: &RowDefaults, now: f64) -> Vec<(&'static str, Value)> {
+        const COPIED: [Field; 12] = [
+            Field::SessionId,
+            Field::SystemSent,
+            Field::AbortedLastRun,
+            Field::ThinkingLevel,
+            Field::VerboseLevel,
+            Field::ReasoningLevel,
+            Field::ElevatedLevel,
+            Field::ResponseUsage,
+            Field::GroupActivation,
+            Field::InputTokens,
+            Field::OutputTokens,
+            Field::TotalTokens,
         ];
-        let stated = |field: &str| self.entry.get(field).filter(|value| !value.is_null());
-        let mut row = Object::new();
-        row.insert("key".to_owned(), self.key.as_str().into());
-        row.insert("kind".to_owned(), self.kind.as_str().into());
-        row.insert("updatedAt".to_owned(), stated("updatedAt").cloned().unwrap_or_default());
-        row.insert("ageMs".to_owned(), self.age(now).map_or(Value::Null, json::number));
-        for field in COPIED {
-            if let Some(value) = self.entry.get(field) {
-                row.insert(field.to_owned(), value.clone());
-            }
-        }
-        row.insert(
-            "model".to_owned(),
-            stated("model").cloned().unwrap_or_else(|| self.model(defaults).into()),
-        );
-        let tokens = stated("contextTokens").cloned();
-        row.insert(
-            "contextTokens".to_owned(),
-            tokens.unwrap_or_else(|| json::number(defaults.context_tokens)),
-        );
+        let stated = |field| self.glance.get(field).filter(|value| !value.is_null()).cloned();
+        let mut row = vec![
+            ("key", self.key.as_str().into()),
+            ("kind", self.kind.as_str().into()),
+            ("updatedAt", stated(Field::UpdatedAt).unwrap_or_default()),
+            ("ageMs", self.age(now).map_or(Value::Null, json::number)),
+        ];
+        row.extend(COPIED.iter().filter_map(|field| Some((field.name(), self.glance.get(*field)?.clone()))));
+        row.push(("model", stated(Field::Model).unwrap_or_else(|| self.model(defaults).into())));
+        let tokens = stated(Field::ContextTokens);
+        row.push(("contextTokens", tokens.unwrap_or_else(|| json::number(defaults.context_tokens))));
         row
     }
 }
@@ -135,10 +131,11 @@ impl RowFilter {
             .active_minutes
             .is_none_or(|minutes| row.age(now).is_some_and(|age| age <= minutes * 60_000.0));
         let is_kind = self.kinds.is_empty() || self.kinds.contains(&row.kind);
-        let labels = || row.entry.labels().into_iter();
+        let labels = || row.glance.labels();
         let is_labelled = self.label.as_ref().is_none_or(|label| labels().any(|own| same(own, label)));
         let is_found = self.search.as_ref().is_none_or(|search| {
-            let names = [row.entry.display_name(), row.entry.subject(), row.entry.session_id()];
+            let names =
+                [Field::DisplayName, Field::Subject, Field::SessionId].map(|name| row.glance.text(name));
             let search = text::lower(text::trim(search));
             let mut texts = names.into_iter().flatten().chain(labels()).chain([row.key.as_str()]);
             texts.any(|text| text::lower(text).contains(&search))
@@ -206,8 +203,7 @@ mod tests {
     use super::*;
 
     fn row(key: &str, record: &str) -> Row {
-        let object = json::parse(record).unwrap().as_object().unwrap().clone();
-        Row::new(SessionKey::new(key), SessionEntry::new(object))
+        Row::new(SessionKey::new(key), Glance::at(record).unwrap())
     }
 
     #[test]

@@ -15,7 +15,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
-use yabby_domain::json::{self, Object, Value};
+use yabby_domain::json;
 use yabby_domain::model::{ModelRef, configured_model};
 use yabby_domain::session::key::SessionKind;
 use yabby_domain::session::row::{KEY_WIDTH, Row, RowDefaults, RowFilter, age_text, newest_first, short_key};
@@ -198,13 +198,20 @@ pub fn defaults(config: &Config) -> RowDefaults {
 }
 
 fn print_json(listed: &Listed, active_minutes: Option<f64>, defaults: &RowDefaults, now: f64) -> Result<()> {
-    let mut out = Object::new();
-    out.insert("path".to_owned(), listed.path.as_str().into());
-    out.insert("count".to_owned(), listed.rows.len().into());
-    out.insert("activeMinutes".to_owned(), active_minutes.map_or(Value::Null, json::number));
-    let rows = listed.rows.iter().map(|row| Value::Object(row.to_object(defaults, now)));
-    out.insert("sessions".to_owned(), rows.collect());
-    terminal::print_json(&Value::Object(out))
+    let mut text = String::from("{\n  \"path\": ");
+    json::push_string(&mut text, &listed.path);
+    let minutes = active_minutes.map_or_else(|| "null".to_owned(), json::number_text);
+    text.push_str(&format!(
+        ",\n  \"count\": {},\n  \"activeMinutes\": {minutes},\n  \"sessions\": [",
+        listed.rows.len()
+    ));
+    for (at, row) in listed.rows.iter().enumerate() {
+        text.push_str(if at == 0 { "\n    " } else { ",\n    " });
+        json::push_pretty_object(&mut text, &row.members(defaults, now), 2);
+    }
+    text.push_str(if listed.rows.is_empty() { "]\n}\n" } else { "\n  ]\n}\n" });
+    // Nothing in JSON can steer a terminal, so it needs no filter.
+    Ok(std::io::stdout().write_all(text.as_bytes())?)
 }
 
 const HEADING: Style = Style::new().bold();

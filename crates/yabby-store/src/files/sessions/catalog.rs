@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use indexmap::IndexMap;
 use yabby_domain::json::Value;
 use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::glance::Glance;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::store_text::{self, join_store, read_record, record_text};
 
@@ -57,6 +58,16 @@ impl Catalog {
         records
             .filter_map(|(key, record)| Some((SessionKey::new(key.clone()), record.entry().ok()??)))
             .collect()
+    }
+
+    /// A look at each record.
+    pub(super) fn glances(&self) -> Vec<(SessionKey, Glance)> {
+        let glance = |record: &Record| match &record.content {
+            Content::Entry(entry) => Some(Glance::of(entry)),
+            Content::Text(text) => Glance::at(text),
+        };
+        let records = self.0.iter();
+        records.filter_map(|(key, record)| Some((SessionKey::new(key.clone()), glance(record)?))).collect()
     }
 
     /// Sets or removes a record.

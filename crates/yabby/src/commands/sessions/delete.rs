@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::glance::Field;
 use yabby_domain::session::key::KeyPolicy;
 use yabby_domain::transcript::file_name::ArchiveReason;
 
@@ -80,7 +81,9 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
 /// Whether another session has its conversation in the same file.
 fn is_shared(found: &Found) -> Result<bool> {
     let id = found.entry.session_id();
-    Ok(book::rows(&found.store)?.iter().any(|row| row.key != found.key && row.entry.session_id() == id))
+    Ok(book::rows(&found.store)?
+        .iter()
+        .any(|row| row.key != found.key && row.glance.text(Field::SessionId) == id))
 }
 
 /// Asks whoever sits at a terminal; a script has decided already.

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::glance::Field;
 use yabby_domain::session::label::parse_label;
 use yabby_domain::text;
 
@@ -83,7 +84,7 @@ impl Relabel {
     fn check(&self, found: &Found) -> Result<()> {
         if let Some(Some(name)) = &self.name {
             let rows = book::rows(&found.store)?;
-            if rows.iter().any(|row| row.key != found.key && row.entry.label() == Some(name)) {
+            if rows.iter().any(|row| row.key != found.key && row.glance.text(Field::Label) == Some(name)) {
                 bail!("label already in use: {name}");
             }
         }
