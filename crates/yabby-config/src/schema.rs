@@ -55,21 +55,21 @@ fn tidy(schema: &mut Value) {
 }
 
 fn drop_null(keywords: &mut Map<String, Value>) {
-    let null = json!({ "type": "null" });
-    if let Some(Value::Array(types)) = keywords.get_mut("type") {
-        types.retain(|name| name != "null");
-        if let [only] = types.as_slice() {
-            let only = only.clone();
-            keywords.insert("type".to_owned(), only);
+    if let Some(kind) = keywords.get_mut("type")
+        && let Value::Array(kinds) = kind
+    {
+        kinds.retain(|name| name != "null");
+        if kinds.len() == 1
+            && let Some(only) = kinds.pop()
+        {
+            *kind = only;
         }
     }
-    if let Some(Value::Array(values)) = keywords.get_mut("enum") {
-        values.retain(|value| !value.is_null());
-    }
     if let Some(Value::Array(alternatives)) = keywords.get_mut("anyOf") {
-        alternatives.retain(|schema| *schema != null);
-        if let [Value::Object(only)] = alternatives.as_slice() {
-            let only = only.clone();
+        alternatives.retain(|schema| schema.get("type").is_none_or(|kind| kind != "null"));
+        if alternatives.len() == 1
+            && let Some(Value::Object(only)) = alternatives.pop()
+        {
             keywords.shift_remove("anyOf");
             keywords.extend(only);
         }
