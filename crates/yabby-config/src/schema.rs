@@ -11,10 +11,10 @@ pub fn schema() -> Value {
     of::<Config>()
 }
 
-/// A key, and the schema of what stands there.
+/// A key, and what stands there.
 pub struct Section {
     pub key: &'static str,
-    pub schema: fn() -> Value,
+    pub content: Content,
     /// Whether the section is there even where nobody wrote it, for the defaults in it.
     pub always: bool,
 }
@@ -23,6 +23,21 @@ pub struct Section {
 ///
 /// A whole schema takes milliseconds to build; a configuration uses a few sections of it.
 pub type Sections = &'static [Section];
+
+/// What a section holds.
+pub enum Content {
+    /// A value with this schema.
+    Value(fn() -> Value),
+    /// Sections again.
+    Sections(Sections, Room),
+}
+
+/// Whether there is room for keys beyond the sections.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    Open,
+    Closed,
+}
 
 /// The schema of a type, with those of all types it is made of as `definitions`.
 pub fn of<T: JsonSchema>() -> Value {

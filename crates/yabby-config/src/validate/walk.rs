@@ -11,9 +11,8 @@ use super::allowed;
 use super::rules::{self, Breach};
 use super::scalar::{self, Complaint, Form, Patterns};
 use crate::issue::Issue;
-use crate::schema::Sections;
+use crate::schema::{Content, Room, Sections};
 use crate::sections::Config;
-use crate::sections::channels::Channels;
 
 /// What a walk found.
 pub struct Walked {
@@ -27,7 +26,7 @@ pub struct Walked {
 pub fn config(config: &Value) -> Walked {
     let nothing = Value::Null;
     let mut walk = Walk::along(&nothing, Vec::new(), Found::default());
-    let mut config = walk.sections(Config::SECTIONS, &Others::Refused, config);
+    let mut config = walk.sections(Config::SECTIONS, Room::Closed, config);
     walk.rule("Config", &mut config, 0);
     let Found { findings, unknown_keys } = walk.found;
     Walked { config, issues: findings.into_iter().map(|finding| finding.issue).collect(), unknown_keys }
@@ -74,7 +73,7 @@ impl<'s> Walk<'s> {
     }
 
     /// An object whose members are sections; only the schemas of those present are built.
-    fn sections(&mut self, sections: Sections, others: &Others<'s>, value: &Value) -> Value {
+    fn sections(&mut self, sections: Sections, room: Room, value: &Value) -> Value {
         let Value::Object(members) = value else {
             let complaint = Complaint::of_type("object", Some(value));
             self.report(complaint.message, complaint.form, Some("an object".to_owned()));
@@ -85,14 +84,18 @@ impl<'s> Walk<'s> {
             let empty = Value::Object(Object::new());
             let member = members.get(section.key);
             let Some(member) = member.or(section.always.then_some(&empty)) else { continue };
-            let walked = self.below(section.key, |walk| match walk.path.as_slice() {
-                [only] if only == "channels" => walk.sections(Channels::SECTIONS, &Others::Welcome, member),
-                _ => walk.section(&(section.schema)(), member),
+            let walked = self.below(section.key, |walk| match section.content {
+                Content::Value(schema) => walk.section(&schema(), member),
+                Content::Sections(sections, room) => walk.sections(sections, room, member),
             });
             out.insert(section.key.to_owned(), walked);
         }
         let known: Vec<_> = sections.iter().map(|section| section.key).collect();
-        self.others(members, &known, others, &mut out);
+        let others = match room {
+            Room::Open => Others::Welcome,
+            Room::Closed => Others::Refused,
+        };
+        self.others(members, &known, &others, &mut out);
         Value::Object(out)
     }
 
