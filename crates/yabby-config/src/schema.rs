@@ -11,10 +11,10 @@ pub fn schema() -> Value {
     of::<Config>()
 }
 
-/// A key, and the schema of what stands there.
+/// A key, and what stands there.
 pub struct Section {
     pub key: &'static str,
-    pub schema: fn() -> Value,
+    pub content: Content,
     /// Whether the section is there even where nobody wrote it, for the defaults in it.
     pub always: bool,
 }
@@ -23,6 +23,21 @@ pub struct Section {
 ///
 /// A whole schema takes milliseconds to build; a configuration uses a few sections of it.
 pub type Sections = &'static [Section];
+
+/// What a section holds.
+pub enum Content {
+    /// A value with this schema.
+    Value(fn() -> Value),
+    /// Sections again.
+    Sections(Sections, Room),
+}
+
+/// Whether there is room for keys beyond the sections.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    Open,
+    Closed,
+}
 
 /// The schema of a type, with those of all types it is made of as `definitions`.
 pub fn of<T: JsonSchema>() -> Value {
@@ -55,21 +70,21 @@ fn tidy(schema: &mut Value) {
 }
 
 fn drop_null(keywords: &mut Map<String, Value>) {
-    let null = json!({ "type": "null" });
-    if let Some(Value::Array(types)) = keywords.get_mut("type") {
-        types.retain(|name| name != "null");
-        if let [only] = types.as_slice() {
-            let only = only.clone();
-            keywords.insert("type".to_owned(), only);
+    if let Some(kind) = keywords.get_mut("type")
+        && let Value::Array(kinds) = kind
+    {
+        kinds.retain(|name| name != "null");
+        if kinds.len() == 1
+            && let Some(only) = kinds.pop()
+        {
+            *kind = only;
         }
     }
-    if let Some(Value::Array(values)) = keywords.get_mut("enum") {
-        values.retain(|value| !value.is_null());
-    }
     if let Some(Value::Array(alternatives)) = keywords.get_mut("anyOf") {
-        alternatives.retain(|schema| *schema != null);
-        if let [Value::Object(only)] = alternatives.as_slice() {
-            let only = only.clone();
+        alternatives.retain(|schema| schema.get("type").is_none_or(|kind| kind != "null"));
+        if alternatives.len() == 1
+            && let Some(Value::Object(only)) = alternatives.pop()
+        {
             keywords.shift_remove("anyOf");
             keywords.extend(only);
         }

@@ -103,7 +103,7 @@ sections! {
         /// What this machine offers when it serves as a node.
         "nodeHost" => node_host: NodeHost,
         /// What holds for all agents, and each of them.
-        "agents" => agents: Agents,
+        "agents" => agents: Agents {closed},
         /// What agents may use, and how.
         "tools" => tools: Tools,
         /// Which agent answers where; the first that fits.
@@ -130,7 +130,7 @@ sections! {
         /// The connection to WhatsApp Web.
         "web" => web: Web,
         /// The ways messages come and go.
-        "channels" => channels: Channels,
+        "channels" => channels: Channels {open},
         /// How the gateway announces itself.
         "discovery" => discovery: Discovery,
         /// Pages that agents show on nodes.

@@ -8,6 +8,7 @@ mod agents;
 mod allowed;
 mod plugins;
 mod rules;
+mod scalar;
 mod walk;
 
 use serde_json::Value;

@@ -11,17 +11,16 @@ pub mod pruning;
 pub mod sandbox;
 pub mod streaming;
 
-use schemars::JsonSchema;
-
 use crate::sections::agents::defaults::AgentDefaults;
 use crate::sections::agents::entry::AgentEntry;
 
-/// What holds for all agents, and each of them.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Agents {
-    /// What holds for every agent that does not say otherwise.
-    pub defaults: Option<AgentDefaults>,
-    /// The agents; without any there is `main`.
-    pub list: Option<Vec<AgentEntry>>,
+sections! {
+    /// What holds for all agents, and each of them.
+    #[serde(deny_unknown_fields)]
+    pub struct Agents {
+        /// What holds for every agent that does not say otherwise.
+        "defaults" => defaults: AgentDefaults {closed},
+        /// The agents; without any there is `main`.
+        "list" => list: Vec<AgentEntry>,
+    }
 }

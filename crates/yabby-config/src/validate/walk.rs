@@ -4,16 +4,15 @@
 //! what people see: keys in the order of the schema, unknown keys after the known ones, the rules of
 //! a type ([`super::rules`]) once its value has the right form.
 
-use regex::Regex;
-use serde_json::{Value, json};
+use serde_json::Value;
 use yabby_domain::json::{self, Object};
 
 use super::allowed;
 use super::rules::{self, Breach};
+use super::scalar::{self, Complaint, Form, Patterns};
 use crate::issue::Issue;
-use crate::schema::Sections;
+use crate::schema::{Content, Room, Sections};
 use crate::sections::Config;
-use crate::sections::channels::Channels;
 
 /// What a walk found.
 pub struct Walked {
@@ -26,8 +25,8 @@ pub struct Walked {
 /// Walks a whole configuration.
 pub fn config(config: &Value) -> Walked {
     let nothing = Value::Null;
-    let mut walk = Walk { schema: &nothing, path: Vec::new(), found: Found::default() };
-    let mut config = walk.sections(Config::SECTIONS, &Others::Refused, config);
+    let mut walk = Walk::along(&nothing, Vec::new(), Found::default());
+    let mut config = walk.sections(Config::SECTIONS, Room::Closed, config);
     walk.rule("Config", &mut config, 0);
     let Found { findings, unknown_keys } = walk.found;
     Walked { config, issues: findings.into_iter().map(|finding| finding.issue).collect(), unknown_keys }
@@ -38,6 +37,7 @@ struct Walk<'s> {
     schema: &'s Value,
     path: Vec<String>,
     found: Found,
+    patterns: Patterns,
 }
 
 #[derive(Default)]
@@ -48,15 +48,7 @@ struct Found {
 
 struct Finding {
     issue: Issue,
-    /// The value has not the form that its type's rules count on.
     form: Form,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Form {
-    Wrong,
-    /// The form is right; a bound, a key too many or a rule is the matter.
-    Right,
 }
 
 /// What becomes of keys beyond the known ones.
@@ -76,10 +68,15 @@ impl Found {
 }
 
 impl<'s> Walk<'s> {
+    fn along(schema: &'s Value, path: Vec<String>, found: Found) -> Self {
+        Self { schema, path, found, patterns: Patterns::default() }
+    }
+
     /// An object whose members are sections; only the schemas of those present are built.
-    fn sections(&mut self, sections: Sections, others: &Others<'s>, value: &Value) -> Value {
+    fn sections(&mut self, sections: Sections, room: Room, value: &Value) -> Value {
         let Value::Object(members) = value else {
-            self.wrong_type("object", Some(value), &json!({ "type": "object", "properties": {} }));
+            let complaint = Complaint::of_type("object", Some(value));
+            self.report(complaint.message, complaint.form, Some("an object".to_owned()));
             return value.clone();
         };
         let mut out = Object::new();
@@ -87,20 +84,23 @@ impl<'s> Walk<'s> {
             let empty = Value::Object(Object::new());
             let member = members.get(section.key);
             let Some(member) = member.or(section.always.then_some(&empty)) else { continue };
-            let walked = self.below(section.key, |walk| match walk.path.as_slice() {
-                [only] if only == "channels" => walk.sections(Channels::SECTIONS, &Others::Welcome, member),
-                _ => walk.section(&(section.schema)(), member),
+            let walked = self.below(section.key, |walk| match section.content {
+                Content::Value(schema) => walk.section(&schema(), member),
+                Content::Sections(sections, room) => walk.sections(sections, room, member),
             });
             out.insert(section.key.to_owned(), walked);
         }
         let known: Vec<_> = sections.iter().map(|section| section.key).collect();
-        self.others(members, &known, others, &mut out);
+        let others = match room {
+            Room::Open => Others::Welcome,
+            Room::Closed => Others::Refused,
+        };
+        self.others(members, &known, &others, &mut out);
         Value::Object(out)
     }
 
     fn section(&mut self, schema: &Value, value: &Value) -> Value {
-        let mut walk =
-            Walk { schema, path: std::mem::take(&mut self.path), found: std::mem::take(&mut self.found) };
+        let mut walk = Walk::along(schema, std::mem::take(&mut self.path), std::mem::take(&mut self.found));
         let since = walk.found.findings.len();
         let mut out = walk.value(schema, Some(value));
         if let Some(name) = schema["title"].as_str() {
@@ -123,130 +123,19 @@ impl<'s> Walk<'s> {
     }
 
     fn unruled(&mut self, name: Option<&str>, schema: &'s Value, value: Option<&Value>) -> Value {
-        let as_given = || value.cloned().unwrap_or_default();
         if let Some(Value::Array(alternatives)) = schema.get("anyOf") {
             return self.alternatives(schema, alternatives, value);
         }
-        if let Some(literal) = schema.get("const") {
-            if value != Some(literal) {
-                self.report(
-                    format!("Invalid input: expected {}", json::stringify(literal)),
-                    Form::Wrong,
-                    allowed::of(self.schema, schema),
-                );
-            }
-            return as_given();
-        }
-        if let Some(Value::Array(options)) = schema.get("enum") {
-            if !value.is_some_and(|value| options.contains(value)) {
-                let options: Vec<_> = options.iter().map(json::stringify).collect();
-                let message = format!("Invalid option: expected one of {}", options.join("|"));
-                self.report(message, Form::Wrong, allowed::of(self.schema, schema));
-            }
-            return as_given();
-        }
         match (schema.get("type").and_then(Value::as_str), value) {
-            (Some("string"), _) => self.text(name, schema, value),
-            (Some("number" | "integer"), _) => self.number(schema, value),
-            (Some("boolean"), Some(Value::Bool(_))) => {}
-            (Some("boolean"), _) => self.wrong_type("boolean", value, schema),
-            (Some("array"), Some(Value::Array(items))) => return self.list(schema, items),
-            (Some("array"), _) => self.wrong_type("array", value, schema),
-            (Some("object"), Some(Value::Object(members))) => return self.object(schema, members),
-            (Some("object"), _) => {
-                let expected = if schema.get("properties").is_some() { "object" } else { "record" };
-                self.wrong_type(expected, value, schema);
+            (Some("array"), Some(Value::Array(items))) => self.list(schema, items),
+            (Some("object"), Some(Value::Object(members))) => self.object(schema, members),
+            _ => {
+                for Complaint { message, form } in scalar::complaints(name, schema, value, &mut self.patterns)
+                {
+                    self.report(message, form, allowed::of(self.schema, schema));
+                }
+                value.cloned().unwrap_or_default()
             }
-            _ => {}
-        }
-        as_given()
-    }
-
-    fn text(&mut self, name: Option<&str>, schema: &Value, value: Option<&Value>) {
-        let Some(Value::String(text)) = value else {
-            self.wrong_type("string", value, schema);
-            // A list has a length too, and the reference asks every value that has one.
-            if let Some(Value::Array(items)) = value {
-                self.length(schema, "array", "items", items.len());
-            }
-            return;
-        };
-        self.length(schema, "string", "characters", text.chars().count());
-        if let Some(pattern) = schema.get("pattern").and_then(Value::as_str)
-            && !matches(pattern, text)
-        {
-            let message = name.and_then(rules::pattern_message);
-            let message = message
-                .map_or_else(|| format!("Invalid string: must match pattern /{pattern}/"), str::to_owned);
-            self.report(message, Form::Right, allowed::of(self.schema, schema));
-        }
-    }
-
-    fn length(&mut self, schema: &Value, what: &str, units: &str, length: usize) {
-        let bound = |keyword| schema.get(keyword).and_then(Value::as_u64);
-        let length = length as u64;
-        if let Some(least) = bound("minLength").filter(|least| length < *least) {
-            self.report(
-                format!("Too small: expected {what} to have >={least} {units}"),
-                Form::Right,
-                allowed::of(self.schema, schema),
-            );
-        }
-        if let Some(most) = bound("maxLength").filter(|most| length > *most) {
-            self.report(
-                format!("Too big: expected {what} to have <={most} {units}"),
-                Form::Right,
-                allowed::of(self.schema, schema),
-            );
-        }
-    }
-
-    fn number(&mut self, schema: &Value, value: Option<&Value>) {
-        const MOST: f64 = 9_007_199_254_740_991.0;
-        let Some(number) = value.and_then(Value::as_f64) else {
-            self.wrong_type("number", value, schema);
-            return;
-        };
-        if schema["type"] == "integer" {
-            if number.fract() != 0.0 {
-                self.wrong_type("int", value, schema);
-                return;
-            }
-            if number > MOST {
-                self.report(
-                    format!("Too big: expected int to be <={MOST}"),
-                    Form::Right,
-                    allowed::of(self.schema, schema),
-                );
-            } else if number < -MOST {
-                self.report(
-                    format!("Too small: expected int to be >=-{MOST}"),
-                    Form::Right,
-                    allowed::of(self.schema, schema),
-                );
-            }
-        }
-        let bound = |keyword| schema.get(keyword).and_then(Value::as_f64);
-        if let Some(above) = bound("exclusiveMinimum").filter(|above| number <= *above) {
-            self.report(
-                format!("Too small: expected number to be >{above}"),
-                Form::Right,
-                allowed::of(self.schema, schema),
-            );
-        }
-        if let Some(least) = bound("minimum").filter(|least| number < *least) {
-            self.report(
-                format!("Too small: expected number to be >={least}"),
-                Form::Right,
-                allowed::of(self.schema, schema),
-            );
-        }
-        if let Some(most) = bound("maximum").filter(|most| number > *most) {
-            self.report(
-                format!("Too big: expected number to be <={most}"),
-                Form::Right,
-                allowed::of(self.schema, schema),
-            );
         }
     }
 
@@ -298,7 +187,7 @@ impl<'s> Walk<'s> {
                     value.clone()
                 }
                 Others::Welcome => value.clone(),
-                Others::Like(_, Some(pattern)) if !matches(pattern, key) => {
+                Others::Like(_, Some(pattern)) if !self.patterns.matches(pattern, key) => {
                     let allowed = format!("a name that matches {pattern}");
                     self.below(key, |walk| walk.report("Invalid key in record", Form::Wrong, Some(allowed)));
                     continue;
@@ -386,20 +275,6 @@ impl<'s> Walk<'s> {
         (name, schema)
     }
 
-    fn wrong_type(&mut self, expected: &str, value: Option<&Value>, schema: &Value) {
-        let received = match value {
-            None => "undefined",
-            Some(Value::Null) => "null",
-            Some(Value::Bool(_)) => "boolean",
-            Some(Value::Number(_)) => "number",
-            Some(Value::String(_)) => "string",
-            Some(Value::Array(_)) => "array",
-            Some(Value::Object(_)) => "object",
-        };
-        let message = format!("Invalid input: expected {expected}, received {received}");
-        self.report(message, Form::Wrong, allowed::of(self.schema, schema));
-    }
-
     fn report(&mut self, message: impl Into<String>, form: Form, allowed: Option<String>) {
         let issue = Issue { path: self.path.join("."), message: message.into(), allowed };
         self.found.findings.push(Finding { issue, form });
@@ -408,8 +283,4 @@ impl<'s> Walk<'s> {
 
 fn name_pattern(schema: &Value) -> Option<&str> {
     schema.get("propertyNames")?.get("pattern")?.as_str()
-}
-
-fn matches(pattern: &str, text: &str) -> bool {
-    Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text))
 }

@@ -18,78 +18,79 @@ use crate::sections::map::Map;
 use crate::sections::number::{PositiveInteger, PositiveNumber};
 use crate::sections::session::TypingMode;
 
-/// What holds for every agent that does not say otherwise.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AgentDefaults {
-    /// The model, and those to fall back to. Default: anthropic/claude-opus-4-5.
-    pub model: Option<ModelChoice>,
-    /// The model for pictures, where the other cannot see.
-    pub image_model: Option<ModelChoice>,
-    /// Models by `provider/model`: short names and parameters. Where there are any, only these may
-    /// be chosen.
-    pub models: Option<Map<CatalogEntry>>,
-    /// The main agent's folder. Default: `~/.openclaw/workspace`, for others
-    /// `~/.openclaw/workspace-<id>`.
-    pub workspace: Option<String>,
-    /// The repository the workspace belongs to. Default: the one it lies in.
-    pub repo_root: Option<String>,
-    /// Whether a new workspace stays without its first files. Default: false.
-    pub skip_bootstrap: Option<bool>,
-    /// How much of each workspace file goes into the prompt. Default: 20000.
-    pub bootstrap_max_chars: Option<PositiveInteger>,
-    /// The time zone of the clock in the prompt. Default: the host's.
-    pub user_timezone: Option<String>,
-    /// The form of that clock. Default: auto.
-    pub time_format: Option<TimeFormat>,
-    /// The time zone in the headers of messages. Default: local.
-    pub envelope_timezone: Option<String>,
-    /// Whether headers have the time. Default: on.
-    pub envelope_timestamp: Option<EnvelopePart>,
-    /// Whether headers say how long ago the last message was. Default: on.
-    pub envelope_elapsed: Option<EnvelopePart>,
-    /// How many tokens a conversation may fill. Default: the model's window.
-    pub context_tokens: Option<PositiveInteger>,
-    /// Command lines that serve as models, by provider name.
-    pub cli_backends: Option<Map<CliBackend>>,
-    /// The search over memory files and past sessions.
-    pub memory_search: Option<MemorySearch>,
-    /// How old tool results leave the context.
-    pub context_pruning: Option<ContextPruning>,
-    /// How long sessions are folded into a summary.
-    pub compaction: Option<Compaction>,
-    /// How much a model thinks. Default: low where it can.
-    pub thinking_default: Option<ThinkingLevel>,
-    /// How much is told of tools. Default: off.
-    pub verbose_default: Option<VerboseLevel>,
-    /// Whether elevated tools are on for those who may use them. Default: on.
-    pub elevated_default: Option<ElevatedLevel>,
-    /// Whether replies come in pieces. Default: off.
-    pub block_streaming_default: Option<BlockStreaming>,
-    /// When a piece is sent. Default: text_end.
-    pub block_streaming_break: Option<BlockStreamingBreak>,
-    /// How long pieces are. Default: 800 to 1200 characters.
-    pub block_streaming_chunk: Option<BlockChunks>,
-    /// When small pieces are joined. Default: after 1000 ms without a new one.
-    pub block_streaming_coalesce: Option<BlockCoalescing>,
-    /// Pauses between pieces. Default: off.
-    pub human_delay: Option<HumanDelay>,
-    /// How long a turn may take. Default: 600.
-    pub timeout_seconds: Option<PositiveInteger>,
-    /// How large files may be. Default: 5.
-    pub media_max_mb: Option<PositiveNumber>,
-    /// How often "is typing" is repeated. Default: 6.
-    pub typing_interval_seconds: Option<PositiveInteger>,
-    /// When "is typing" is shown.
-    pub typing_mode: Option<TypingMode>,
-    /// Turns that nobody asked for.
-    pub heartbeat: Option<Heartbeat>,
-    /// How many turns run at once. Default: 4.
-    pub max_concurrent: Option<PositiveInteger>,
-    /// Agents that agents start.
-    pub subagents: Option<SubagentDefaults>,
-    /// Where tools run when they should not run on the host.
-    pub sandbox: Option<Sandbox>,
+sections! {
+    /// What holds for every agent that does not say otherwise.
+    #[serde(deny_unknown_fields)]
+    pub struct AgentDefaults {
+        /// The model, and those to fall back to. Default: anthropic/claude-opus-4-5.
+        "model" => model: ModelChoice,
+        /// The model for pictures, where the other cannot see.
+        "imageModel" => image_model: ModelChoice,
+        /// Models by `provider/model`: short names and parameters. Where there are any, only these
+        /// may be chosen.
+        "models" => models: Map<CatalogEntry>,
+        /// The main agent's folder. Default: `~/.openclaw/workspace`, for others
+        /// `~/.openclaw/workspace-<id>`.
+        "workspace" => workspace: String,
+        /// The repository the workspace belongs to. Default: the one it lies in.
+        "repoRoot" => repo_root: String,
+        /// Whether a new workspace stays without its first files. Default: false.
+        "skipBootstrap" => skip_bootstrap: bool,
+        /// How much of each workspace file goes into the prompt. Default: 20000.
+        "bootstrapMaxChars" => bootstrap_max_chars: PositiveInteger,
+        /// The time zone of the clock in the prompt. Default: the host's.
+        "userTimezone" => user_timezone: String,
+        /// The form of that clock. Default: auto.
+        "timeFormat" => time_format: TimeFormat,
+        /// The time zone in the headers of messages. Default: local.
+        "envelopeTimezone" => envelope_timezone: String,
+        /// Whether headers have the time. Default: on.
+        "envelopeTimestamp" => envelope_timestamp: EnvelopePart,
+        /// Whether headers say how long ago the last message was. Default: on.
+        "envelopeElapsed" => envelope_elapsed: EnvelopePart,
+        /// How many tokens a conversation may fill. Default: the model's window.
+        "contextTokens" => context_tokens: PositiveInteger,
+        /// Command lines that serve as models, by provider name.
+        "cliBackends" => cli_backends: Map<CliBackend>,
+        /// The search over memory files and past sessions.
+        "memorySearch" => memory_search: MemorySearch,
+        /// How old tool results leave the context.
+        "contextPruning" => context_pruning: ContextPruning,
+        /// How long sessions are folded into a summary.
+        "compaction" => compaction: Compaction,
+        /// How much a model thinks. Default: low where it can.
+        "thinkingDefault" => thinking_default: ThinkingLevel,
+        /// How much is told of tools. Default: off.
+        "verboseDefault" => verbose_default: VerboseLevel,
+        /// Whether elevated tools are on for those who may use them. Default: on.
+        "elevatedDefault" => elevated_default: ElevatedLevel,
+        /// Whether replies come in pieces. Default: off.
+        "blockStreamingDefault" => block_streaming_default: BlockStreaming,
+        /// When a piece is sent. Default: text_end.
+        "blockStreamingBreak" => block_streaming_break: BlockStreamingBreak,
+        /// How long pieces are. Default: 800 to 1200 characters.
+        "blockStreamingChunk" => block_streaming_chunk: BlockChunks,
+        /// When small pieces are joined. Default: after 1000 ms without a new one.
+        "blockStreamingCoalesce" => block_streaming_coalesce: BlockCoalescing,
+        /// Pauses between pieces. Default: off.
+        "humanDelay" => human_delay: HumanDelay,
+        /// How long a turn may take. Default: 600.
+        "timeoutSeconds" => timeout_seconds: PositiveInteger,
+        /// How large files may be. Default: 5.
+        "mediaMaxMb" => media_max_mb: PositiveNumber,
+        /// How often "is typing" is repeated. Default: 6.
+        "typingIntervalSeconds" => typing_interval_seconds: PositiveInteger,
+        /// When "is typing" is shown.
+        "typingMode" => typing_mode: TypingMode,
+        /// Turns that nobody asked for.
+        "heartbeat" => heartbeat: Heartbeat,
+        /// How many turns run at once. Default: 4.
+        "maxConcurrent" => max_concurrent: PositiveInteger,
+        /// Agents that agents start.
+        "subagents" => subagents: SubagentDefaults,
+        /// Where tools run when they should not run on the host.
+        "sandbox" => sandbox: Sandbox,
+    }
 }
 
 /// A model that may be chosen.
