@@ -54,7 +54,7 @@ pub enum Command {
     #[command(
         after_help = "Examples:\n  yabby sessions\n  yabby sessions --active 60 --kind group\n  yabby sessions --agent all --search holiday --json\n  yabby sessions label main \"Holiday\"\n  yabby sessions export main --output holiday.html"
     )]
-    Sessions(sessions::Arguments),
+    Sessions(Box<sessions::Arguments>),
     /// Read a conversation
     #[command(
         after_help = "Examples:\n  yabby history                       the conversation that changed last\n  yabby history main --limit 20\n  yabby history 5d1c7a10 --tree\n  yabby history main --follow\n  yabby history ~/.openclaw/agents/main/sessions/<id>.jsonl --json"

@@ -74,9 +74,10 @@ impl Sample {
 
     fn is_ours(&self) -> bool {
         let command = self.command();
-        let begins =
-            |words: &&[&str]| command.iter().zip(words.iter()).filter(|(a, b)| a == b).count() == words.len();
-        self.field("gateway").is_null() && COMMANDS.iter().any(|words| begins(&words))
+        let is_begun_by = |words: &&[&str]| {
+            words.len() <= command.len() && words.iter().zip(&command).all(|(word, own)| word == own)
+        };
+        self.field("gateway").is_null() && COMMANDS.iter().any(is_begun_by)
     }
 
     fn judge(&self, program: &Path, homes: &Path) -> std::io::Result<Outcome> {
@@ -92,7 +93,8 @@ impl Sample {
         if !is_foreign && matches(&expected, &self.observed(&ran, &normal.with_our_folder())) {
             return Ok(Outcome::ByDesign(OWN_FOLDER));
         }
-        if ran.home.uses_references() && matches(&without(&expected, "after"), &without(&actual, "after")) {
+        let keeps_references = ran.home.uses_references() && ran.home.still_uses_references()?;
+        if keeps_references && matches(&without(&expected, "after"), &without(&actual, "after")) {
             return Ok(Outcome::ByDesign(REFERENCES_KEPT));
         }
         Ok(Outcome::Failed { expected, actual })

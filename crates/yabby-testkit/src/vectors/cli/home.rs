@@ -80,6 +80,12 @@ impl Home {
         self.texts.contains("$include") || self.texts.contains("${")
     }
 
+    /// Whether every `$include` and `${NAME}` is still in its place after a run.
+    pub(super) fn still_uses_references(&self) -> std::io::Result<bool> {
+        let text = fs::read_to_string(self.path().join(".openclaw/openclaw.json"))?;
+        Ok(text.contains("$include") && text.contains("${"))
+    }
+
     /// What is in a file, as JSON5; null without one.
     pub(super) fn json_at(&self, file: &str) -> Value {
         let path: PathBuf = self.path().join(file);
