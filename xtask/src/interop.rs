@@ -16,8 +16,9 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use crate::peer::Peer;
+use crate::program::Build;
 use crate::reference::Reference;
-use crate::worker::{Build, Worker};
+use crate::worker::Worker;
 
 /// What a story found worth telling, such as a number.
 type Told = Result<String>;
