@@ -94,7 +94,14 @@ fn depth(source: &str) -> usize {
 pub fn parse_json5(source: &str) -> Option<Value> {
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     let readable = readable(source);
-    serde_json::from_str(&readable).ok().or_else(|| json5::from_str(&readable).ok())
+    if let Ok(value) = serde_json::from_str(&readable) {
+        return Some(value);
+    }
+    // This parser has no limit of its own, and the stack has.
+    if depth(&readable) > MAX_DEPTH {
+        return None;
+    }
+    json5::from_str(&readable).ok()
 }
 
 /// The same JSON with every lone surrogate escape replaced by its stand-in, which `serde_json` can

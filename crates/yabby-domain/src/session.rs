@@ -10,6 +10,7 @@ pub mod meta;
 pub mod open;
 pub mod path;
 pub mod reset;
+pub mod salvage;
 pub mod send_policy;
 pub mod store_cache;
 pub mod store_journal;

@@ -19,6 +19,7 @@ pub mod journal;
 pub mod line_compact;
 pub mod listing;
 pub mod lock;
+pub mod mend;
 pub mod mirror;
 pub mod preview;
 pub mod seed;

@@ -1,8 +1,8 @@
 //! The stores of one machine: `sessions.json` with its journal, and transcripts.
 
-mod atomic;
-mod folder;
-mod keeping;
-mod lock_file;
+pub(crate) mod atomic;
+pub(crate) mod folder;
+pub(crate) mod keeping;
+pub(crate) mod lock_file;
 pub mod sessions;
 pub mod transcripts;

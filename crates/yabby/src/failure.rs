@@ -10,6 +10,11 @@ impl Failure {
     pub fn bare(text: impl Into<String>) -> Self {
         Self(text.into())
     }
+
+    /// What the command printed says it all; only the exit code is missing.
+    pub fn told() -> Self {
+        Self(String::new())
+    }
 }
 
 impl fmt::Display for Failure {

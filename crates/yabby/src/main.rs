@@ -34,7 +34,10 @@ fn main() -> ExitCode {
         // Whoever reads us has closed the pipe, as `head` does; that is no failure of ours.
         Err(error) if failure::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("{}", failure::text(&error));
+            let text = failure::text(&error);
+            if !text.is_empty() {
+                anstream::eprintln!("{text}");
+            }
             ExitCode::FAILURE
         }
     }

@@ -6,6 +6,7 @@
 //! [`TranscriptStore`]: yabby_domain::seam::TranscriptStore
 
 mod lock;
+mod mending;
 mod pen;
 mod plan;
 mod reading;
@@ -40,6 +41,7 @@ use pen::Pen;
 use reading::{Conversation, Found, shared};
 use writer::Memory;
 
+pub(crate) use lock::{holder_of, is_held};
 pub use plan::{ContextPlan, Messages};
 pub(crate) use seam::blocking;
 pub use writer::Writer;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod contract;
+mod doctor;
 mod paths;
 mod session_faults;
 mod session_races;

@@ -1,0 +1,279 @@
+//! Stories of the doctor in a torture folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use yabby_domain::json::{self, Value};
+use yabby_domain::transcript::Transcript;
+use yabby_store::disk::Disk;
+use yabby_store::doctor::{Code, Doctor, Examination, Severity, Treatment};
+use yabby_store::paths::{Place, StateFolder};
+use yabby_testkit::faulty_disk::{Fault, FaultyDisk};
+use yabby_testkit::torture::{self, Damage, Planted};
+
+fn doctor(state: &Path) -> Doctor {
+    let folder = StateFolder::new(state);
+    Doctor::new(&Place { folder, config: state.join("openclaw.json"), home: state.join("home") })
+}
+
+fn with_disk(state: &Path, disk: &Arc<FaultyDisk>) -> Doctor {
+    let disk: Arc<dyn Disk> = disk.clone();
+    Doctor { disk, ..doctor(state) }
+}
+
+fn examine(state: &Path) -> Examination {
+    doctor(state).examine(&mut |_| {})
+}
+
+fn repair(doctor: &Doctor) -> Treatment {
+    doctor.repair(doctor.examine(&mut |_| {}), &mut |_| {}).unwrap()
+}
+
+fn tortured(damage: Damage) -> (TempDir, PathBuf, Vec<Planted>) {
+    let home = TempDir::new().unwrap();
+    let state = home.path().canonicalize().unwrap().join("state");
+    let planted = torture::build(&state, damage, 3).unwrap();
+    (home, state, planted)
+}
+
+/// Everything about the files of a folder: what a look must not change.
+fn snapshot(folder: &Path) -> BTreeMap<PathBuf, (u32, Option<Vec<u8>>)> {
+    use std::os::unix::fs::MetadataExt as _;
+    let mut files = BTreeMap::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(path) = open.pop() {
+        let about = path.symlink_metadata().unwrap();
+        if about.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+        let bytes = about.is_file().then(|| fs::read(&path).unwrap());
+        files.insert(path, (about.mode(), bytes));
+    }
+    files
+}
+
+fn told(found: &Examination) -> String {
+    found.findings.iter().map(|f| format!("{} {} {}\n", f.code.as_str(), f.path.display(), f.what)).collect()
+}
+
+#[test]
+fn every_damage_is_found_and_nothing_is_changed() {
+    let (_home, state, planted) = tortured(Damage::Everything);
+    let before = snapshot(&state);
+    let found = examine(&state);
+    assert!(snapshot(&state) == before, "something was changed");
+    assert!(!found.is_ok());
+    for Planted { code, path } in &planted {
+        let is_found =
+            found.findings.iter().any(|finding| finding.code.as_str() == *code && finding.path == *path);
+        assert!(is_found, "{code} {} is not among\n{}", path.display(), told(&found));
+    }
+    // Nothing is damaged that was not planted.
+    let codes: BTreeSet<&str> = planted.iter().map(|planted| planted.code).collect();
+    for finding in found.findings.iter().filter(|finding| finding.code.severity() == Severity::Damage) {
+        assert!(codes.contains(finding.code.as_str()), "{finding:?}");
+    }
+}
+
+#[test]
+fn a_sound_folder_is_whole() {
+    let home = TempDir::new().unwrap();
+    let found = examine(&home.path().join("none"));
+    assert!(found.is_ok() && found.findings.iter().all(|finding| finding.code == Code::FolderMissing));
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let found = examine(home.path());
+    assert!(found.findings.iter().all(|finding| finding.code == Code::SpaceLow), "{}", told(&found));
+    assert!(!found.is_fixable());
+    let treatment = repair(&doctor(home.path()));
+    assert!(treatment.backup.is_none() && treatment.fixed.is_empty() && treatment.is_ok());
+}
+
+#[test]
+fn all_that_can_be_recovered_is_recovered_once() {
+    let (_home, state, _) = tortured(Damage::Repairable);
+    let before = snapshot(&state);
+    let treatment = repair(&doctor(&state));
+    assert!(treatment.failed.is_empty(), "{:?}", treatment.failed);
+    assert!(treatment.proof.holds(), "{:?}", treatment.proof);
+    assert!(treatment.proof.records > 30 && treatment.proof.lines > 100, "{:?}", treatment.proof);
+    assert!(treatment.is_ok(), "{}", told(&treatment.after));
+    assert!(!treatment.after.is_fixable(), "{}", told(&treatment.after));
+    assert_everything_is_somewhere(&before, &state);
+    assert_recovered(&state);
+    let after = snapshot(&state);
+    let again = repair(&doctor(&state));
+    assert!(again.backup.is_none() && again.fixed.is_empty() && again.is_ok(), "{:?}", again.fixed);
+    assert!(snapshot(&state) == after, "the second time something was changed");
+}
+
+/// What a person had is there, line by line, wherever it is now.
+fn assert_everything_is_somewhere(before: &BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>, state: &Path) {
+    let lines = |files: &BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>| -> BTreeSet<Vec<u8>> {
+        let texts = files.iter().filter(|(path, _)| path.extension().is_none_or(|e| e != "lock"));
+        let texts = texts.filter_map(|(_, (_, bytes))| bytes.clone());
+        texts
+            .flat_map(|text| text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>())
+            .collect()
+    };
+    let now = lines(&snapshot(state));
+    for line in lines(before) {
+        assert!(now.contains(&line), "{}", String::from_utf8_lossy(&line));
+    }
+}
+
+fn records_of(state: &Path, agent: &str) -> BTreeMap<String, Value> {
+    let text = fs::read_to_string(state.join("agents").join(agent).join("sessions/sessions.json")).unwrap();
+    let Value::Object(store) =
+        json::parse(&text).unwrap_or_else(|_| json::parse_json5(&text).unwrap_or_default())
+    else {
+        // A record that is nested too deep for us is in the store of `main`.
+        let survey = yabby_domain::session::salvage::Survey::of(&text);
+        let fields =
+            |found: &yabby_domain::session::salvage::Found| found.record.fields().cloned().map(Value::Object);
+        return survey
+            .records
+            .iter()
+            .map(|found| (found.key.clone(), fields(found).unwrap_or_default()))
+            .collect();
+    };
+    store.into_iter().collect()
+}
+
+fn assert_recovered(state: &Path) {
+    for agent in ["garbage", "glued", "binary", "comments", "marked", "older"] {
+        let records = records_of(state, agent);
+        assert_eq!(records[&format!("agent:{agent}:main")]["sessionId"], format!("{agent}-a"), "{records:?}");
+        assert_eq!(records[&format!("agent:{agent}:discord:channel:7")]["label"], "second", "{agent}");
+    }
+    // Cut in the middle of the second record: its session was there, its label was not.
+    let cut = records_of(state, "cut");
+    assert_eq!(cut["agent:cut:discord:channel:7"]["sessionId"], "cut-b");
+    for agent in ["page", "endless", "list", "blank", "none"] {
+        let records = records_of(state, agent);
+        for name in ["a", "b"] {
+            let record = &records[&format!("agent:{agent}:recovered:{agent}-{name}")];
+            assert_eq!(record["sessionId"], format!("{agent}-{name}"));
+            assert_eq!(record["updatedAt"], 1_768_469_400_000_i64);
+        }
+    }
+    let twice = records_of(state, "twice");
+    assert_eq!(twice["agent:twice:main"]["sessionId"], "twice-b");
+    assert_eq!(twice["agent:twice:recovered:twice-a"]["sessionId"], "twice-a", "{twice:?}");
+    assert_eq!(records_of(state, "garbage")["agent:garbage:begun"]["sessionId"], "garbage-begun");
+    let main = records_of(state, "main");
+    assert_eq!(main["agent:main:slack:dm:u1"]["label"], "kept");
+    assert_eq!(main["agent:main:recovered:orphan"]["sessionId"], "orphan");
+    assert_eq!(
+        (&main["agent:main:begun"]["sessionId"], &main["agent:main:later"]["sessionId"]),
+        (&"main-begun".into(), &"main-later".into())
+    );
+    let folder = state.join("agents/main/sessions");
+    let conversation = |name: &str| {
+        let text = fs::read_to_string(folder.join(format!("{name}.jsonl"))).unwrap();
+        let transcript = Transcript::read(&text).unwrap();
+        transcript.context().messages.len()
+    };
+    let table = [
+        ("not-json", 3),
+        ("cut-off", 3),
+        ("no-entry", 3),
+        ("unterminated", 3),
+        ("no-header", 3),
+        ("repeated-id", 4),
+        ("unknown-parent", 3),
+        ("parent-cycle", 4),
+        ("repeated-line", 3),
+    ];
+    for (name, messages) in table {
+        assert_eq!(conversation(name), messages, "{name}");
+    }
+    assert!(!folder.join("none.jsonl").exists());
+}
+
+#[test]
+fn what_somebody_works_on_is_left_alone() {
+    let (_home, state, _) = tortured(Damage::Repairable);
+    let folder = state.join("agents");
+    let mut worker = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    let now = jiff_millis();
+    fs::write(
+        folder.join("cut/sessions/sessions.json.lock"),
+        format!("{{\"pid\":{},\"startedAt\":{now}}}", worker.id()),
+    )
+    .unwrap();
+    let iso = jiff_iso();
+    fs::write(
+        folder.join("main/sessions/not-json.jsonl.lock"),
+        format!("{{\"pid\":{},\"createdAt\":\"{iso}\"}}", worker.id()),
+    )
+    .unwrap();
+    let held = [folder.join("cut/sessions/sessions.json"), folder.join("main/sessions/not-json.jsonl")];
+    let before = held.clone().map(|file| fs::read(file).unwrap());
+    let treatment = repair(&doctor(&state));
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    assert_eq!(held.clone().map(|file| fs::read(file).unwrap()), before);
+    assert!(!treatment.is_ok());
+    for file in &held {
+        let pid = Some(i64::from(worker.id()));
+        let is_told =
+            treatment.after.findings.iter().any(|finding| finding.path == *file && finding.held_by == pid);
+        assert!(is_told, "{}\n{}", file.display(), told(&treatment.after));
+    }
+    assert!(treatment.proof.holds());
+    // Once it is gone, so is the damage.
+    assert!(repair(&doctor(&state)).is_ok());
+}
+
+fn jiff_millis() -> i64 {
+    use yabby_domain::seam::Clock as _;
+    yabby_store::clock::SystemClock.now().as_millisecond()
+}
+
+fn jiff_iso() -> String {
+    use yabby_domain::seam::Clock as _;
+    yabby_domain::transcript::time::iso(yabby_store::clock::SystemClock.now())
+}
+
+/// The locks of a repair that was interrupted belong to this very process, which lives.
+fn forget_own_locks(folder: &Path) {
+    let own = format!("\"pid\":{}", std::process::id());
+    for (path, (_, bytes)) in snapshot(folder) {
+        let is_lock = path.extension().is_some_and(|ending| ending == "lock");
+        let is_own =
+            bytes.is_some_and(|bytes| String::from_utf8_lossy(&bytes).replace(' ', "").contains(&own));
+        if is_lock && is_own {
+            fs::remove_file(path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_repair_that_is_interrupted_anywhere_loses_nothing() {
+    let sound = Arc::new(FaultyDisk::sound());
+    let (_home, state, _) = tortured(Damage::Repairable);
+    assert!(repair(&with_disk(&state, &sound)).is_ok());
+    let operations = sound.operations();
+    assert!(operations > 200, "{operations}");
+    // Every operation would take minutes; no two neighbours are told apart by more than a step.
+    for at in (0..operations).step_by(7) {
+        let (_home, state, _) = tortured(Damage::Repairable);
+        let before = snapshot(&state);
+        let disk = Arc::new(FaultyDisk::new(Fault::DeadFrom(at)));
+        let interrupted = with_disk(&state, &disk);
+        let first = interrupted.repair(interrupted.examine(&mut |_| {}), &mut |_| {});
+        if let Ok(treatment) = &first {
+            assert!(treatment.proof.holds(), "{at}: {:?}", treatment.proof);
+        }
+        assert_everything_is_somewhere(&before, &state);
+        forget_own_locks(&state);
+        let treatment = repair(&with_disk(&state, &Arc::new(FaultyDisk::sound())));
+        assert!(treatment.is_ok(), "{at}: {:?} {}", treatment.failed, told(&treatment.after));
+        assert_everything_is_somewhere(&before, &state);
+        assert_recovered(&state);
+    }
+}
