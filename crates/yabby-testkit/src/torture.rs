@@ -18,13 +18,15 @@ pub struct Planted {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
+    /// One or two of each kind: quick to make and to mend.
+    Few,
     Repairable,
     Everything,
 }
 
 /// Makes the folder, with so many sound sessions of the agent `main` among the others.
 pub fn build(state: &Path, damage: Damage, sessions: usize) -> io::Result<Vec<Planted>> {
-    let mut torture = Torture { state: state.to_owned(), planted: Vec::new() };
+    let mut torture = Torture { state: state.to_owned(), damage, planted: Vec::new() };
     fs::create_dir_all(state)?;
     torture.config()?;
     torture.main_agent(sessions)?;
@@ -46,6 +48,7 @@ const TIME: i64 = 1_768_469_400_000;
 
 struct Torture {
     state: PathBuf,
+    damage: Damage,
     planted: Vec<Planted>,
 }
 
@@ -181,9 +184,15 @@ impl Torture {
             ("blank", "store-empty", "".into()),
         ];
         for (agent, code, text) in plain {
+            if self.damage == Damage::Few && !matches!(agent, "garbage" | "twice") {
+                continue;
+            }
             let store = self.write(agent, "sessions.json", text)?;
             self.plant(code, store);
             self.two_transcripts(agent)?;
+        }
+        if self.damage == Damage::Few {
+            return Ok(());
         }
         self.two_transcripts("none")?;
         self.plant("store-missing", self.sessions("none")?.join("sessions.json"));
@@ -271,6 +280,9 @@ impl Torture {
             ),
         ];
         for ((code, text), name) in table.into_iter().zip(TRANSCRIPTS) {
+            if self.damage == Damage::Few && !matches!(name, "not-json" | "no-header" | "none") {
+                continue;
+            }
             let bytes = replaced(text.as_bytes(), b"BAD-BYTE", b"bad \xff byte");
             let path = self.write("main", &format!("{name}.jsonl"), bytes)?;
             self.plant(code, path);

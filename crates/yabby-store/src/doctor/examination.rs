@@ -219,3 +219,8 @@ impl Doctor {
         Examination { folder: self.folder.path().to_owned(), checked, findings, plan }
     }
 }
+
+/// `1 record`, `2 records`
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

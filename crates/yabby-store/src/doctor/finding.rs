@@ -147,7 +147,7 @@ codes! {
     StoreJson5 "store-json5" Stores Note left "It is read. Comments are lost when it is next written.";
     StoreMark "store-byte-order-mark" Stores Note left "It is read, and gone when the store is next written.";
     StoreEmpty "store-empty" Stores Note left "It is read as a store without sessions.";
-    StoreMissing "store-missing" Stores Warning fixed "--fix makes records from the transcripts.";
+    StoreMissing "store-missing" Stores Warning left "Records can be made from the transcripts, which are told of below.";
     StoreOlderPlace "store-older-place" Stores Note fixed "--fix makes its records part of the store and puts it away.";
     RecordNoObject "record-no-object" Stores Warning left "It is kept where it is and not shown.";
     RecordWrongType "record-wrong-type" Stores Warning left "It is kept where it is and not used.";

@@ -228,7 +228,7 @@ fn files_of(ward: &Ward) -> Vec<PathBuf> {
     let files = files.filter(|entry| {
         let name = ward.meaning(&entry.path());
         let is_of_lock = matches!(&name, Name::Draft { of, .. } if of.ends_with(".lock"));
-        !is_of_lock && !matches!(name, Name::StoreLock | Name::TranscriptLock(_))
+        ward.is_ours(&name) && !is_of_lock && !matches!(name, Name::StoreLock | Name::TranscriptLock(_))
     });
     files.map(|entry| entry.path()).chain(ward.older_store.clone().filter(|store| store.is_file())).collect()
 }

@@ -8,7 +8,7 @@ use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::salvage::{Content, Shape};
 use yabby_domain::text::non_blank;
 
-use super::examination::{Moved, Round};
+use super::examination::{Moved, Round, counted};
 use super::finding::{Code, Finding};
 use super::names::Name;
 use super::wards::{File, Ward};
@@ -47,7 +47,9 @@ impl Round<'_> {
                     self.examine_journal(&store, look.journal.as_ref());
                     self.examine_entries(ward, &store, &look);
                     let has_transcripts = files.iter().any(|file| matches!(file.name, Name::Transcript(_)));
-                    if !look.is_there && look.journal.is_none() && has_transcripts && store == ward.store {
+                    let has_older = ward.older_store.as_ref().is_some_and(|older| older.is_file());
+                    let is_missing = !look.is_there && look.journal.is_none() && !has_older;
+                    if is_missing && has_transcripts && store == ward.store {
                         let what = "There are transcripts, but no store.";
                         self.found(Finding::new(Code::StoreMissing, &store, what));
                     }
@@ -56,22 +58,22 @@ impl Round<'_> {
         }
         for file in files.iter().filter(|file| file.name == Name::Unapplied) {
             let lines = std::fs::read(&file.path).map(|bytes| bytes.split(|byte| *byte == b'\n').count() - 1);
-            let what = format!("{} changes belong to no record.", lines.unwrap_or_default());
+            let what = format!(
+                "{} to no record.",
+                counted(lines.unwrap_or_default(), "change belongs", "changes belong")
+            );
             self.found(Finding::new(Code::Unapplied, &file.path, what));
         }
     }
 
     fn examine_store(&mut self, store: &Path, look: &Look, is_older: bool) {
-        let count = look.survey.records.len();
+        let read = counted(look.survey.records.len(), "record", "records");
         let repeated = look.survey.repeated_keys();
         let damage = match look.survey.shape {
-            _ if !look.is_text => Some((
-                Code::StoreNotUtf8,
-                format!("It holds bytes that are not UTF-8; {count} records can be read."),
-            )),
-            Shape::Broken => {
-                Some((Code::StoreDamaged, format!("It is not JSON; {count} records can be read in it.")))
+            _ if !look.is_text => {
+                Some((Code::StoreNotUtf8, format!("It holds bytes that are not UTF-8; {read} can be read.")))
             }
+            Shape::Broken => Some((Code::StoreDamaged, format!("It is not JSON; {read} can be read in it."))),
             Shape::NoObject => {
                 Some((Code::StoreNoObject, "It is JSON, but no object of records.".to_owned()))
             }
@@ -112,7 +114,10 @@ impl Round<'_> {
         let mut needs_mending = false;
         let mut needs_folding = false;
         if !journal.changes.is_empty() || journal.is_spent {
-            let what = format!("{} changes are not in the store yet.", journal.changes.len());
+            let what = format!(
+                "{} not in the store yet.",
+                counted(journal.changes.len(), "change is", "changes are")
+            );
             needs_folding |= self.found_unless_held(Finding::new(Code::JournalWaiting, &path, what), store);
         }
         if journal.is_cut_off {
@@ -124,7 +129,10 @@ impl Round<'_> {
             needs_mending |= self.found_unless_held(finding, store);
         }
         if !journal.damaged.is_empty() {
-            let what = format!("{} lines are no changes of ours.", journal.damaged.len());
+            let what = format!(
+                "{} of ours.",
+                counted(journal.damaged.len(), "line is no change", "lines are no changes")
+            );
             let mut finding = Finding::new(Code::JournalDamaged, &path, what);
             finding.lines = journal.damaged.iter().copied().take(20).collect();
             needs_mending |= self.found_unless_held(finding, store);

@@ -6,7 +6,7 @@
 mod drafts;
 mod orphans;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use yabby_domain::seam::{Change, StoreError};
 use yabby_domain::session::entry::Patch;
 use yabby_domain::session::key::SessionKey;
 
-use super::examination::{LeftLock, Patient, Plan};
+use super::examination::{LeftLock, Mode, Patient, Plan, counted};
 use super::proof::{Inventory, Proof};
 use super::{Doctor, Examination, Finding, Progress, backup};
-use crate::disk::{Doing, shown};
+use crate::disk::{Doing, parent, shown};
 use crate::files::sessions::{SessionFile, free_lock, mend};
 use crate::files::transcripts::TranscriptFolder;
 use crate::files::{sessions, transcripts};
@@ -122,15 +122,21 @@ impl Work<'_> {
         self.failed.push(Done { path: path.to_owned(), what: format!("{error}."), kept: Vec::new() });
     }
 
+    /// Told once a folder: there may be thousands of files.
     fn set_modes(&mut self) {
+        let mut changed = BTreeMap::<&Path, Vec<&Mode>>::new();
         for mode in &self.plan.modes {
             match self.doctor.disk.set_mode(&mode.path, mode.wanted).doing("close", &mode.path) {
-                Ok(()) => self.done(
-                    &mode.path,
-                    format!("Its mode is {:04o} now; it was {:04o}.", mode.wanted, mode.was),
-                    Vec::new(),
-                ),
+                Ok(()) => changed.entry(parent(&mode.path)).or_default().push(mode),
                 Err(error) => self.failed(&mode.path, &error),
+            }
+        }
+        for (folder, modes) in changed {
+            if let [mode] = modes.as_slice() {
+                let what = format!("Its mode is {:04o} now; it was {:04o}.", mode.wanted, mode.was);
+                self.done(&mode.path, what, Vec::new());
+            } else {
+                self.done(folder, format!("{} of its files have other modes now.", modes.len()), Vec::new());
             }
         }
     }
@@ -155,7 +161,11 @@ impl Work<'_> {
             match mend(&self.doctor.disk, &*self.doctor.clock, store) {
                 Ok(mended) => {
                     if let Some((count, kept)) = mended.store {
-                        self.done(store, format!("It was written anew with {count} records."), vec![kept]);
+                        self.done(
+                            store,
+                            format!("It was written anew with {}.", counted(count, "record", "records")),
+                            vec![kept],
+                        );
                     }
                     if let Some(kept) = mended.journal {
                         self.done(

@@ -13,7 +13,7 @@ use yabby_domain::transcript::header::{Header, NewSession, Version};
 use yabby_domain::transcript::journal::{self, Pending};
 use yabby_domain::transcript::mend::{self, Mend, session_of_file_name};
 
-use super::examination::{Orphan, Patient, Round};
+use super::examination::{Orphan, Patient, Round, counted};
 use super::finding::{Code, Finding};
 use super::names::Name;
 use super::wards::{File, Ward};
@@ -37,12 +37,16 @@ impl Round<'_> {
             )
             .collect();
         for (done, (id, path)) in transcripts.iter().enumerate() {
+            // In a folder that is not the agent's only what somebody speaks of is a transcript.
+            if !ward.is_own && !self.references.files.contains_key(*path) {
+                continue;
+            }
             self.tell("transcripts", done, transcripts.len());
             self.checked.transcripts += 1;
             self.examine_transcript(at, ward, id, path, journals.contains(id));
         }
         let with_file: HashSet<&TranscriptId> = transcripts.iter().map(|(id, _)| *id).collect();
-        for id in journals.iter().filter(|id| !with_file.contains(**id)) {
+        for id in journals.iter().filter(|id| ward.is_own && !with_file.contains(**id)) {
             let path = ward.folder.join(id.file_name());
             if let Ok(Some(bytes)) = read(&beside(&path, ".journal")) {
                 self.examine_transcript_journal(&path, None, &bytes);
@@ -185,7 +189,10 @@ impl Round<'_> {
         match journal::pending(file.map(lossy).as_deref(), &lossy(whole)) {
             Pending::Lines(lines) if lines.is_empty() => false,
             Pending::Lines(lines) => {
-                let what = format!("{} lines wait for the first answer.", lines.lines().count());
+                let what = format!(
+                    "{} for the first answer.",
+                    counted(lines.lines().count(), "line waits", "lines wait")
+                );
                 self.found(Finding::new(Code::TranscriptJournalWaiting, journal, what));
                 false
             }

@@ -19,7 +19,10 @@ use crate::disk::{parent, shown};
 pub(super) struct Ward {
     pub(super) agent: AgentId,
     pub(super) folder: PathBuf,
-    /// The same without links.
+    /// Whether it is the folder of an agent's sessions. In any other a store may lie among things that are
+    /// nobody's business.
+    pub(super) is_own: bool,
+    /// The same folder without links.
     pub(super) real: PathBuf,
     /// The names of the stores in it.
     pub(super) stores: Vec<String>,
@@ -55,8 +58,9 @@ pub(super) fn wards(round: &mut Round<'_>, config: &Config) -> Vec<Ward> {
         };
         let beside_store = parent(&store).to_owned();
         let older_store = own.as_deref().and_then(Path::parent).map(|agent| agent.join(DEFAULT));
-        for (folder, name) in [(own, DEFAULT.to_owned()), (Some(beside_store), file_name(&store))] {
+        for (folder, name) in [(own.clone(), DEFAULT.to_owned()), (Some(beside_store), file_name(&store))] {
             let Some(folder) = folder else { continue };
+            let is_own = own.as_ref() == Some(&folder);
             match wards.iter_mut().find(|ward| ward.folder == folder) {
                 Some(ward) if ward.stores.contains(&name) => {}
                 Some(ward) => ward.stores.push(name),
@@ -64,7 +68,7 @@ pub(super) fn wards(round: &mut Round<'_>, config: &Config) -> Vec<Ward> {
                     let older_store = older_store.clone().filter(|older| parent(older) == parent(&folder));
                     let (agent, store) = (agent.clone(), store.clone());
                     let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
-                    wards.push(Ward { agent, folder, real, stores: vec![name], store, older_store });
+                    wards.push(Ward { agent, folder, is_own, real, stores: vec![name], store, older_store });
                 }
                 None => {}
             }
@@ -114,6 +118,18 @@ impl Ward {
         meaning(&file_name(path), &stores)
     }
 
+    /// Whether a file of that meaning is any of our business in this folder. Transcripts are, if a record
+    /// speaks of them.
+    pub(super) fn is_ours(&self, name: &Name) -> bool {
+        match name {
+            _ if self.is_own => true,
+            Name::Store | Name::StoreJournal | Name::Unapplied | Name::StoreLock => true,
+            Name::Transcript(_) | Name::TranscriptJournal(_) | Name::TranscriptLock(_) => true,
+            Name::Draft { of, .. } => self.stores.iter().any(|store| of.starts_with(store.as_str())),
+            Name::Unsafe | Name::Archive | Name::Metadata | Name::Foreign => false,
+        }
+    }
+
     /// What is in the folder, by name. Links that lead out of it, and what is nobody's, are told of and not
     /// looked at any further.
     pub(super) fn list(&self, round: &mut Round<'_>) -> Vec<File> {
@@ -131,6 +147,9 @@ impl Ward {
             let path = entry.path();
             let name = self.meaning(&path);
             let Ok(about) = path.symlink_metadata() else { continue };
+            if !self.is_ours(&name) {
+                continue;
+            }
             round.checked.bytes += if about.is_file() { about.len() } else { 0 };
             if about.is_symlink() {
                 match path.canonicalize() {
@@ -151,8 +170,7 @@ impl Ward {
                     Ok(_) => {}
                 }
             }
-            let is_readable =
-                path.is_file() || matches!(name, Name::Store | Name::Transcript(_) | Name::StoreLock);
+            let is_readable = path.is_file() || matches!(name, Name::Store | Name::Transcript(_));
             match name {
                 Name::Foreign => {
                     let what = "It belongs to neither program.";

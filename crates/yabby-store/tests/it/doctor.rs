@@ -11,7 +11,7 @@ use yabby_domain::transcript::Transcript;
 use yabby_store::disk::Disk;
 use yabby_store::doctor::{Code, Doctor, Examination, Severity, Treatment};
 use yabby_store::paths::{Place, StateFolder};
-use yabby_testkit::faulty_disk::{Fault, FaultyDisk};
+use yabby_testkit::faulty_disk::{Fault, FaultyDisk, Kind};
 use yabby_testkit::torture::{self, Damage, Planted};
 
 fn doctor(state: &Path) -> Doctor {
@@ -255,25 +255,69 @@ fn forget_own_locks(folder: &Path) {
 #[test]
 fn a_repair_that_is_interrupted_anywhere_loses_nothing() {
     let sound = Arc::new(FaultyDisk::sound());
-    let (_home, state, _) = tortured(Damage::Repairable);
-    assert!(repair(&with_disk(&state, &sound)).is_ok());
+    let (_home, state, _) = tortured(Damage::Few);
+    let treatment = repair(&with_disk(&state, &sound));
+    assert!(treatment.is_ok(), "{:?} {}", treatment.failed, told(&treatment.after));
     let operations = sound.operations();
     assert!(operations > 200, "{operations}");
-    // Every operation would take minutes; no two neighbours are told apart by more than a step.
-    for at in (0..operations).step_by(7) {
-        let (_home, state, _) = tortured(Damage::Repairable);
-        let before = snapshot(&state);
-        let disk = Arc::new(FaultyDisk::new(Fault::DeadFrom(at)));
-        let interrupted = with_disk(&state, &disk);
-        let first = interrupted.repair(interrupted.examine(&mut |_| {}), &mut |_| {});
-        if let Ok(treatment) = &first {
-            assert!(treatment.proof.holds(), "{at}: {:?}", treatment.proof);
+    at_each((0..operations).collect(), interrupted_at);
+}
+
+/// Tells a story for each operation, some at a time: most of the time it waits for threads of its own.
+fn at_each(operations: Vec<usize>, story: fn(usize)) {
+    const WORKERS: usize = 8;
+    std::thread::scope(|scope| {
+        for worker in 0..WORKERS {
+            let operations = &operations;
+            scope.spawn(move || operations.iter().skip(worker).step_by(WORKERS).for_each(|at| story(*at)));
         }
-        assert_everything_is_somewhere(&before, &state);
-        forget_own_locks(&state);
-        let treatment = repair(&with_disk(&state, &Arc::new(FaultyDisk::sound())));
-        assert!(treatment.is_ok(), "{at}: {:?} {}", treatment.failed, told(&treatment.after));
-        assert_everything_is_somewhere(&before, &state);
-        assert_recovered(&state);
+    });
+}
+
+fn interrupted_at(operation: usize) {
+    let (_home, state, _) = tortured(Damage::Few);
+    let before = snapshot(&state);
+    let disk = Arc::new(FaultyDisk::new(Fault::DeadFrom(operation)));
+    let interrupted = with_disk(&state, &disk);
+    let first = interrupted.repair(interrupted.examine(&mut |_| {}), &mut |_| {});
+    if let Ok(treatment) = &first {
+        assert!(treatment.proof.holds(), "{operation}: {:?}", treatment.proof);
     }
+    assert_everything_is_somewhere(&before, &state);
+    forget_own_locks(&state);
+    let treatment = repair(&with_disk(&state, &Arc::new(FaultyDisk::sound())));
+    assert!(treatment.is_ok(), "{operation}: {:?} {}", treatment.failed, told(&treatment.after));
+    assert_everything_is_somewhere(&before, &state);
+    let garbage = records_of(&state, "garbage");
+    assert_eq!(garbage["agent:garbage:discord:channel:7"]["label"], "second", "{operation}");
+    assert_eq!(garbage["agent:garbage:begun"]["sessionId"], "garbage-begun", "{operation}");
+    let main = records_of(&state, "main");
+    for key in
+        ["agent:main:begun", "agent:main:later", "agent:main:slack:dm:u1", "agent:main:recovered:orphan"]
+    {
+        assert!(main[key].is_object(), "{operation}: {key}");
+    }
+}
+
+#[test]
+fn a_fault_is_told_and_the_rest_is_repaired() {
+    let sound = Arc::new(FaultyDisk::sound());
+    let (_home, state, _) = tortured(Damage::Few);
+    repair(&with_disk(&state, &sound));
+    at_each((0..sound.operations()).step_by(3).collect(), without_space_at);
+}
+
+fn without_space_at(operation: usize) {
+    let (_home, state, _) = tortured(Damage::Few);
+    let before = snapshot(&state);
+    let disk = Arc::new(FaultyDisk::new(Fault::At { operation, kind: Kind::NoSpace }));
+    let faulty = with_disk(&state, &disk);
+    match faulty.repair(faulty.examine(&mut |_| {}), &mut |_| {}) {
+        // No backup, no repair.
+        Err(error) => assert!(error.to_string().contains("free some space"), "{error}"),
+        Ok(treatment) => assert!(treatment.proof.holds(), "{operation}: {:?}", treatment.proof),
+    }
+    assert_everything_is_somewhere(&before, &state);
+    forget_own_locks(&state);
+    assert!(repair(&with_disk(&state, &Arc::new(FaultyDisk::sound()))).is_ok(), "{operation}");
 }

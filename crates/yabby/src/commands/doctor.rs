@@ -212,6 +212,14 @@ fn shown(path: &Path) -> Value {
     path.display().to_string().into()
 }
 
+/// A path below the folder that is examined, or as a person reads it.
+fn place(setting: &Setting, path: &Path) -> String {
+    match path.strip_prefix(setting.place.folder.path()) {
+        Ok(inside) if !inside.as_os_str().is_empty() => harmless(&inside.display().to_string()),
+        _ => harmless(&setting.place.shortened(path)),
+    }
+}
+
 fn print_examination(setting: &Setting, found: &Examination) -> Result<()> {
     let mut out = anstream::stdout();
     writeln!(out, "{BOLD}{}{BOLD:#}", setting.place.shortened(&found.folder))?;
@@ -272,8 +280,8 @@ fn print_findings(out: &mut impl io::Write, setting: &Setting, findings: &[&Find
         Severity::Damage => RED,
     };
     for finding in findings.iter().take(SHOWN) {
-        let path = setting.place.shortened(&finding.path);
-        writeln!(out, "    {style}{}{style:#} {}", harmless(&path), harmless(&finding.what))?;
+        let path = place(setting, &finding.path);
+        writeln!(out, "    {style}{path}{style:#} {}", harmless(&finding.what))?;
         if let Some(pid) = finding.held_by.filter(|_| first.code.severity() > Severity::Note) {
             writeln!(out, "      {DIM}Process {pid} works on it, so it is left alone for now.{DIM:#}")?;
         }
@@ -317,9 +325,12 @@ fn heading(area: Area, checked: &Checked) -> String {
 
 fn print_treatment(setting: &Setting, treatment: &Treatment) -> Result<()> {
     let mut out = anstream::stdout();
-    let place = |path: &Path| harmless(&setting.place.shortened(path));
     if let Some(backup) = &treatment.backup {
-        writeln!(out, "Backup of everything that was touched: {BOLD}{}{BOLD:#}", place(backup))?;
+        writeln!(
+            out,
+            "Backup of everything that was touched: {BOLD}{}{BOLD:#}",
+            harmless(&setting.place.shortened(backup))
+        )?;
     }
     print_deeds(&mut out, setting, &treatment.fixed, ("✓", GREEN))?;
     print_deeds(&mut out, setting, &treatment.failed, ("✗", RED))?;
@@ -361,10 +372,10 @@ fn print_deeds(
 ) -> Result<()> {
     const SHOWN: usize = 50;
     for done in deeds.iter().take(SHOWN) {
-        let path = harmless(&setting.place.shortened(&done.path));
+        let path = place(setting, &done.path);
         writeln!(out, "{style}{mark}{style:#} {path} {}", harmless(&done.what))?;
         for kept in &done.kept {
-            writeln!(out, "    {DIM}kept: {}{DIM:#}", harmless(&setting.place.shortened(kept)))?;
+            writeln!(out, "    {DIM}kept: {}{DIM:#}", place(setting, kept))?;
         }
     }
     if let Some(more) = deeds.len().checked_sub(SHOWN).filter(|more| *more > 0) {
