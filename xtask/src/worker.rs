@@ -18,19 +18,7 @@ pub enum Build {
 
 impl Worker {
     pub fn build(build: Build) -> Result<Self> {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--locked", "-p", "yabby-testkit", "--bin", "store_worker"]);
-        if build == Build::Optimised {
-            cargo.arg("--release");
-        }
-        cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
-        let output = cargo.output().context("building the worker")?;
-        ensure!(output.status.success(), "the worker was not built");
-        let program = String::from_utf8(output.stdout)?
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .find_map(|message| message["executable"].as_str().map(PathBuf::from));
-        Ok(Self(program.context("cargo built the worker but did not say where")?))
+        built("yabby-testkit", "store_worker", build).map(Self)
     }
 
     /// The worker with one of its commands.
@@ -48,4 +36,21 @@ impl Worker {
     pub fn path(&self) -> &PathBuf {
         &self.0
     }
+}
+
+/// Builds a program of the workspace; where it is.
+pub fn built(package: &str, program: &str, build: Build) -> Result<PathBuf> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--locked", "-p", package, "--bin", program]);
+    if build == Build::Optimised {
+        cargo.arg("--release");
+    }
+    cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
+    let output = cargo.output().with_context(|| format!("building {program}"))?;
+    ensure!(output.status.success(), "{program} was not built");
+    let place = String::from_utf8(output.stdout)?
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from));
+    place.with_context(|| format!("cargo built {program} but did not say where"))
 }

@@ -146,7 +146,7 @@ impl Torture {
         self.plant("foreign-file", notes);
         let hidden = self.write("main", ".hidden.jsonl", conversation("hidden"))?;
         self.plant("transcript-unsafe-name", hidden);
-        symlink("/etc/hostname", folder.join("link.jsonl"))?;
+        symlink("../../../elsewhere.jsonl", folder.join("link.jsonl"))?;
         self.plant("link-outside", folder.join("link.jsonl"));
         symlink("nowhere", folder.join("dangling.jsonl"))?;
         self.plant("link-dangling", folder.join("dangling.jsonl"));
@@ -213,7 +213,7 @@ impl Torture {
     /// A transcript a kind of damage; all have records.
     fn transcripts(&mut self) -> io::Result<()> {
         let deep = format!(
-            "{{\"type\":\"message\",\"id\":\"d\",\"parentId\":\"b\",\"x\":{}1{}}}",
+            "{{\"type\":\"custom\",\"customType\":\"deep\",\"data\":{}1{},\"id\":\"d\",\"parentId\":\"b\"}}",
             "[".repeat(600),
             "]".repeat(600)
         );
@@ -361,7 +361,7 @@ impl Torture {
         fs::create_dir_all(self.state.join("agents/main/agent"))?;
         fs::write(&profiles, "{\"version\":1,")?;
         self.plant("json-damaged", profiles);
-        symlink("/", self.state.join("agents/escaped"))?;
+        symlink("../..", self.state.join("agents/escaped"))?;
         self.plant("folder-outside", self.state.join("agents/escaped"));
         fs::create_dir_all(self.state.join("backups/doctor-2026.unfinished"))?;
         self.plant("backup-unfinished", self.state.join("backups/doctor-2026.unfinished"));

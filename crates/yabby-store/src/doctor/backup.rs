@@ -42,7 +42,7 @@ pub(super) fn make(doctor: &Doctor, plan: &Plan) -> Result<PathBuf, StoreError> 
 }
 
 /// Where the copy of a file is: under the same name, or if it is elsewhere, under all of its path.
-fn place_of(state: &Path, file: &Path) -> PathBuf {
+pub(super) fn place_of(state: &Path, file: &Path) -> PathBuf {
     match file.strip_prefix(state) {
         Ok(inside) => inside.to_owned(),
         Err(_) => {

@@ -14,6 +14,7 @@ use yabby_domain::transcript::mend::{holds_messages, last_said, session_of_file_
 
 use super::Work;
 use crate::disk::{beside, shown};
+use crate::doctor::backup::place_of;
 use crate::doctor::names::Name;
 use crate::doctor::transcripts::read;
 use crate::doctor::wards::Ward;
@@ -40,7 +41,7 @@ impl Work<'_> {
         });
         let orphans: Vec<_> = orphans.collect();
         let Some((ward, _)) = orphans.first() else { return Ok(Vec::new()) };
-        let remembered = remembered(ward, store);
+        let remembered = remembered(self.doctor.folder.path(), ward, store);
         let mut taken: HashSet<String> =
             file.list_blocking()?.iter().map(|(key, _)| key.as_str().to_owned()).collect();
         let mut recovered = Vec::new();
@@ -104,9 +105,9 @@ fn modified(path: &Path) -> Option<f64> {
     Some(time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs_f64() * 1000.0)
 }
 
-/// Key and record of every session that copies of a store, its drafts and its journals remember; of two
-/// the one that was changed last.
-fn remembered(ward: &Ward, store: &Path) -> HashMap<String, (String, Object)> {
+/// Key and record of every session that copies of a store, its drafts, its journals and earlier backups
+/// remember; of two the one that was changed last.
+fn remembered(state: &Path, ward: &Ward, store: &Path) -> HashMap<String, (String, Object)> {
     let mut remembered = HashMap::<String, (String, Object)>::new();
     let mut remember = |key: &str, fields: &Object| {
         let Some(session) = fields.get("sessionId").and_then(Value::as_str) else { return };
@@ -116,14 +117,7 @@ fn remembered(ward: &Ward, store: &Path) -> HashMap<String, (String, Object)> {
             remembered.insert(session.to_owned(), (key.to_owned(), fields.clone()));
         }
     };
-    let name = store.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    for entry in fs::read_dir(&ward.folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let is_of_store = entry.file_name().to_string_lossy().starts_with(&name);
-        let is_copy = matches!(ward.meaning(&path), Name::Archive | Name::Draft { .. } | Name::Unapplied);
-        if !is_of_store || !is_copy {
-            continue;
-        }
+    for path in copies_of(state, ward, store) {
         let Ok(Some(bytes)) = read(&path) else { continue };
         let text = lossy(&bytes);
         for line in text.lines().filter_map(Line::parse) {
@@ -140,4 +134,17 @@ fn remembered(ward: &Ward, store: &Path) -> HashMap<String, (String, Object)> {
         }
     }
     remembered
+}
+
+/// Files that hold what a store held once.
+fn copies_of(state: &Path, ward: &Ward, store: &Path) -> Vec<PathBuf> {
+    let names = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+    let backups = names(&state.join("backups")).map(|backup| backup.path().join(place_of(state, store)));
+    let name = store.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let beside_it = names(&ward.folder).filter(|entry| {
+        let is_of_store = entry.file_name().to_string_lossy().starts_with(&name);
+        let meaning = ward.meaning(&entry.path());
+        is_of_store && matches!(meaning, Name::Archive | Name::Draft { .. } | Name::Unapplied)
+    });
+    backups.chain(beside_it.map(|entry| entry.path())).collect()
 }
