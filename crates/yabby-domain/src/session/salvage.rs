@@ -517,6 +517,34 @@ mod tests {
     }
 
     #[test]
+    fn wherever_a_store_is_cut_the_records_before_are_whole() {
+        let record = |n: usize| {
+            let nested = r#"{"channel":"telegram","to":"}{\" \u00fc"}"#;
+            format!(
+                r#"{{"sessionId":"s{n}","updatedAt":{n},"deliveryContext":{nested},"skillsSnapshot":{{"skills":[{{"name":"a"}}]}},"systemPromptReport":{{"sessionId":"s{n}","x":{{}}}}}}"#
+            )
+        };
+        let keys: Vec<String> = (0..4).map(|n| format!("agent:main:telegram:dm:{n}")).collect();
+        let store: Object =
+            keys.iter().enumerate().map(|(n, key)| (key.clone(), json::parse(&record(n)).unwrap())).collect();
+        for text in [crate::session::store_text::store_text(&store), json::stringify_object(&store)] {
+            // A record ends with the last bracket before the next key.
+            let starts: Vec<usize> = keys.iter().map(|key| text.find(key.as_str()).unwrap()).collect();
+            let last = text.rfind('}').unwrap();
+            let ends = starts.iter().skip(1).copied().chain([last]);
+            let ends: Vec<usize> = ends.map(|next| text[..next].rfind('}').unwrap() + 1).collect();
+            for cut in (0..text.len()).filter(|cut| text.is_char_boundary(*cut)) {
+                let records = Survey::of(&text[..cut]).records;
+                let whole = ends.iter().filter(|end| **end <= cut).count();
+                let is_whole = |found: &&Found| matches!(found.record, Content::Whole(_));
+                assert_eq!(records.iter().filter(is_whole).count(), whole, "{cut} of {text}");
+                assert!(records.len() <= whole + 1, "{cut} of {text}");
+                assert!(records.iter().zip(&keys).all(|(found, key)| found.key == *key), "{cut} of {text}");
+            }
+        }
+    }
+
+    #[test]
     fn nothing_runs_away_on_any_text() {
         let store = format!("{{{A},{B}}}");
         for cut in (0..store.len()).filter(|at| store.is_char_boundary(*at)) {

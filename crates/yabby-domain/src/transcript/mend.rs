@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use super::entry::{Entry, EntryId, EntryKind};
 use super::header::{Header, NewSession, Version};
 use super::{Stamp, damage};
-use crate::json::{self, Value};
+use crate::json::Value;
 use crate::text;
 
 /// What is to be done about a file.
@@ -139,12 +139,17 @@ fn put_header_first(
     if lines.iter().all(|line| line.entry.kind() == EntryKind::Unknown) {
         return None;
     }
-    // Lines without names are a list, as older versions have it; a header of today would not say so.
-    let header = Header::new(session, stamp.now);
-    let entry = Entry::from_object(header.object().clone());
-    lines.insert(0, Line { bytes: header.line().into_bytes(), entry });
+    let mut header = Header::new(session, stamp.now).object().clone();
+    let mut version = Version::Three;
+    if lines.iter().all(|line| line.entry.key().is_none()) {
+        // Lines without names are a list, which the reference puts in order if the header says so.
+        header.insert("version".into(), 1.into());
+        version = Version::One;
+    }
+    let entry = Entry::from_object(header);
+    lines.insert(0, Line { bytes: entry.line().as_bytes().to_vec(), entry });
     done.push("a header was put in front".to_owned());
-    Some(header.version())
+    Some(version)
 }
 
 /// Gives every entry a name of its own and a parent that is there.
@@ -280,40 +285,6 @@ fn counted(count: usize, what: &str, done: &str) -> String {
     }
 }
 
-/// What a file should be called in its header if it does not say so: the id in its name.
-pub fn session_of_file_name(name: &str) -> &str {
-    let name = name.strip_suffix(".jsonl").unwrap_or(name);
-    let name = name.split_once("-topic-").map_or(name, |(session, _)| session);
-    // The name that pi gives: the time of the header, and the session.
-    match name.split_once("Z_") {
-        Some((time, session)) if time.contains('T') && !session.is_empty() => session,
-        _ => name,
-    }
-}
-
-/// When somebody last said something in a file, in epoch milliseconds; else when it was begun.
-pub fn last_said(file: &str) -> Option<f64> {
-    let mut last = None;
-    for entry in text::trim(file).split('\n').filter_map(Entry::parse) {
-        let said = entry.message().and_then(|message| message.get("timestamp").and_then(Value::as_f64));
-        if let Some(time) = said.or(entry.time()) {
-            last = Some(last.map_or(time, |last: f64| last.max(time)));
-        }
-    }
-    last.filter(|time| *time > 0.0)
-}
-
-/// Whether a file holds anything that somebody said.
-pub fn holds_messages(file: &str) -> bool {
-    let entries = text::trim(file).split('\n').filter_map(Entry::parse);
-    entries.into_iter().any(|entry| matches!(entry.kind(), EntryKind::Message | EntryKind::CustomMessage))
-}
-
-/// The JSON on a line that can be read, so that the same line is known again.
-pub fn is_readable_line(line: &[u8]) -> bool {
-    json::parse(text::trim(&text::lossy(line))).is_ok_and(|value| value.is_object())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -389,6 +360,9 @@ mod tests {
         let (a, b) = (entry("a", ""), entry("b", "a"));
         let (text, _) = lines_of(&mended(&[&a, &b], "\n"));
         assert!(text[0].contains(r#""id":"named""#) && text[1..] == [a.clone(), b.clone()], "{text:?}");
+        let nameless = r#"{"type":"message","message":{"role":"user","content":"hello"}}"#;
+        let (text, _) = lines_of(&mended(&[nameless, nameless], "\n"));
+        assert!(text[0].contains(r#""version":1"#) && text[1..] == [nameless, nameless], "{text:?}");
         let (text, _) = lines_of(&mended(&[&a, HEADER, &b], "\n"));
         assert_eq!(text, [HEADER, &a, &b]);
         let (text, _) = lines_of(&mended(&["null", HEADER, &a], "\n"));
@@ -420,17 +394,5 @@ mod tests {
             parents(&[HEADER, &entry("x", "d"), &entry("c", "d"), &entry("d", "c")]),
             ["x<d", "c<-", "d<c"]
         );
-    }
-
-    #[test]
-    fn names_of_files_tell_the_session() {
-        for (name, session) in [
-            ("abc.jsonl", "abc"),
-            ("abc-topic-7.jsonl", "abc"),
-            ("2026-01-15T09-30-00-001Z_abc.jsonl", "abc"),
-            ("Z_.jsonl", "Z_"),
-        ] {
-            assert_eq!(session_of_file_name(name), session);
-        }
     }
 }

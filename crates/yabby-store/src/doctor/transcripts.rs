@@ -8,10 +8,11 @@ use yabby_domain::text::{self, lossy};
 use yabby_domain::transcript::Stamp;
 use yabby_domain::transcript::damage::{self, Damage, DamageKind};
 use yabby_domain::transcript::entry::{Entry, EntryKind};
-use yabby_domain::transcript::file_name::TranscriptId;
+use yabby_domain::transcript::file_name::{TranscriptId, session_in};
 use yabby_domain::transcript::header::{Header, NewSession, Version};
 use yabby_domain::transcript::journal::{self, Pending};
-use yabby_domain::transcript::mend::{self, Mend, session_of_file_name};
+use yabby_domain::transcript::listing::holds_messages;
+use yabby_domain::transcript::mend::{Mend, mend};
 
 use super::examination::{Orphan, Patient, Round, counted};
 use super::finding::{Code, Finding};
@@ -86,7 +87,7 @@ impl Round<'_> {
         }
         if needs_mending {
             let session = self.references.names.get(path).cloned();
-            let session = session.unwrap_or_else(|| session_of_file_name(&id.file_name()).to_owned());
+            let session = session.unwrap_or_else(|| session_in(&id.file_name()).to_owned());
             self.plan.transcripts.push(Patient { folder: ward.folder.clone(), id: id.clone(), session });
         }
     }
@@ -102,7 +103,7 @@ impl Round<'_> {
         let session = NewSession { id: "", cwd: "", parent: None };
         // Names are only made up where an id is taken, and nobody sees them.
         let is_taken = damages.iter().any(|damage| matches!(damage.kind, DamageKind::DuplicateId { .. }));
-        if !is_taken && mend::mend(bytes, session, &mut stamp) == Mend::PutAway {
+        if !is_taken && mend(bytes, session, &mut stamp) == Mend::PutAway {
             let what = "It holds something, but nothing of a conversation.";
             return self.found_unless_held(Finding::new(Code::NotATranscript, path, what), path);
         }
@@ -168,7 +169,7 @@ impl Round<'_> {
         let topic_of = id.as_str().split_once("-topic-").map(|(session, _)| session);
         let belongs = self.references.files.contains_key(path)
             || topic_of.is_some_and(|session| self.references.sessions.contains(session));
-        if belongs || !mend::holds_messages(&lossy(bytes)) {
+        if belongs || !holds_messages(&lossy(bytes)) {
             return;
         }
         let Some(ward) = self.plan.wards.get(at) else { return };

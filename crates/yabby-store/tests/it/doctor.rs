@@ -239,6 +239,50 @@ fn jiff_iso() -> String {
     yabby_domain::transcript::time::iso(yabby_store::clock::SystemClock.now())
 }
 
+#[test]
+fn a_store_elsewhere_is_repaired_and_what_lies_beside_it_is_nobody_s_business() {
+    let home = TempDir::new().unwrap();
+    let (state, stores) = (home.path().join("state"), home.path().join("stores"));
+    fs::create_dir_all(&stores).unwrap();
+    fs::create_dir_all(&state).unwrap();
+    fs::write(
+        state.join("openclaw.json"),
+        format!("{{session: {{store: '{}/{{agentId}}.json'}}}}", stores.display()),
+    )
+    .unwrap();
+    let line = r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hi","timestamp":5}}"#;
+    let header =
+        r#"{"type":"session","version":3,"id":"known","timestamp":"2026-01-15T09:30:00.000Z","cwd":"/w"}"#;
+    fs::write(stores.join("main.json"), r#"{"agent:main:main":{"sessionId":"known","updatedAt":1},"#)
+        .unwrap();
+    fs::write(stores.join("known.jsonl"), format!("{header}\n{line}\n{{torn")).unwrap();
+    fs::write(stores.join("metrics.jsonl"), format!("{line}\n{{torn")).unwrap();
+    fs::write(stores.join("diary.txt"), "private").unwrap();
+    let found = examine(&state);
+    let about = |name: &str| found.findings.iter().any(|finding| finding.path == stores.join(name));
+    assert!(about("main.json") && about("known.jsonl"), "{}", told(&found));
+    assert!(!about("metrics.jsonl") && !about("diary.txt"), "{}", told(&found));
+    let before = ["metrics.jsonl", "diary.txt"].map(|name| fs::read(stores.join(name)).unwrap());
+    let treatment = repair(&doctor(&state));
+    assert!(treatment.is_ok(), "{:?} {}", treatment.failed, told(&treatment.after));
+    assert_eq!(["metrics.jsonl", "diary.txt"].map(|name| fs::read(stores.join(name)).unwrap()), before);
+    let store = json::parse(&fs::read_to_string(stores.join("main.json")).unwrap()).unwrap();
+    assert_eq!(store, json::parse(r#"{"agent:main:main":{"sessionId":"known","updatedAt":1}}"#).unwrap());
+    let copies = treatment.backup.unwrap().join("elsewhere");
+    assert!(copies.join(stores.strip_prefix("/").unwrap()).join("main.json").is_file());
+}
+
+#[test]
+fn a_lost_store_comes_back_from_an_earlier_backup() {
+    let (_home, state, _) = tortured(Damage::Few);
+    assert!(repair(&doctor(&state)).is_ok());
+    fs::remove_file(state.join("agents/main/sessions/sessions.json")).unwrap();
+    assert!(repair(&doctor(&state)).is_ok());
+    let main = records_of(&state, "main");
+    assert_eq!(main["agent:main:telegram:dm:0"]["updatedAt"], 1_768_469_400_000_i64, "{main:?}");
+    assert_eq!(main["agent:main:slack:dm:u1"]["label"], "kept");
+}
+
 /// The locks of a repair that was interrupted belong to this very process, which lives.
 fn forget_own_locks(folder: &Path) {
     let own = format!("\"pid\":{}", std::process::id());

@@ -27,20 +27,20 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     /// Repair what is damaged, after a backup
-    #[arg(long, visible_alias = "repair")]
+    #[arg(long, visible_alias = "repair", overrides_with = "fix")]
     fix: bool,
     /// Repair without asking
     #[arg(long)]
     yes: bool,
-    /// The same as --yes
-    #[arg(long)]
-    force: bool,
     /// Ask nothing; without --fix nothing is changed
     #[arg(long)]
     non_interactive: bool,
     /// Accepted for compatibility; everything is always examined
     #[arg(long, hide = true)]
     deep: bool,
+    /// Accepted for compatibility; nothing is overwritten without a backup anyway
+    #[arg(long, hide = true)]
+    force: bool,
     /// Accepted for compatibility
     #[arg(long, hide = true)]
     no_workspace_suggestions: bool,
@@ -51,7 +51,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let mut progress = Line::new();
     let found = doctor.examine(&mut |step| progress.show(step));
     progress.clear();
-    if !arguments.fix {
+    if !arguments.fix && !arguments.yes {
         let is_ok = found.is_ok();
         if arguments.json {
             print_json(examined(&found))?
@@ -82,7 +82,7 @@ impl Arguments {
     /// Asks a person at a terminal; in a pipe `--fix` is answer enough.
     fn may_repair(&self, setting: &Setting, found: &Examination) -> Result<bool> {
         let is_asked = io::stdin().is_terminal() && io::stdout().is_terminal();
-        if self.yes || self.force || self.non_interactive || self.json || !is_asked {
+        if self.yes || self.non_interactive || self.json || !is_asked {
             return Ok(true);
         }
         print_examination(setting, found)?;

@@ -10,7 +10,8 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::salvage::Survey;
 use yabby_domain::session::store_journal::{ChangeKind, Line};
 use yabby_domain::text::lossy;
-use yabby_domain::transcript::mend::{holds_messages, last_said, session_of_file_name};
+use yabby_domain::transcript::file_name::session_in;
+use yabby_domain::transcript::listing::{holds_messages, last_said};
 
 use super::Work;
 use crate::disk::{beside, shown};
@@ -57,7 +58,7 @@ impl Work<'_> {
                 continue;
             }
             let name = id.file_name();
-            let session = session_of_file_name(&name);
+            let session = session_in(&name);
             let known = remembered.get(session).filter(|(key, _)| !taken.contains(key));
             let (key, fields) = match known {
                 Some((key, fields)) => (key.clone(), fields.clone()),
