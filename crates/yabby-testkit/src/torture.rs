@@ -357,6 +357,9 @@ impl Torture {
         let folder = self.sessions("main")?.join("folder.jsonl");
         fs::create_dir_all(&folder)?;
         self.plant("transcript-unreadable", folder);
+        let pipe = self.sessions("main")?.join("pipe.jsonl");
+        std::process::Command::new("mkfifo").arg(&pipe).status()?;
+        self.plant("transcript-unreadable", pipe);
         let profiles = self.state.join("agents/main/agent/auth-profiles.json");
         fs::create_dir_all(self.state.join("agents/main/agent"))?;
         fs::write(&profiles, "{\"version\":1,")?;

@@ -161,7 +161,6 @@ codes! {
     JournalWaiting "journal-waiting" Journals Note fixed "They are safe and seen by yabby; --fix makes them part of the store.";
     JournalCutOff "journal-cut-off" Journals Note fixed "Nobody was told that it was written; --fix removes it.";
     JournalDamaged "journal-damaged-line" Journals Damage fixed "--fix keeps a copy of the journal and goes on with its other lines.";
-    JournalUnreadable "journal-unreadable" Journals Damage left "Check what it is, who owns it and its permissions.";
     Unapplied "changes-unapplied" Journals Warning left "They belong to sessions that another program removed or reset. Read the file, then remove it.";
 
     TranscriptUnreadable "transcript-unreadable" Transcripts Damage left "Check what it is, who owns it and its permissions.";

@@ -28,6 +28,17 @@ pub(super) struct References {
     pub(super) names: HashMap<PathBuf, String>,
 }
 
+impl References {
+    /// Remembers that a session has a transcript a topic.
+    pub(super) fn note_topic(&mut self, name: &Name) {
+        if let Name::Transcript(id) = name
+            && let Some((session, _)) = id.as_str().split_once("-topic-")
+        {
+            self.topics.insert(session.to_owned());
+        }
+    }
+}
+
 impl Round<'_> {
     pub(super) fn examine_records(&mut self, ward: &Ward, files: &[File]) {
         self.examine_locks(ward, files);

@@ -143,58 +143,49 @@ impl Ward {
             }
         };
         let mut files = Vec::new();
-        for entry in entries.flatten() {
-            let path = entry.path();
+        for path in entries.flatten().map(|entry| entry.path()) {
             let name = self.meaning(&path);
-            let Ok(about) = path.symlink_metadata() else { continue };
             if !self.is_ours(&name) {
                 continue;
             }
+            let Ok(about) = path.symlink_metadata() else { continue };
             round.checked.bytes += if about.is_file() { about.len() } else { 0 };
-            if about.is_symlink() {
-                match path.canonicalize() {
-                    Err(_) => {
-                        round.found(Finding::new(
-                            Code::LinkDangling,
-                            path,
-                            "It is a link that leads nowhere.",
-                        ));
-                        continue;
-                    }
-                    // A store may be kept elsewhere.
-                    Ok(real) if real.parent() != Some(&*self.real) && name != Name::Store => {
-                        let what = format!("It is a link to {}, which is not in its folder.", real.display());
-                        round.found(Finding::new(Code::LinkOutside, path, what));
-                        continue;
-                    }
-                    Ok(_) => {}
-                }
-            }
-            let is_readable = path.is_file() || matches!(name, Name::Store | Name::Transcript(_));
-            match name {
-                Name::Foreign => {
-                    let what = "It belongs to neither program.";
-                    round.found(Finding::new(Code::ForeignFile, path, what));
-                }
-                _ if !is_readable => {
-                    round.found(Finding::new(Code::ForeignFile, path, "It is no plain file."));
-                }
-                Name::Unsafe => {
-                    let what = "It is called like a transcript, but not as one may be.";
-                    round.found(Finding::new(Code::UnsafeName, path, what));
-                }
-                Name::Archive => round.checked.archives += 1,
-                name => {
-                    if let Name::Transcript(id) = &name
-                        && let Some((session, _)) = id.as_str().split_once("-topic-")
-                    {
-                        round.references.topics.insert(session.to_owned());
-                    }
+            let oddity = if about.is_symlink() { self.oddity_of_link(&path, &name) } else { None };
+            match oddity.or_else(|| oddity_of_file(&path, &name)) {
+                Some((code, what)) => round.found(Finding::new(code, path, what)),
+                None if name == Name::Archive => round.checked.archives += 1,
+                None => {
+                    round.references.note_topic(&name);
                     files.push(File { name, path });
                 }
             }
         }
         files.sort_by(|one, other| one.path.cmp(&other.path));
         files
+    }
+
+    fn oddity_of_link(&self, path: &Path, name: &Name) -> Option<(Code, String)> {
+        match path.canonicalize() {
+            Err(_) => Some((Code::LinkDangling, "It is a link that leads nowhere.".to_owned())),
+            // A store may be kept elsewhere.
+            Ok(real) if real.parent() != Some(&*self.real) && *name != Name::Store => {
+                let what = format!("It is a link to {}, which is not in its folder.", real.display());
+                Some((Code::LinkOutside, what))
+            }
+            Ok(_) => None,
+        }
+    }
+}
+
+fn oddity_of_file(path: &Path, name: &Name) -> Option<(Code, String)> {
+    // Where these should be, something else is damage, and told as such.
+    let must_be_file = matches!(name, Name::Store | Name::Transcript(_));
+    match name {
+        Name::Foreign => Some((Code::ForeignFile, "It belongs to neither program.".to_owned())),
+        _ if !must_be_file && !path.is_file() => Some((Code::ForeignFile, "It is no plain file.".to_owned())),
+        Name::Unsafe => {
+            Some((Code::UnsafeName, "It is called like a transcript, but not as one may be.".to_owned()))
+        }
+        _ => None,
     }
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::watched_disk::{Step, WatchedDisk};
 use tempfile::TempDir;
 use yabby_domain::json::{self, Value};
 use yabby_domain::transcript::Transcript;
@@ -270,6 +271,25 @@ fn a_store_elsewhere_is_repaired_and_what_lies_beside_it_is_nobody_s_business() 
     assert_eq!(store, json::parse(r#"{"agent:main:main":{"sessionId":"known","updatedAt":1}}"#).unwrap());
     let copies = treatment.backup.unwrap().join("elsewhere");
     assert!(copies.join(stores.strip_prefix("/").unwrap()).join("main.json").is_file());
+}
+
+#[test]
+fn a_line_that_comes_in_the_last_moment_is_not_lost() {
+    let (_home, state, _) = tortured(Damage::Few);
+    let file = state.join("agents/main/sessions/not-json.jsonl");
+    let late = r#"{"type":"message","id":"late","parentId":"c","message":{"role":"assistant","content":"mirrored"}}"#;
+    let is_late = file.clone();
+    let disk = WatchedDisk::new(move |step| {
+        if let Step::Rename(_, to) = step
+            && to == is_late
+        {
+            let mut open = fs::File::options().append(true).open(&is_late).unwrap();
+            std::io::Write::write_all(&mut open, format!("{late}\n").as_bytes()).unwrap();
+        }
+        Ok(())
+    });
+    assert!(repair(&Doctor { disk, ..doctor(&state) }).is_ok());
+    assert!(fs::read_to_string(file).unwrap().ends_with(&format!("{late}\n")));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Making a damaged transcript whole again, while nobody writes it (`transcripts.md` §7.3, §9).
 
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use yabby_domain::seam::StoreError;
@@ -11,8 +13,9 @@ use yabby_domain::transcript::mend::{Mend, mend};
 
 use super::TranscriptFolder;
 use super::reading::Found;
-use crate::disk::{Doing, beside};
+use crate::disk::{Doing, beside, write_all};
 use crate::files::atomic::{Draft, sync_parent};
+use crate::files::folder::open_inside;
 use crate::files::keeping::{named_by_content, put_away};
 
 /// What was done to a conversation.
@@ -35,6 +38,7 @@ impl TranscriptFolder {
     ) -> Result<Mended, StoreError> {
         let (path, _lock) = self.locked(id)?;
         let mut mended = Mended::default();
+        let original = open_inside(&path)?;
         let found = Found::at(&path)?;
         let mut now = found.bytes.clone();
         if let Some(bytes) = found.bytes {
@@ -42,11 +46,8 @@ impl TranscriptFolder {
             match self.stamped(|stamp| mend(&bytes, session, stamp)) {
                 Mend::Nothing => {}
                 Mend::PutAway => {
-                    let disk = &*self.settings.disk;
-                    let away = put_away(disk, &path, &self.archive_name(&path, ArchiveReason::Backup))?;
-                    sync_parent(disk, &path)?;
+                    mended.kept.push(self.put_transcript_away(&path)?);
                     mended.done.push("it is no transcript, and was put away".to_owned());
-                    mended.kept.push(away);
                     now = None;
                 }
                 Mend::Replace(new) => {
@@ -54,6 +55,7 @@ impl TranscriptFolder {
                         mended.kept.push(self.set_aside(&path, &new.aside)?);
                     }
                     self.replace(&path, &new.text, None)?;
+                    self.take_over_latecomers(&path, original.as_ref(), bytes.len())?;
                     mended.done.extend(new.done);
                     now = Some(new.text);
                 }
@@ -61,6 +63,33 @@ impl TranscriptFolder {
         }
         self.settle_journal(&path, now.as_deref(), &found.journal, &mut mended)?;
         Ok(mended)
+    }
+
+    fn put_transcript_away(&self, path: &Path) -> Result<PathBuf, StoreError> {
+        let disk = &*self.settings.disk;
+        let away = put_away(disk, path, &self.archive_name(path, ArchiveReason::Backup))?;
+        sync_parent(disk, path)?;
+        Ok(away)
+    }
+
+    /// OpenClaw appends what it mirrors without asking for the lock. What came to the original after it was
+    /// read goes to the new file.
+    fn take_over_latecomers(
+        &self,
+        path: &Path,
+        original: Option<&File>,
+        was_read: usize,
+    ) -> Result<(), StoreError> {
+        let disk = &*self.settings.disk;
+        let Some(original) = original else { return Ok(()) };
+        let length = original.metadata().doing("look at", path)?.len();
+        let mut late = vec![0; usize::try_from(length.saturating_sub(was_read as u64)).unwrap_or_default()];
+        if late.is_empty() {
+            return Ok(());
+        }
+        original.read_exact_at(&mut late, was_read as u64).doing("read", path)?;
+        let file = disk.open_append(path).doing("open", path)?;
+        write_all(disk, &file, &late).and_then(|()| disk.sync(&file)).doing("append to", path)
     }
 
     /// Removes the lock of a conversation if nobody holds it.
