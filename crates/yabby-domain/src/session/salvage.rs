@@ -4,6 +4,7 @@
 //! message. Here every record that stands in the text is found again: complete ones as they are, of those
 //! that were cut or have garbage in them the fields that are complete.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -124,9 +125,9 @@ impl fmt::Display for Shape {
 
 /// The members of a store that is strict JSON, also those whose key comes again.
 fn members(store: &str) -> Vec<Found> {
-    let brackets = Brackets::of(store);
+    let layout = Layout::of(store);
     let start = store.find('{').map_or(store.len(), |at| at + 1);
-    let mut scanner = Scanner { text: store, at: start, brackets: &brackets };
+    let mut scanner = Scanner { text: store, at: start, layout: &layout };
     let mut found = Vec::new();
     loop {
         scanner.skip_space();
@@ -153,9 +154,8 @@ fn may_be_key(name: &str) -> bool {
 
 /// The records in a text that is no JSON.
 fn scattered(store: &str) -> Vec<Found> {
-    let brackets = Brackets::of(store);
-    let mut scanner =
-        Scanner { text: store, at: store.find('{').map_or(0, |at| at + 1), brackets: &brackets };
+    let layout = Layout::of(store);
+    let mut scanner = Scanner { text: store, at: store.find('{').map_or(0, |at| at + 1), layout: &layout };
     // Records are read once or twice; a text in which everything is within everything has no end.
     let mut patience = store.len().saturating_mul(16);
     let mut found = Vec::new();
@@ -213,7 +213,7 @@ fn without_inner_records(fields: Object) -> (Object, Vec<Found>) {
 struct Scanner<'t> {
     text: &'t str,
     at: usize,
-    brackets: &'t Brackets,
+    layout: &'t Layout,
 }
 
 impl<'t> Scanner<'t> {
@@ -237,7 +237,7 @@ impl<'t> Scanner<'t> {
     /// Passes over white space, commas and comments.
     fn skip_space(&mut self) {
         loop {
-            match comment(self.rest()) {
+            match self.layout.comment(self.text, self.at) {
                 Some(length) => self.at += length,
                 None if self.rest().starts_with(|c: char| text::is_space(c) || c == ',') => self.step(),
                 None => return,
@@ -272,7 +272,7 @@ impl<'t> Scanner<'t> {
     /// Passes over a text, a word, or a character of something else.
     fn pass(&mut self) {
         let word = self.rest().find(|c| !is_of_word(c)).unwrap_or(self.rest().len());
-        match end_of_text(self.text, self.at) {
+        match self.layout.end_of_text(self.text, self.at) {
             Some(end) => self.at = end,
             None if word > 0 => self.at += word,
             None => self.step(),
@@ -282,7 +282,7 @@ impl<'t> Scanner<'t> {
     /// A name with a colon behind it, and where its value begins.
     fn name(&self) -> Option<(String, usize)> {
         let mut behind = *self;
-        let quoted = end_of_text(self.text, self.at);
+        let quoted = self.layout.end_of_text(self.text, self.at);
         let word = self.rest().find(|c| !is_of_word(c)).unwrap_or(self.rest().len());
         behind.at = match quoted {
             Some(end) => end,
@@ -307,8 +307,8 @@ impl<'t> Scanner<'t> {
     fn end_of_value(&self, begin: usize) -> Option<usize> {
         let value = self.at(begin);
         match value.peek()? {
-            '"' | '\'' => end_of_text(self.text, begin),
-            '{' | '[' => self.brackets.0.get(&begin).copied(),
+            '"' | '\'' => self.layout.end_of_text(self.text, begin),
+            '{' | '[' => self.layout.ends.get(&begin).copied(),
             _ => {
                 let is_part = |c: char| c.is_alphanumeric() || matches!(c, '+' | '-' | '.');
                 // What nothing ends may be cut.
@@ -354,56 +354,78 @@ fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '$')
 }
 
-/// How long the comment is that a text begins with.
-fn comment(rest: &str) -> Option<usize> {
-    if rest.starts_with("//") {
-        return Some(rest.find('\n').unwrap_or(rest.len()));
-    }
-    rest.starts_with("/*").then(|| rest.find("*/").map_or(rest.len(), |end| end + 2))
+/// What is known of a text as a whole.
+struct Layout {
+    /// Where every list and object that has an end ends, by where it begins.
+    ends: HashMap<usize, usize>,
+    /// The end of the last comment that has one.
+    last_comment: usize,
+    /// How many more characters may be looked at in search of a closing quote. Quotes that belong to nobody
+    /// could otherwise be searched for from everywhere.
+    patience: Cell<usize>,
 }
 
-/// Where the quoted text that begins here ends. One that goes over the end of its line is none, nor is one
-/// behind which nothing stands that can: there its quotes are those of its neighbours.
-fn end_of_text(text: &str, begin: usize) -> Option<usize> {
-    let rest = text.get(begin..)?;
-    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-    let mut characters = rest.char_indices().skip(1);
-    while let Some((at, c)) = characters.next() {
-        match c {
-            '\\' => drop(characters.next()),
-            '\n' => return None,
-            c if c == quote => {
-                let behind = text::trim_start(rest.get(at + 1..).unwrap_or_default());
-                let may_follow = behind.is_empty() || behind.starts_with([',', ':', '}', ']', '/']);
-                return may_follow.then_some(begin + at + 1);
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Where every list and object that has an end ends, by where it begins.
-struct Brackets(HashMap<usize, usize>);
-
-impl Brackets {
+impl Layout {
     fn of(text: &str) -> Self {
+        let mut layout = Self {
+            ends: HashMap::new(),
+            last_comment: text.rfind("*/").unwrap_or_default(),
+            patience: Cell::new(text.len().saturating_mul(32)),
+        };
+        layout.ends = layout.brackets(text);
+        layout
+    }
+
+    /// How long the comment is that begins here. One that has no end is none.
+    fn comment(&self, text: &str, begin: usize) -> Option<usize> {
+        let rest = text.get(begin..)?;
+        if rest.starts_with("//") {
+            return Some(rest.find('\n').unwrap_or(rest.len()));
+        }
+        if !rest.starts_with("/*") || begin + 2 > self.last_comment {
+            return None;
+        }
+        rest.get(2..)?.find("*/").map(|end| end + 4)
+    }
+
+    /// Where the quoted text that begins here ends. One that goes over the end of its line is none, nor is
+    /// one behind which nothing stands that can: there its quotes are those of its neighbours.
+    fn end_of_text(&self, text: &str, begin: usize) -> Option<usize> {
+        let rest = text.get(begin..)?;
+        let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        let mut characters = rest.char_indices().skip(1);
+        while let Some((at, c)) = characters.next() {
+            self.patience.set(self.patience.get().checked_sub(1)?);
+            match c {
+                '\\' => drop(characters.next()),
+                '\n' => return None,
+                c if c == quote => {
+                    let behind = text::trim_start(rest.get(at + 1..).unwrap_or_default());
+                    let may_follow = behind.is_empty() || behind.starts_with([',', ':', '}', ']', '/']);
+                    return may_follow.then_some(begin + at + 1);
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn brackets(&self, text: &str) -> HashMap<usize, usize> {
         let mut ends = HashMap::new();
         let mut open = Vec::<(usize, char)>::new();
         let mut open_objects = 0_usize;
         let mut at = 0;
         let mut may_be_comment = true;
         while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
-            let rest = &text[at..];
             let next = at + c.len_utf8();
-            if let Some(length) = comment(rest).filter(|_| may_be_comment) {
+            if let Some(length) = self.comment(text, at).filter(|_| may_be_comment) {
                 at += length;
                 continue;
             }
             // Elsewhere two slashes belong to an address.
             may_be_comment = text::is_space(c) || matches!(c, ',' | '{' | '[' | '}' | ']');
             at = match c {
-                '"' | '\'' => end_of_text(text, at).unwrap_or(next),
+                '"' | '\'' => self.end_of_text(text, at).unwrap_or(next),
                 '{' | '[' => {
                     open.push((at, c));
                     open_objects += usize::from(c == '{');
@@ -425,7 +447,7 @@ impl Brackets {
                 _ => next,
             };
         }
-        Self(ends)
+        ends
     }
 }
 
@@ -552,9 +574,16 @@ mod tests {
             assert!(survey.records.len() <= 2, "{cut}");
             Survey::of(&store[cut..]);
         }
-        for text in
-            ["{\"a\":{".repeat(5_000), "\"".repeat(20_000), "{'a':".repeat(5_000), "a:{".repeat(3_000)]
-        {
+        for text in [
+            "{\"a\":{".repeat(5_000),
+            "\"".repeat(20_000),
+            "{'a':".repeat(5_000),
+            "a:{".repeat(3_000),
+            "/*".repeat(100_000),
+            format!("{{\"{}", "\\\"".repeat(50_000)),
+            format!("{{{}", "\"a\" ".repeat(50_000)),
+            format!("{}{}", "[".repeat(50_000), "}".repeat(50_000)),
+        ] {
             Survey::of(&text);
         }
     }
