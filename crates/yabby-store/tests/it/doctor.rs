@@ -241,6 +241,27 @@ fn jiff_iso() -> String {
 }
 
 #[test]
+fn ten_thousand_sessions_are_examined_and_repaired() {
+    const SESSIONS: usize = 10_000;
+    let home = TempDir::new().unwrap();
+    let state = home.path().canonicalize().unwrap().join("state");
+    torture::build(&state, Damage::Few, SESSIONS).unwrap();
+    let disk = Arc::new(FaultyDisk::sound());
+    let treatment = repair(&with_disk(&state, &disk));
+    assert!(treatment.is_ok(), "{:?}", treatment.failed);
+    assert!(treatment.after.checked.transcripts > SESSIONS && treatment.proof.records > SESSIONS);
+    // All records are gone: they are made again from the transcripts, and written at once.
+    fs::remove_dir_all(state.join("backups")).unwrap();
+    let folder = state.join("agents/main/sessions");
+    fs::write(folder.join("sessions.json"), "").unwrap();
+    let treatment = repair(&with_disk(&state, &disk));
+    assert!(treatment.is_ok(), "{:?}", treatment.failed);
+    assert!(treatment.after.checked.records > SESSIONS, "{:?}", treatment.after.checked);
+    let main = records_of(&state, "main");
+    assert!(main.keys().filter(|key| key.starts_with("agent:main:recovered:")).count() > SESSIONS);
+}
+
+#[test]
 fn a_store_elsewhere_is_repaired_and_what_lies_beside_it_is_nobody_s_business() {
     let home = TempDir::new().unwrap();
     let (state, stores) = (home.path().join("state"), home.path().join("stores"));
