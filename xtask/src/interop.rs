@@ -5,6 +5,7 @@
 //! fails is kept.
 
 mod conversations;
+mod doctor;
 mod locks;
 mod sessions;
 mod storm;
@@ -24,7 +25,7 @@ use crate::worker::Worker;
 type Told = Result<String>;
 type Story = fn(&Stage, &mut Peer) -> Told;
 
-const STORIES: [(&str, Story); 16] = [
+const STORIES: [(&str, Story); 17] = [
     ("yabby reads the reference's store, and changes no byte", sessions::read_what_the_reference_saved),
     ("yabby reads stores of other hands, and changes no byte", sessions::read_foreign_stores),
     ("the reference reads yabby's store", sessions::written_by_yabby),
@@ -44,6 +45,7 @@ const STORIES: [(&str, Story); 16] = [
     ("a lock of a reference that died stops nobody", locks::of_the_dead),
     ("each waits for the other's lock on a store", locks::of_a_store),
     ("each waits for the other's lock on a transcript", locks::of_a_transcript),
+    ("the reference reads a folder that `yabby doctor --fix` repaired", doctor::repaired),
 ];
 
 pub fn run() -> Result<()> {

@@ -124,6 +124,14 @@ impl<'p> ConfigFile<'p> {
         Ok(Some(Repaired { snapshot, migrated, commented }))
     }
 
+    /// Whether a repair would do something, and leave nothing that is wrong.
+    pub fn can_be_repaired(&self) -> bool {
+        let repaired = self.repaired(&Snapshot::read(self.place));
+        repaired.is_ok_and(|(text, migrated, commented)| {
+            !(migrated.is_empty() && commented.is_empty()) && self.finished(&text).is_ok()
+        })
+    }
+
     /// The text as it would be then, what became of old keys, and which ones are comments.
     fn repaired(&self, snapshot: &Snapshot) -> Result<(String, Vec<String>, Vec<String>), EditError> {
         let raw = snapshot.raw.as_deref().unwrap_or("{}\n");

@@ -4,4 +4,5 @@
 
 mod config;
 mod docs;
+mod doctor;
 mod history;
