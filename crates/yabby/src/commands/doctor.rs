@@ -89,8 +89,8 @@ impl Arguments {
         anstream::print!("\nRepair this now? A backup is made first. [Y/n] ");
         io::stdout().flush()?;
         let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
-        Ok(matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes"))
+        let is_answered = io::stdin().lock().read_line(&mut answer)? > 0;
+        Ok(is_answered && matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes"))
     }
 }
 

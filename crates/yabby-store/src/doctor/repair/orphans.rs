@@ -14,9 +14,9 @@ use yabby_domain::transcript::file_name::session_in;
 use yabby_domain::transcript::listing::{holds_messages, last_said};
 
 use super::Work;
-use crate::disk::{beside, shown};
+use crate::disk::{beside, parent, shown};
 use crate::doctor::backup::place_of;
-use crate::doctor::names::Name;
+use crate::doctor::names::{Name, meaning};
 use crate::doctor::transcripts::read;
 use crate::doctor::wards::Ward;
 use crate::files::sessions::SessionFile;
@@ -41,8 +41,10 @@ impl Work<'_> {
             Some((ward, &orphan.id))
         });
         let orphans: Vec<_> = orphans.collect();
-        let Some((ward, _)) = orphans.first() else { return Ok(Vec::new()) };
-        let remembered = remembered(self.doctor.place.folder.path(), ward, store);
+        if orphans.is_empty() {
+            return Ok(Vec::new());
+        }
+        let remembered = remembered(self.doctor.place.folder.path(), store);
         let mut taken: HashSet<String> =
             file.list_blocking()?.iter().map(|(key, _)| key.as_str().to_owned()).collect();
         let mut recovered = Vec::new();
@@ -108,7 +110,7 @@ fn modified(path: &Path) -> Option<f64> {
 
 /// Key and record of every session that copies of a store, its drafts, its journals and earlier backups
 /// remember; of two the one that was changed last.
-fn remembered(state: &Path, ward: &Ward, store: &Path) -> HashMap<String, (String, Object)> {
+fn remembered(state: &Path, store: &Path) -> HashMap<String, (String, Object)> {
     let mut remembered = HashMap::<String, (String, Object)>::new();
     let mut remember = |key: &str, fields: &Object| {
         let Some(session) = fields.get("sessionId").and_then(Value::as_str) else { return };
@@ -118,7 +120,7 @@ fn remembered(state: &Path, ward: &Ward, store: &Path) -> HashMap<String, (Strin
             remembered.insert(session.to_owned(), (key.to_owned(), fields.clone()));
         }
     };
-    for path in copies_of(state, ward, store) {
+    for path in copies_of(state, store) {
         let Ok(Some(bytes)) = read(&path) else { continue };
         let text = lossy(&bytes);
         for line in text.lines().filter_map(Line::parse) {
@@ -138,14 +140,15 @@ fn remembered(state: &Path, ward: &Ward, store: &Path) -> HashMap<String, (Strin
 }
 
 /// Files that hold what a store held once.
-fn copies_of(state: &Path, ward: &Ward, store: &Path) -> Vec<PathBuf> {
+fn copies_of(state: &Path, store: &Path) -> Vec<PathBuf> {
     let names = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
     let backups = names(&state.join("backups")).map(|backup| backup.path().join(place_of(state, store)));
     let name = store.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let beside_it = names(&ward.folder).filter(|entry| {
-        let is_of_store = entry.file_name().to_string_lossy().starts_with(&name);
-        let meaning = ward.meaning(&entry.path());
-        is_of_store && matches!(meaning, Name::Archive | Name::Draft { .. } | Name::Unapplied)
+    let beside_it = names(parent(store)).filter(|entry| {
+        let other = entry.file_name().to_string_lossy().into_owned();
+        let is_copy =
+            matches!(meaning(&other, &[&name]), Name::Archive | Name::Draft { .. } | Name::Unapplied);
+        is_copy && other.starts_with(&name)
     });
     backups.chain(beside_it.map(|entry| entry.path())).collect()
 }
