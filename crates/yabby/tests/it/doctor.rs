@@ -1,6 +1,6 @@
 //! `yabby doctor`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -21,7 +21,7 @@ fn report(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
-fn tortured(damage: Damage) -> (TempDir, std::path::PathBuf) {
+fn tortured(damage: Damage) -> (TempDir, PathBuf) {
     let home = TempDir::new().unwrap();
     let state = home.path().canonicalize().unwrap().join("state");
     torture::build(&state, damage, 2).unwrap();
@@ -98,4 +98,40 @@ fn a_folder_that_is_not_there_is_no_damage() {
     let fixed = doctor(&home.path().join("none"), &["--fix"]);
     assert_eq!(fixed.status.code(), Some(0), "{fixed:?}");
     assert!(!home.path().join("none").exists());
+}
+
+#[test]
+fn a_configuration_of_another_release_is_repaired_and_loses_nothing() {
+    let home = TempDir::new().unwrap();
+    let state = home.path().join("state");
+    std::fs::create_dir(&state).unwrap();
+    let file = state.join("openclaw.json");
+    //  before                                                    code                  after the repair
+    let table = [
+        ("{\n  // mine\n  \"telegram\": {\"botToken\": \"1:a\"}\n}\n", "config-legacy-key", "\"channels\""),
+        ("{\n  // mine\n  \"future\": 7\n}\n", "config-unknown-key", "/* \"future\": 7 */"),
+    ];
+    for (before, code, kept) in table {
+        std::fs::write(&file, before).unwrap();
+        let told = report(&doctor(&state, &["--json"]));
+        let finding = &told["findings"].as_array().unwrap().iter().find(|finding| finding["code"] == code);
+        let finding = finding.unwrap_or_else(|| panic!("{code} is not found: {told:#}"));
+        assert_eq!(
+            (&finding["fixable"], &finding["lines"]),
+            (&true.into(), &serde_json::json!([3])),
+            "{finding}"
+        );
+        let fixed = doctor(&state, &["--fix", "--json"]);
+        assert_eq!(fixed.status.code(), Some(0), "{}", text(&fixed.stdout));
+        let after = std::fs::read_to_string(&file).unwrap();
+        assert!(after.contains(kept) && after.contains("// mine"), "{after}");
+        let backup = PathBuf::from(report(&fixed)["backup"].as_str().unwrap());
+        assert_eq!(std::fs::read_to_string(backup.join("openclaw.json")).unwrap(), before);
+        assert_eq!(report(&doctor(&state, &["--fix", "--json"]))["fixed"], serde_json::json!([]));
+    }
+    // What is merely wrong is for the person to say.
+    std::fs::write(&file, "{gateway: {port: \"x\"}, future: 7}").unwrap();
+    let told = doctor(&state, &["--fix", "--json"]);
+    assert_eq!(told.status.code(), Some(1));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "{gateway: {port: \"x\"}, future: 7}");
 }
