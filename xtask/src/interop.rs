@@ -4,6 +4,7 @@
 //! reference, with the reference's own code. Each story gets a folder of its own; that of a story that
 //! fails is kept.
 
+mod commands;
 mod conversations;
 mod doctor;
 mod locks;
@@ -25,7 +26,7 @@ use crate::worker::Worker;
 type Told = Result<String>;
 type Story = fn(&Stage, &mut Peer) -> Told;
 
-const STORIES: [(&str, Story); 17] = [
+const STORIES: [(&str, Story); 20] = [
     ("yabby reads the reference's store, and changes no byte", sessions::read_what_the_reference_saved),
     ("yabby reads stores of other hands, and changes no byte", sessions::read_foreign_stores),
     ("the reference reads yabby's store", sessions::written_by_yabby),
@@ -46,6 +47,9 @@ const STORIES: [(&str, Story); 17] = [
     ("each waits for the other's lock on a store", locks::of_a_store),
     ("each waits for the other's lock on a transcript", locks::of_a_transcript),
     ("the reference reads a folder that `yabby doctor --fix` repaired", doctor::repaired),
+    ("both list the same sessions after yabby worked on them", commands::sessions),
+    ("both read the same configuration after yabby edited it", commands::configuration),
+    ("the reference reads what `yabby import` adopted", commands::imports),
 ];
 
 pub fn run() -> Result<()> {
