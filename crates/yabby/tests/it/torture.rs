@@ -88,7 +88,7 @@ fn every_command_behaves_and_a_repair_makes_all_of_them_work() {
         }
         folder.behaves(&["sessions", "--agent", "all", "--search", "dm:77"]);
         folder.behaves(&["agents", "list", "--json"]);
-        folder.behaves(&["config", "get", "--json"]);
+        folder.behaves(&["config", "get", "--all", "--json"]);
         folder.behaves(&["config", "validate", "--json"]);
         folder.behaves(&["sessions", "label", "agent:main:telegram:dm:7", "seven", "--json"]);
         folder.behaves(&["sessions", "fork", "agent:main:telegram:dm:7", "--json"]);
