@@ -22,6 +22,7 @@ use yabby_domain::session::row::{KEY_WIDTH, Row, RowDefaults, RowFilter, age_tex
 use yabby_domain::text;
 
 use crate::book::{self, Book};
+use crate::cli;
 use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
@@ -62,7 +63,7 @@ struct List {
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
     /// At most so many, the newest first
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = cli::count, allow_negative_numbers = true)]
     limit: Option<usize>,
 }
 

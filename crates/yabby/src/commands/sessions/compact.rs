@@ -11,6 +11,7 @@ use yabby_domain::transcript::line_compact::MaxLines;
 
 use super::Which;
 use crate::book::{Book, Found};
+use crate::cli;
 use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
@@ -23,7 +24,7 @@ pub struct Arguments {
     #[command(flatten)]
     which: Which,
     /// How many lines to keep
-    #[arg(long, value_name = "COUNT", default_value_t = 400)]
+    #[arg(long, value_name = "COUNT", default_value_t = 400, value_parser = cli::count, allow_negative_numbers = true)]
     max_lines: usize,
     /// Print JSON
     #[arg(long)]
