@@ -69,6 +69,16 @@ impl<'s> Book<'s> {
         Ok(agents)
     }
 
+    /// The agent that the command line names.
+    pub fn agent(&self, named: &str) -> Result<AgentId> {
+        let agent = AgentId::normalize(named);
+        // A store of its own outside the folder is as good as a folder.
+        if self.agents()?.contains(&agent) || self.store_path(&agent).exists() {
+            return Ok(agent);
+        }
+        bail!("Unknown agent id \"{named}\". Use \"yabby agents list\" to see configured agents.")
+    }
+
     /// The session that `wanted` names, in the store of one agent or in all of them.
     pub fn find(&self, wanted: &str, agent: Option<&AgentId>) -> Result<Found> {
         let mut matches = self.matches(wanted, agent)?;

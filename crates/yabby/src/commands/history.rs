@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
-use yabby_domain::id::AgentId;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::message::Message;
 use yabby_domain::seam::Part;
@@ -157,13 +156,14 @@ fn print(
 
 /// The conversation that the person means; `None` if there is none at all.
 fn source(setting: &Setting, arguments: &Arguments) -> Result<Option<Source>> {
-    let agent = arguments.agent.as_deref().map(AgentId::normalize);
+    if let Some(file) = arguments.session.as_deref().filter(|session| is_file_name(session)) {
+        return Ok(Some(Source { found: None, file: PathBuf::from(file) }));
+    }
+    let book = Book::open(setting)?;
+    let agent = arguments.agent.as_deref().map(|agent| book.agent(agent)).transpose()?;
     let found = match arguments.session.as_deref() {
-        Some(file) if is_file_name(file) => {
-            return Ok(Some(Source { found: None, file: PathBuf::from(file) }));
-        }
-        Some(session) => Some(Book::open(setting)?.find(session, agent.as_ref())?),
-        None => Book::open(setting)?.newest(agent.as_ref())?,
+        Some(session) => Some(book.find(session, agent.as_ref())?),
+        None => book.newest(agent.as_ref())?,
     };
     Ok(found.map(|found| Source { file: found.file.clone(), found: Some(found) }))
 }

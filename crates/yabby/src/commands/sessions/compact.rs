@@ -77,14 +77,15 @@ fn print_json(found: &Found, done: &Compacted) -> Result<()> {
 }
 
 fn print_text(setting: &Setting, found: &Found, done: &Compacted) -> Result<()> {
+    let key = terminal::harmless(found.key.as_str());
     let mut out = anstream::stdout().lock();
     match done {
-        Compacted::Missing => writeln!(out, "{} has no transcript yet.", found.key)?,
+        Compacted::Missing => writeln!(out, "{key} has no transcript yet.")?,
         Compacted::Untouched { kept } => {
-            writeln!(out, "{} is short enough: {}.", found.key, terminal::counted(*kept, "line"))?;
+            writeln!(out, "{key} is short enough: {}.", terminal::counted(*kept, "line"))?;
         }
         Compacted::Done { kept, archived } => {
-            writeln!(out, "Kept the last {} of {}.", terminal::counted(*kept, "line"), found.key)?;
+            writeln!(out, "Kept the last {} of {key}.", terminal::counted(*kept, "line"))?;
             let archived = found.file.with_file_name(archived);
             writeln!(out, "The whole conversation is kept as {}.", setting.place.shortened(&archived))?;
         }

@@ -67,10 +67,11 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         out.insert("archived".to_owned(), archived.collect());
         return terminal::print_json(&Value::Object(out));
     }
+    let key = terminal::harmless(found.key.as_str());
     let mut out = anstream::stdout().lock();
     match left {
-        None => writeln!(out, "Deleted {}.", found.key)?,
-        Some(_) => writeln!(out, "{} was begun anew meanwhile, and stays.", found.key)?,
+        None => writeln!(out, "Deleted {key}.")?,
+        Some(_) => writeln!(out, "{key} was begun anew meanwhile, and stays.")?,
     }
     if let Some(path) = archived {
         writeln!(out, "Its conversation is kept as {}.", setting.place.shortened(&path))?;
@@ -91,7 +92,8 @@ fn is_sure(found: &Found) -> Result<bool> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(true);
     }
-    anstream::eprint!("Delete {}? Its conversation is kept under another name. [y/N] ", found.key);
+    let key = terminal::harmless(found.key.as_str());
+    anstream::eprint!("Delete {key}? Its conversation is kept under another name. [y/N] ");
     std::io::stderr().flush()?;
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;

@@ -61,7 +61,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         Format::Markdown => markdown::document(&told),
         Format::Html => html::document(&told),
     };
-    match &arguments.output {
+    match arguments.output.as_deref().filter(|path| *path != Path::new("-")) {
         None => Ok(anstream::stdout().write_all(text.as_bytes())?),
         Some(path) => write(path, &text, arguments.force),
     }
