@@ -25,21 +25,26 @@ pub fn follow(
     out: &mut dyn Write,
 ) -> Result<()> {
     let mut shown = Shown::new(detail);
-    let mut looked_at = source.stamp();
+    // Something may have been said since those lines were read: the first look is a real one.
+    let mut looked_at = None;
     loop {
         std::thread::sleep(BETWEEN_LOOKS);
         if let Some(next) = begun_anew(setting, &source)? {
             writeln!(out, "\n── a new conversation begins ──")?;
+            out.flush()?;
             source = next;
             lines.clear();
-        } else if source.stamp() == looked_at {
+            looked_at = None;
+        }
+        let stamp = Some(source.stamp());
+        if stamp == looked_at {
             continue;
         }
-        looked_at = source.stamp();
         // Between two renames there may be nothing to read for a moment.
         let Some(transcript) = source.read().ok().flatten().and_then(|text| Transcript::read(&text)) else {
             continue;
         };
+        looked_at = stamp;
         let branch = transcript.branch();
         let known =
             branch.iter().zip(&lines).take_while(|(entry, line)| entry.line() == line.as_str()).count();
