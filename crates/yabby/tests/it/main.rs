@@ -2,5 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod agents;
 mod config;
+mod export;
+mod help;
 mod history;
+mod home;
+mod import;
+mod sessions;
+mod terminal;
+mod vectors;
