@@ -245,9 +245,7 @@ fn print_text(listed: &Listed, active_minutes: Option<f64>, defaults: &RowDefaul
             PLAIN,
             fullness_style(row.fullness(defaults)),
         ];
-        let [kind, key, age, model, tokens] = cells.each_ref().map(String::as_str);
-        let cells = [kind, key, age, model, tokens];
-        let cells = std::array::from_fn(|at| (cells[at], styles[at]));
+        let cells = std::array::from_fn(|at| (cells[at].as_str(), styles[at]));
         writeln!(out, "{}", table.line(cells, &table.flags(row)))?;
     }
     out.flush()?;
@@ -345,5 +343,55 @@ fn fullness_style(percent: f64) -> Style {
         high if high >= 80.0 => AnsiColor::Yellow.on_default(),
         some if some >= 60.0 => AnsiColor::Green.on_default(),
         _ => FAINT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn record() -> impl Strategy<Value = String> {
+        let field = "(sessionId|updatedAt|chatType|systemSent|thinkingLevel|totalTokens|inputTokens|model|contextTokens|label|labels)";
+        let value = prop_oneof![
+            any::<f64>().prop_map(json::number_text),
+            any::<String>().prop_map(|text| json::stringify(&text.into())),
+            "(null|true|-0|1e999|\\[\"a\",1\\]|\\{\\}|\"\\\\ud83d\")",
+        ];
+        let member = (field, value).prop_map(|(field, value)| format!("\"{field}\":{value}"));
+        prop::collection::vec(member, 0..6).prop_map(|members| format!("{{{}}}", members.join(",")))
+    }
+
+    fn store() -> impl Strategy<Value = Vec<u8>> {
+        let member = (any::<String>(), prop_oneof![4 => record(), 1 => "(null|7|\\[\\]|\\{)"]);
+        let member = member.prop_map(|(key, record)| format!("{}:{record}", json::stringify(&key.into())));
+        let records =
+            prop::collection::vec(member, 0..8).prop_map(|members| format!("{{{}}}", members.join(",")));
+        prop_oneof![4 => records.prop_map(String::into_bytes), 1 => prop::collection::vec(any::<u8>(), 0..80)]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_store_holds_can_be_listed(bytes in store(), terminal in prop::option::of(0_usize..200), now in any::<f64>()) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("sessions.json");
+            std::fs::write(&path, bytes).unwrap();
+            let Ok(mut rows) = book::open(&path).and_then(|store| book::rows(&store)) else { return Ok(()) };
+            newest_first(&mut rows);
+            let defaults = RowDefaults { model: "m".to_owned(), context_tokens: 200_000.0 };
+            let mut table = Table::of(&rows, &defaults, now);
+            if let Some(width) = terminal {
+                table.terminal = Some(width);
+                table.widen(width);
+            }
+            for (row, cells) in rows.iter().zip(&table.cells) {
+                let cells = cells.each_ref().map(|cell| (cell.as_str(), PLAIN));
+                let line = table.line(cells, &table.flags(row));
+                prop_assert!(!anstream::adapter::strip_str(&line).to_string().contains(|c: char| c.is_control() && c != '\t'));
+                let mut text = String::new();
+                json::push_pretty_object(&mut text, &row.members(&defaults, now), 0);
+                prop_assert!(json::parse(&text).is_ok(), "{text}");
+            }
+        }
     }
 }

@@ -272,6 +272,73 @@ fn mark(line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use yabby_domain::transcript::context::for_model;
+    use yabby_domain::transcript::pieces::{Window, pieces};
+
+    /// Some JSON, with the names and words that mean something in a transcript.
+    fn value() -> impl Strategy<Value = Value> {
+        let word = prop_oneof![
+            "(message|compaction|branch_summary|label|custom|custom_message|model_change|session_info)",
+            "(user|assistant|toolResult|bashExecution|text|thinking|toolCall|image|a|b|c|d)",
+            "\\PC{0,12}",
+            any::<String>(),
+        ];
+        let leaf = prop_oneof![
+            3 => word.prop_map(Value::from),
+            1 => any::<f64>().prop_map(json::number),
+            1 => any::<bool>().prop_map(Value::from),
+            1 => Just(Value::Null),
+        ];
+        let name = "(type|id|parentId|targetId|message|role|content|text|name|label|arguments|toolCallId|summary|\
+            timestamp|isError|command|output|errorMessage|customType|tokensBefore|firstKeptEntryId|display)";
+        leaf.prop_recursive(4, 40, 6, move |inner| {
+            let object = prop::collection::vec((name, inner.clone()), 0..6);
+            prop_oneof![
+                prop::collection::vec(inner, 0..4).prop_map(Value::from),
+                object.prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn line() -> impl Strategy<Value = Vec<u8>> {
+        let entry = (value(), "[abcd]", prop_oneof![Just(Value::Null), "[abcd]".prop_map(Value::from)]);
+        let entry = entry.prop_map(|(mut value, id, parent)| {
+            if let Value::Object(entry) = &mut value {
+                entry.entry("type").or_insert("message".into());
+                entry.insert("id".to_owned(), id.into());
+                entry.insert("parentId".to_owned(), parent);
+            }
+            json::stringify(&value).into_bytes()
+        });
+        prop_oneof![4 => entry, 1 => prop::collection::vec(any::<u8>(), 0..60)]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_file_holds_can_be_shown(
+            lines in prop::collection::vec(line(), 0..12),
+            width in prop_oneof![Just(None), (0_usize..120).prop_map(Some)],
+            full in any::<bool>(),
+            (limit, offset) in (prop::option::of(0_usize..9), 0_usize..9),
+        ) {
+            let file = [b"{\"type\":\"session\",\"version\":3,\"id\":\"s\"}".to_vec(), lines.join(&b'\n')].join(&b'\n');
+            let text = yabby_domain::text::lossy(&file).into_owned();
+            let transcript = Transcript::read(&text).unwrap();
+            let branch = transcript.branch();
+            let detail = if full { Detail::Full } else { Detail::Folded };
+            let mut shown = Shown { width, ..Shown::new(detail) };
+            let mut out = Vec::new();
+            shown.title(&mut out, "title", &transcript, &branch).unwrap();
+            shown.pieces(&mut out, &pieces(&transcript, Window { limit, offset }.of(&branch))).unwrap();
+            shown.messages(&mut out, &for_model(transcript.context().messages)).unwrap();
+            super::super::tree::print(&mut out, &transcript).unwrap();
+            super::super::tree::to_json(&transcript);
+            let printed = anstream::adapter::strip_bytes(&out).into_vec();
+            let printed = String::from_utf8(printed).unwrap();
+            prop_assert!(!printed.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')), "{printed:?}");
+        }
+    }
 
     #[test]
     fn a_line_is_broken_as_it_is_meant() {
