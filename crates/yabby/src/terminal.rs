@@ -58,6 +58,21 @@ pub fn counted(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
+/// Whether a printed text holds nothing that steers a terminal but our own styles.
+#[cfg(test)]
+pub fn only_styles(printed: &str) -> bool {
+    let mut parts = printed.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default();
+    let after = |part: &'_ str| {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').strip_prefix('m');
+        rest.map(str::to_owned)
+    };
+    let texts = std::iter::once(Some(first.to_owned())).chain(parts.map(after));
+    texts.into_iter().all(|text| {
+        text.is_some_and(|text| !text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
