@@ -355,7 +355,7 @@ mod tests {
         let field = "(sessionId|updatedAt|chatType|systemSent|thinkingLevel|totalTokens|inputTokens|model|contextTokens|label|labels)";
         let value = prop_oneof![
             any::<f64>().prop_map(json::number_text),
-            any::<String>().prop_map(|text| json::stringify(&text.into())),
+            "[\\x00-\\x9f漢]{0,8}".prop_map(|text| json::stringify(&text.into())),
             "(null|true|-0|1e999|\\[\"a\",1\\]|\\{\\}|\"\\\\ud83d\")",
         ];
         let member = (field, value).prop_map(|(field, value)| format!("\"{field}\":{value}"));
@@ -363,7 +363,7 @@ mod tests {
     }
 
     fn store() -> impl Strategy<Value = Vec<u8>> {
-        let member = (any::<String>(), prop_oneof![4 => record(), 1 => "(null|7|\\[\\]|\\{)"]);
+        let member = ("[\\x00-\\x9f漢]{0,40}", prop_oneof![4 => record(), 1 => "(null|7|\\[\\]|\\{)"]);
         let member = member.prop_map(|(key, record)| format!("{}:{record}", json::stringify(&key.into())));
         let records =
             prop::collection::vec(member, 0..8).prop_map(|members| format!("{{{}}}", members.join(",")));

@@ -282,7 +282,7 @@ mod tests {
             "(message|compaction|branch_summary|label|custom|custom_message|model_change|session_info)",
             "(user|assistant|toolResult|bashExecution|text|thinking|toolCall|image|a|b|c|d)",
             "\\PC{0,12}",
-            any::<String>(),
+            "[\\x00-\\x9f]{0,8}",
         ];
         let leaf = prop_oneof![
             3 => word.prop_map(Value::from),
