@@ -19,7 +19,7 @@ use yabby_domain::transcript::pieces::{Window, is_message, pieces};
 use yabby_domain::transcript::tree::Transcript;
 use yabby_store::files::transcripts::TranscriptFolder;
 
-use crate::book::{Book, Found};
+use crate::book::{Book, Conversation, Found};
 use crate::cli;
 use crate::pager::Output;
 use crate::setting::Setting;
@@ -177,7 +177,10 @@ impl Source {
     /// What was said; `None` if nothing was yet.
     fn read(&self) -> Result<Option<String>> {
         let bytes = match &self.found {
-            Some(found) => found.transcripts.peek_blocking(&found.transcript, Part::First(usize::MAX))?,
+            Some(Found { conversation: Some(Conversation { folder, id }), .. }) => {
+                folder.peek_blocking(id, Part::First(usize::MAX))?
+            }
+            Some(_) => None,
             None => Some(conversation_at(&self.file).with_context(|| {
                 format!(
                     "{} cannot be read; give a session's key, or a transcript (.jsonl)",
@@ -189,8 +192,10 @@ impl Source {
     }
 
     fn silence(&self) -> anyhow::Error {
-        let key = self.found.as_ref().map(|found| format!(" in {}", found.key)).unwrap_or_default();
-        anyhow!("nothing has been said yet{key}: there is no {}", self.file.display())
+        match &self.found {
+            Some(found) => found.silence(),
+            None => anyhow!("nothing has been said yet: there is no {}", self.file.display()),
+        }
     }
 
     fn title(&self, transcript: &Transcript) -> String {

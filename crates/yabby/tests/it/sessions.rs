@@ -383,3 +383,26 @@ fn a_fork_that_cannot_be_leaves_nothing_behind() {
     assert!(home.refusal(&["sessions", "fork", "task"]).contains("Cannot fork"));
     assert_eq!((home.records(), home.files()), before);
 }
+
+#[test]
+fn a_record_that_names_no_transcript_can_still_be_dealt_with() {
+    let broken = [
+        json!({"updatedAt": 9}),
+        json!({"sessionId": 7}),
+        json!({"sessionId": "x".repeat(3000)}),
+        json!({"sessionId": "s", "sessionFile": "/etc/passwd"}),
+    ];
+    for record in broken {
+        let home = Home::with(&json!({ "agent:main:odd": record }));
+        assert!(home.out(&["sessions"]).contains("agent:main:odd"), "{record}");
+        let told =
+            "Error: the record of agent:main:odd names no transcript; `yabby sessions reset` begins it anew";
+        for command in [&["history"][..], &["sessions", "fork", "odd"], &["sessions", "export", "odd"]] {
+            assert_eq!(home.refusal(command), told, "{record}");
+        }
+        assert_eq!(home.json(&["sessions", "compact", "odd"])["reason"], "no transcript");
+        assert_eq!(home.json(&["sessions", "label", "odd", "Odd"])["label"], "Odd");
+        assert_eq!(home.json(&["sessions", "reset", "odd"])["ok"], true);
+        assert_eq!(home.json(&["sessions", "delete", "odd"])["deleted"], true);
+    }
+}

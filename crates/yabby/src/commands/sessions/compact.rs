@@ -10,7 +10,7 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::transcript::line_compact::MaxLines;
 
 use super::Which;
-use crate::book::{Book, Found};
+use crate::book::{Book, Conversation, Found};
 use crate::cli;
 use crate::failure::Failure;
 use crate::setting::Setting;
@@ -38,7 +38,10 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let book = Book::open(setting)?;
     let found = arguments.which.find(&book)?;
     let keep = MaxLines::at_most(arguments.max_lines);
-    let done = found.transcripts.compact_blocking(&found.transcript, keep)?;
+    let done = match &found.conversation {
+        Some(Conversation { folder, id }) => folder.compact_blocking(id, keep)?,
+        None => Compacted::Missing,
+    };
     if let Compacted::Done { .. } = done {
         forget_tokens(&found)?;
     }

@@ -12,7 +12,7 @@ use yabby_domain::session::key::KeyPolicy;
 use yabby_domain::transcript::file_name::ArchiveReason;
 
 use super::Which;
-use crate::book::{self, Book, Found};
+use crate::book::{self, Book, Conversation, Found};
 use crate::setting::Setting;
 use crate::terminal;
 
@@ -45,9 +45,11 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         bail!("nothing was deleted");
     }
     // First what can fail because somebody is talking: then nothing has changed yet.
-    let archived = match arguments.keep_transcript || is_shared(&found)? {
-        true => None,
-        false => found.transcripts.archive_blocking(&found.transcript, ArchiveReason::Deleted)?,
+    let archived = match &found.conversation {
+        Some(Conversation { folder, id }) if !arguments.keep_transcript && !is_shared(&found)? => {
+            folder.archive_blocking(id, ArchiveReason::Deleted)?
+        }
+        _ => None,
     };
     let archived = archived.map(|name| found.file.with_file_name(name));
     let id = found.entry.session_id().map(str::to_owned);

@@ -15,7 +15,7 @@ use yabby_domain::text;
 
 use super::Which;
 use super::label::check_free;
-use crate::book::{Book, Found};
+use crate::book::{Book, Conversation, Found};
 use crate::setting::Setting;
 use crate::terminal;
 
@@ -52,8 +52,9 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         Some(entry) => Fork::At(entry.clone()),
         None => Fork::Leaf,
     };
-    let transcript = found.transcripts.fork_blocking(&found.transcript, &how)?;
-    let Some(loaded) = found.transcripts.load_blocking(&transcript)? else {
+    let Some(Conversation { folder, id }) = &found.conversation else { return Err(found.silence()) };
+    let transcript = folder.fork_blocking(id, &how)?;
+    let Some(loaded) = folder.load_blocking(&transcript)? else {
         bail!("{} is gone already; try again", transcript.file_name());
     };
     let id = loaded.session_id().to_owned();
