@@ -128,9 +128,7 @@ fn described(pattern: &Value) -> Option<String> {
 }
 
 fn configured(section: &Value) -> identity::Identity {
-    let field = |name: &str| {
-        section.get(name).and_then(Value::as_str).map(text::trim).filter(|text| !text.is_empty())
-    };
+    let field = |name: &str| section.get(name).and_then(Value::as_str).map(text::trim);
     identity::Identity {
         name: field("name").map(str::to_owned),
         emoji: field("emoji").map(str::to_owned),

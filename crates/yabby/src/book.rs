@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::session::entry::SessionEntry;
@@ -31,10 +31,27 @@ pub struct Found {
     pub entry: SessionEntry,
     pub store: SessionFile,
     pub agent: AgentId,
-    /// Where its transcript is; that need not exist.
-    pub transcripts: TranscriptFolder,
-    pub transcript: TranscriptId,
+    /// Where its conversation is; that need not exist.
     pub file: PathBuf,
+    /// `None` if its record names nothing that could be one: the record can still be labelled or go.
+    pub conversation: Option<Conversation>,
+}
+
+/// A transcript in its folder.
+pub struct Conversation {
+    pub folder: TranscriptFolder,
+    pub id: TranscriptId,
+}
+
+impl Found {
+    /// What is said where there is nothing to read.
+    pub fn silence(&self) -> anyhow::Error {
+        let (key, file) = (&self.key, self.file.display());
+        match &self.conversation {
+            Some(_) => anyhow!("nothing has been said yet in {key}: there is no {file}"),
+            None => anyhow!("the record of {key} names no transcript; `yabby sessions reset` begins it anew"),
+        }
+    }
 }
 
 impl<'s> Book<'s> {
@@ -67,6 +84,16 @@ impl<'s> Book<'s> {
             }
         }
         Ok(agents)
+    }
+
+    /// The agent that the command line names.
+    pub fn agent(&self, named: &str) -> Result<AgentId> {
+        let agent = AgentId::normalize(named);
+        // A store of its own outside the folder is as good as a folder.
+        if self.agents()?.contains(&agent) || self.store_path(&agent).exists() {
+            return Ok(agent);
+        }
+        bail!("Unknown agent id \"{named}\". Use \"yabby agents list\" to see configured agents.")
     }
 
     /// The session that `wanted` names, in the store of one agent or in all of them.
@@ -150,11 +177,12 @@ impl<'s> Book<'s> {
         let Some(entry) = store.get_blocking(&key)? else { return Ok(None) };
         let agent = key.agent_key().map_or_else(|| agent.clone(), |_| key.agent_id());
         let file = self.transcript_file(&entry, store.path(), &agent);
-        let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        let folder = file.parent().unwrap_or(Path::new(""));
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let transcript = TranscriptId::of_file(&name)?;
-        let transcripts = TranscriptFolder::open(folder);
-        Ok(Some(Found { key, entry, store: store.clone(), agent, transcripts, transcript, file }))
+        let conversation = TranscriptId::of_file(&name)
+            .ok()
+            .map(|id| Conversation { folder: TranscriptFolder::open(folder.to_owned()), id });
+        Ok(Some(Found { key, entry, store: store.clone(), agent, file, conversation }))
     }
 
     /// The first place in which a session's file is, else the one where it would be.

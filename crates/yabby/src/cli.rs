@@ -1,6 +1,7 @@
 //! What the command line looks like.
 
-use std::path::PathBuf;
+use std::num::IntErrorKind;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use yabby_config::lookup::Profile;
@@ -15,7 +16,7 @@ use crate::commands::{agents, completion, config, doctor, history, import, sessi
     about = "A personal-assistant gateway in one binary",
     arg_required_else_help = true,
     subcommand_required = true,
-    disable_help_subcommand = true
+    after_help = "Examples:\n  yabby sessions              what there is\n  yabby history main          read a conversation\n  yabby sessions --help       more about a command"
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -46,6 +47,20 @@ impl Everywhere {
         let dev = self.dev.then(Profile::dev);
         Choice { state: self.state_dir.clone(), profile: self.profile.clone().or(dev) }
     }
+
+    /// The folder that the person named, if it is not there: most likely a slip.
+    pub fn missing_folder(&self) -> Option<&Path> {
+        self.state_dir.as_deref().filter(|folder| !folder.exists())
+    }
+}
+
+/// How many; too many to count is just as well all of them.
+pub fn count(raw: &str) -> Result<usize, &'static str> {
+    match raw.parse() {
+        Ok(count) => Ok(count),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => Ok(usize::MAX),
+        Err(_) => Err("It must be a whole number, such as 20."),
+    }
 }
 
 #[derive(Subcommand)]
@@ -61,6 +76,7 @@ pub enum Command {
     )]
     History(history::Arguments),
     /// List the agents
+    #[command(after_help = "Examples:\n  yabby agents\n  yabby agents list --bindings --json")]
     Agents(agents::Arguments),
     /// Read and change the configuration
     Config(config::Arguments),
@@ -79,4 +95,11 @@ pub enum Command {
     /// Write the manual pages
     #[command(after_help = "Examples:\n  yabby man | man -l -\n  yabby man --out ~/.local/share/man/man1")]
     Man(completion::ManArguments),
+}
+
+impl Command {
+    /// Whether there is nothing to see in a folder that does not exist.
+    pub fn only_reads(&self) -> bool {
+        matches!(self, Self::Sessions(_) | Self::History(_) | Self::Agents(_))
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::terminal;
+
 /// A failure whose text is printed as it stands. Any other error is printed behind `Error: `.
 #[derive(Debug)]
 pub struct Failure(String);
@@ -25,15 +27,57 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// What the person reads.
+/// What the person reads. It may name keys and files that somebody else chose the name of.
 pub fn text(error: &anyhow::Error) -> String {
+    let lines = whole_text(error);
+    lines.lines().map(terminal::harmless).collect::<Vec<_>>().join("\n")
+}
+
+fn whole_text(error: &anyhow::Error) -> String {
     match error.downcast_ref::<Failure>() {
         Some(failure) => failure.to_string(),
-        None => format!("Error: {error:#}"),
+        None => format!("Error: {}", told(error)),
     }
+}
+
+/// An error and its causes, each told once: most errors tell their cause themselves.
+fn told(error: &anyhow::Error) -> String {
+    let mut all = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if all.is_empty() {
+            all = cause;
+        } else if !all.contains(&cause) {
+            all.push_str(": ");
+            all.push_str(&cause);
+        }
+    }
+    all
 }
 
 /// Whether an error is only that nobody reads our output any more.
 pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context as _;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let cause = || std::io::Error::other("no room");
+        let table = [
+            (anyhow::Error::new(cause()), "Error: no room"),
+            (Err::<(), _>(cause()).context("cannot write x").unwrap_err(), "Error: cannot write x: no room"),
+            (
+                Err::<(), _>(cause()).context("cannot write x: no room").unwrap_err(),
+                "Error: cannot write x: no room",
+            ),
+            (Failure::bare("one\nt\u{1b}wo").into(), "one\nt\u{fffd}wo"),
+        ];
+        for (error, told) in table {
+            assert_eq!(text(&error), told);
+        }
+    }
 }

@@ -25,6 +25,9 @@ fn main() -> ExitCode {
     if cli.everywhere.no_color {
         anstream::ColorChoice::Never.write_global();
     }
+    if let (Some(folder), true) = (cli.everywhere.missing_folder(), cli.command.only_reads()) {
+        anstream::eprintln!("note: there is no folder {}", terminal::harmless(&folder.to_string_lossy()));
+    }
     let setting = Setting { place: Place::find(&cli.everywhere.choice()) };
     let done = match &cli.command {
         Command::Sessions(arguments) => commands::sessions::run(&setting, arguments),

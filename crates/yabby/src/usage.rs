@@ -45,11 +45,37 @@ fn sentence(error: &clap::Error) -> String {
             format!("error: required option '{argument}' not specified")
         }
         (ErrorKind::MissingRequiredArgument, Some(argument), _) => {
-            let name = argument.trim_matches(|c| matches!(c, '<' | '>' | '[' | ']' | '.')).to_lowercase();
-            format!("error: missing required argument '{name}'")
+            format!("error: missing required argument '{}'", bare(&argument))
+        }
+        (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(argument), _) => {
+            invalid_value(error, &argument, &named(ContextKind::InvalidValue).unwrap_or_default())
         }
         // clap's own first line says it well enough.
         _ => error.to_string().lines().next().unwrap_or("error: invalid command line").to_owned(),
     };
     told + &hint
+}
+
+/// A value that an option or an argument does not take, and what it would take.
+fn invalid_value(error: &clap::Error, argument: &str, value: &str) -> String {
+    let is_option = argument.starts_with('-');
+    let name = argument.to_lowercase();
+    if value.is_empty() && is_option {
+        return format!("error: option '{name}' argument missing");
+    }
+    let reason = match (error.get(ContextKind::ValidValue), std::error::Error::source(error)) {
+        (Some(ContextValue::Strings(allowed)), _) => format!(" Allowed choices are {}.", allowed.join(", ")),
+        (_, Some(reason)) => format!(" {reason}"),
+        _ => String::new(),
+    };
+    if is_option {
+        return format!("error: option '{name}' argument '{value}' is invalid.{reason}");
+    }
+    let name = bare(&name);
+    format!("error: command-argument value '{value}' is invalid for argument '{name}'.{reason}")
+}
+
+/// `session` of `<SESSION>`
+fn bare(argument: &str) -> String {
+    argument.trim_matches(|c| matches!(c, '<' | '>' | '[' | ']' | '.')).to_lowercase()
 }

@@ -77,7 +77,7 @@ impl Row {
     }
 
     /// What is set for the session, in a fixed order, ending with its id.
-    pub fn flags(&self) -> String {
+    pub fn flags(&self) -> Vec<String> {
         const NAMED: [(&str, Field); 6] = [
             ("think", Field::ThinkingLevel),
             ("verbose", Field::VerboseLevel),
@@ -91,7 +91,7 @@ impl Row {
         let marks = [(Field::SystemSent, "system"), (Field::AbortedLastRun, "aborted")];
         let marks = marks.into_iter().filter_map(|(field, mark)| said(field).map(|_| mark.to_owned()));
         let id = said(Field::SessionId).map(|id| format!("id:{}", plain(id)));
-        named.chain(marks).chain(id).collect::<Vec<_>>().join(" ")
+        named.chain(marks).chain(id).collect()
     }
 
     /// The row as `sessions --json` prints it.
@@ -123,6 +123,10 @@ impl Row {
         row.push(("model", stated(Field::Model).unwrap_or_else(|| self.model(defaults).into())));
         let tokens = stated(Field::ContextTokens);
         row.push(("contextTokens", tokens.unwrap_or_else(|| json::number(defaults.context_tokens))));
+        // Ours, where there are any: the reference lists no labels.
+        row.extend(
+            [Field::Label, Field::Labels].iter().filter_map(|field| Some((field.name(), stated(*field)?))),
+        );
         row
     }
 }
@@ -254,7 +258,7 @@ mod tests {
     fn flags_stand_in_a_fixed_order() {
         let record = r#"{"sessionId":"s","systemSent":true,"verboseLevel":"off","thinkingLevel":"high",
             "abortedLastRun":false}"#;
-        assert_eq!(row("k", record).flags(), "think:high verbose:off system id:s");
+        assert_eq!(row("k", record).flags().join(" "), "think:high verbose:off system id:s");
     }
 
     #[test]

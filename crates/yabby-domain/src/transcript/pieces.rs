@@ -1,7 +1,7 @@
 //! A conversation as a person reads it: who said what, with the work of tools folded into one line
 //! each, and marks where history was summarised or branches off (`transcripts.md` §2, §4).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use super::context;
 use super::entry::{Entry, EntryKind};
@@ -126,9 +126,16 @@ pub fn pieces(transcript: &Transcript, entries: &[&Entry]) -> Vec<Piece> {
 
 /// One line about an entry, for where there is no room for more.
 pub fn headline(entry: &Entry) -> Option<String> {
+    let field = |name: &str| entry.object().get(name).and_then(Value::as_str).map(str::to_owned);
+    match entry.kind() {
+        EntryKind::Label => return Some(field("label").unwrap_or_else(|| "(taken away)".to_owned())),
+        EntryKind::Custom => return field("customType"),
+        _ => {}
+    }
     let told = match what(entry, &mut Results::default())? {
         What::Said(said) if !said.text.is_empty() => said.text,
         What::Said(said) => match said.calls.first() {
+            Some(call) if said.speaker == Speaker::Command => call.arguments.clone(),
             Some(call) => format!("{} {}", call.name, call.arguments),
             None => said.error.unwrap_or_default(),
         },
@@ -230,7 +237,7 @@ impl Said {
 /// The results of tools by the call that they answer, in order: an id may be used again.
 #[derive(Default)]
 struct Results {
-    waiting: HashMap<String, Vec<CallResult>>,
+    waiting: HashMap<String, VecDeque<CallResult>>,
     folded: HashMap<String, usize>,
 }
 
@@ -242,7 +249,7 @@ impl Results {
             if let Some(id) = message.text_field("toolCallId") {
                 let failed = message.get("isError").is_some_and(json::truthy);
                 let result = CallResult { text: text_of(&message), failed };
-                results.waiting.entry(id.to_owned()).or_default().insert(0, result);
+                results.waiting.entry(id.to_owned()).or_default().push_back(result);
             }
         }
         results
@@ -250,7 +257,7 @@ impl Results {
 
     /// The next result of a call.
     fn take(&mut self, id: &str) -> Option<CallResult> {
-        let result = self.waiting.get_mut(id)?.pop()?;
+        let result = self.waiting.get_mut(id)?.pop_front()?;
         *self.folded.entry(id.to_owned()).or_default() += 1;
         Some(result)
     }

@@ -14,9 +14,12 @@ use crate::setting::Setting;
 use crate::terminal;
 
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
+    #[command(flatten)]
+    list: List,
 }
 
 #[derive(Subcommand)]
@@ -26,7 +29,7 @@ enum Command {
     List(List),
 }
 
-#[derive(Args, Default)]
+#[derive(Args)]
 struct List {
     /// Print JSON
     #[arg(long)]
@@ -39,7 +42,7 @@ struct List {
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     match &arguments.command {
         // As the reference: `agents` alone lists.
-        None => list(setting, &List::default()),
+        None => list(setting, &arguments.list),
         Some(Command::List(arguments)) => list(setting, arguments),
     }
 }
@@ -95,7 +98,8 @@ fn list(setting: &Setting, arguments: &List) -> Result<()> {
 fn summary(agent: Agent, bindings: bool) -> Summary {
     let written = std::fs::read_to_string(Path::new(&agent.workspace).join("IDENTITY.md")).ok();
     let written = written.and_then(|text| Identity::read(&text));
-    let configured = agent.identity.name.is_some() || agent.identity.emoji.is_some();
+    let stated = [&agent.identity.name, &agent.identity.emoji];
+    let configured = stated.into_iter().flatten().any(|text| !text.is_empty());
     let source = match &written {
         Some(_) => Some("identity"),
         None if configured => Some("config"),
@@ -123,8 +127,12 @@ fn lines(summary: &Summary, setting: &Setting) -> Vec<String> {
     let name = summary.name.as_ref().filter(|name| **name != summary.id);
     let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
     let mut lines = vec![format!("- {}{default}{name}", summary.id)];
-    let identity: Vec<&str> =
-        [&summary.identity_emoji, &summary.identity_name].into_iter().flatten().map(String::as_str).collect();
+    let identity: Vec<&str> = [&summary.identity_emoji, &summary.identity_name]
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
+        .filter(|text| !text.is_empty())
+        .collect();
     if !identity.is_empty() {
         let source = match summary.identity_source {
             Some("identity") => " (IDENTITY.md)",

@@ -65,7 +65,8 @@ fn write_pages(command: &clap::Command, name: &str, folder: &Path) -> Result<()>
     // A page is called as a person would look it up: yabby-sessions-label.
     let named = command.clone().name(name.to_owned()).display_name(name.to_owned());
     std::fs::write(&path, page(&named)?).with_context(|| format!("cannot write {}", path.display()))?;
-    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+    // `help` only repeats what these pages say.
+    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
         write_pages(below, &format!("{name}-{}", below.get_name()), folder)?;
     }
     Ok(())
@@ -73,6 +74,7 @@ fn write_pages(command: &clap::Command, name: &str, folder: &Path) -> Result<()>
 
 fn page(command: &clap::Command) -> Result<Vec<u8>> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    let source = concat!("yabby ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(command.clone()).source(source).render(&mut page)?;
     Ok(page)
 }

@@ -7,9 +7,8 @@ mod tree;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
-use yabby_domain::id::AgentId;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::message::Message;
 use yabby_domain::seam::Part;
@@ -20,7 +19,8 @@ use yabby_domain::transcript::pieces::{Window, is_message, pieces};
 use yabby_domain::transcript::tree::Transcript;
 use yabby_store::files::transcripts::TranscriptFolder;
 
-use crate::book::{Book, Found};
+use crate::book::{Book, Conversation, Found};
+use crate::cli;
 use crate::pager::Output;
 use crate::setting::Setting;
 use crate::terminal;
@@ -38,10 +38,10 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["follow", "limit", "offset", "context"])]
     tree: bool,
     /// Only the last so many messages
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = cli::count, allow_negative_numbers = true)]
     limit: Option<usize>,
     /// Leave out so many messages at the end
-    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    #[arg(long, value_name = "COUNT", default_value_t = 0, value_parser = cli::count, allow_negative_numbers = true)]
     offset: usize,
     /// Show thinking, and all that tools were asked and answered
     #[arg(long)]
@@ -68,11 +68,12 @@ struct Source {
 }
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
-    let Some(source) = source(setting, arguments)? else {
-        writeln!(anstream::stdout(), "No sessions found.")?;
-        return Ok(());
+    let Some(source) = source(setting, arguments)? else { return print_nothing(arguments) };
+    let text = match source.read()? {
+        Some(text) => text,
+        None if arguments.follow => return wait_for_the_first(setting, source, arguments),
+        None => return Err(source.silence()),
     };
-    let text = source.read()?;
     let Some(transcript) = Transcript::read(&text) else {
         bail!(
             "{} is no transcript: it does not begin with a session header; `yabby doctor` says what can be done",
@@ -92,9 +93,27 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     print(&mut out, &source, &transcript, arguments, window)?;
     out.flush()?;
     if arguments.follow {
-        follow::follow(setting, source, &transcript, arguments.detail(), &mut out)?;
+        let lines = follow::lines(&transcript.branch());
+        follow::follow(setting, source, lines, arguments.detail(), &mut out)?;
     }
     Ok(out.finish()?)
+}
+
+/// There is no session at all.
+fn print_nothing(arguments: &Arguments) -> Result<()> {
+    if !arguments.json {
+        return Ok(writeln!(anstream::stdout(), "No sessions found.")?);
+    }
+    let list = if arguments.tree { "entries" } else { "messages" };
+    let mut value = Object::new();
+    value.insert("sessionId".to_owned(), Value::Null);
+    value.insert(list.to_owned(), Value::Array(Vec::new()));
+    terminal::print_json(&Value::Object(value))
+}
+
+fn wait_for_the_first(setting: &Setting, source: Source, arguments: &Arguments) -> Result<()> {
+    anstream::eprintln!("note: nothing has been said yet; this waits for the first message");
+    follow::follow(setting, source, Vec::new(), arguments.detail(), &mut Output::straight())
 }
 
 impl Arguments {
@@ -127,18 +146,24 @@ fn print(
     if hidden > 0 {
         shown.hidden(out, hidden)?;
     }
-    shown.pieces(out, &pieces(transcript, chosen))
+    shown.pieces(out, &pieces(transcript, chosen))?;
+    let later = window.offset.min(branch.iter().filter(|entry| is_message(entry)).count());
+    if later > 0 {
+        shown.later(out, later)?;
+    }
+    Ok(())
 }
 
 /// The conversation that the person means; `None` if there is none at all.
 fn source(setting: &Setting, arguments: &Arguments) -> Result<Option<Source>> {
-    let agent = arguments.agent.as_deref().map(AgentId::normalize);
+    if let Some(file) = arguments.session.as_deref().filter(|session| is_file_name(session)) {
+        return Ok(Some(Source { found: None, file: PathBuf::from(file) }));
+    }
+    let book = Book::open(setting)?;
+    let agent = arguments.agent.as_deref().map(|agent| book.agent(agent)).transpose()?;
     let found = match arguments.session.as_deref() {
-        Some(file) if is_file_name(file) => {
-            return Ok(Some(Source { found: None, file: PathBuf::from(file) }));
-        }
-        Some(session) => Some(Book::open(setting)?.find(session, agent.as_ref())?),
-        None => Book::open(setting)?.newest(agent.as_ref())?,
+        Some(session) => Some(book.find(session, agent.as_ref())?),
+        None => book.newest(agent.as_ref())?,
     };
     Ok(found.map(|found| Source { file: found.file.clone(), found: Some(found) }))
 }
@@ -149,9 +174,13 @@ fn is_file_name(session: &str) -> bool {
 }
 
 impl Source {
-    fn read(&self) -> Result<String> {
+    /// What was said; `None` if nothing was yet.
+    fn read(&self) -> Result<Option<String>> {
         let bytes = match &self.found {
-            Some(found) => found.transcripts.peek_blocking(&found.transcript, Part::First(usize::MAX))?,
+            Some(Found { conversation: Some(Conversation { folder, id }), .. }) => {
+                folder.peek_blocking(id, Part::First(usize::MAX))?
+            }
+            Some(_) => None,
             None => Some(conversation_at(&self.file).with_context(|| {
                 format!(
                     "{} cannot be read; give a session's key, or a transcript (.jsonl)",
@@ -159,10 +188,14 @@ impl Source {
                 )
             })?),
         };
-        let Some(bytes) = bytes else {
-            bail!("nothing has been said yet: there is no {}", self.file.display())
-        };
-        Ok(yabby_domain::text::lossy(&bytes).into_owned())
+        Ok(bytes.map(|bytes| yabby_domain::text::lossy(&bytes).into_owned()))
+    }
+
+    fn silence(&self) -> anyhow::Error {
+        match &self.found {
+            Some(found) => found.silence(),
+            None => anyhow!("nothing has been said yet: there is no {}", self.file.display()),
+        }
     }
 
     fn title(&self, transcript: &Transcript) -> String {

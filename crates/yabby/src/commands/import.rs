@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use yabby_config::key_path::KeyPath;
 use yabby_domain::agent;
 use yabby_domain::id::AgentId;
-use yabby_domain::json::{Object, Value};
+use yabby_domain::json::{self, Object, Value};
 use yabby_domain::session::adopt::Program;
 use yabby_domain::session::key::default_agent;
 use yabby_store::config_file::edit::{ConfigFile, Edit};
@@ -167,7 +167,8 @@ fn print_text(
     }
     for applied in applied {
         let kept = if applied.was_set { " (set here already, left alone)" } else { "" };
-        writeln!(out, "{} ← {}{FAINT}{kept}{FAINT:#}", applied.path, terminal::harmless(&applied.from))?;
+        let line = format!("{} = {} ← {}", applied.path, json::stringify(&applied.value), applied.from);
+        writeln!(out, "{}{FAINT}{kept}{FAINT:#}", terminal::harmless(&line))?;
     }
     for left in &source.left {
         writeln!(out, "{FAINT}not taken over: {}{FAINT:#}", terminal::harmless(left))?;

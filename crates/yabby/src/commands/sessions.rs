@@ -22,6 +22,7 @@ use yabby_domain::session::row::{KEY_WIDTH, Row, RowDefaults, RowFilter, age_tex
 use yabby_domain::text;
 
 use crate::book::{self, Book};
+use crate::cli;
 use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
@@ -62,7 +63,7 @@ struct List {
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
     /// At most so many, the newest first
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = cli::count, allow_negative_numbers = true)]
     limit: Option<usize>,
 }
 
@@ -114,7 +115,7 @@ struct Which {
 
 impl Which {
     fn find(&self, book: &Book<'_>) -> Result<book::Found> {
-        let agent = self.agent.as_deref().map(AgentId::normalize);
+        let agent = self.agent.as_deref().map(|agent| book.agent(agent)).transpose()?;
         book.find(&self.session, agent.as_ref())
     }
 }
@@ -162,8 +163,11 @@ fn stores(book: &Book<'_>, arguments: &List) -> Result<Vec<std::path::PathBuf>> 
     if let Some(store) = &arguments.store {
         return Ok(vec![book.named_store(store)]);
     }
-    let agent = arguments.agent.as_deref().unwrap_or_default();
-    let agents = if agent == "all" { book.agents()? } else { vec![AgentId::normalize(agent)] };
+    let agents = match arguments.agent.as_deref() {
+        None => vec![AgentId::default()],
+        Some("all") => book.agents()?,
+        Some(agent) => vec![book.agent(agent)?],
+    };
     let mut paths = Vec::new();
     for path in agents.iter().map(|agent| book.store_path(agent)) {
         if !paths.contains(&path) {
@@ -220,7 +224,7 @@ const PLAIN: Style = Style::new();
 
 fn print_text(listed: &Listed, active_minutes: Option<f64>, defaults: &RowDefaults, now: f64) -> Result<()> {
     let mut out = std::io::BufWriter::new(anstream::stdout().lock());
-    writeln!(out, "Session store: {}", listed.path)?;
+    writeln!(out, "Session store: {}", terminal::harmless(&listed.path))?;
     writeln!(out, "Sessions listed: {}", listed.rows.len())?;
     if let Some(minutes) = active_minutes {
         writeln!(out, "Filtered to last {minutes} minute(s)")?;
@@ -229,53 +233,99 @@ fn print_text(listed: &Listed, active_minutes: Option<f64>, defaults: &RowDefaul
         writeln!(out, "No sessions found.")?;
         return Ok(());
     }
-    // On a terminal, whole keys are worth their room.
-    let key_width = terminal::width()
-        .map_or(KEY_WIDTH, |width| longest_key(&listed.rows).clamp(KEY_WIDTH, (width / 2).max(KEY_WIDTH)));
-    let heading = line(
-        [("Kind", PLAIN), ("Key", PLAIN), ("Age", PLAIN), ("Model", PLAIN), ("Tokens (ctx %)", PLAIN)],
-        ("Flags", PLAIN),
-        key_width,
-    );
+    let table = Table::of(&listed.rows, defaults, now);
+    let heading =
+        table.line(["Kind", "Key", "Age", "Model", "Tokens (ctx %)"].map(|name| (name, PLAIN)), "Flags");
     writeln!(out, "{HEADING}{heading}{HEADING:#}")?;
-    for row in &listed.rows {
-        let key = if text::units(row.key.as_str()) <= key_width {
-            row.key.as_str().to_owned()
-        } else {
-            short_key(row.key.as_str())
-        };
-        let cells = [
-            (row.kind.as_str(), kind_style(row.kind)),
-            (key.as_str(), AnsiColor::Cyan.on_default()),
-            (&age_text(row.age(now)), FAINT),
-            (row.model(defaults), PLAIN),
-            (&row.tokens_text(defaults), fullness_style(row.fullness(defaults))),
+    for (row, cells) in listed.rows.iter().zip(&table.cells) {
+        let styles = [
+            kind_style(row.kind),
+            AnsiColor::Cyan.on_default(),
+            FAINT,
+            PLAIN,
+            fullness_style(row.fullness(defaults)),
         ];
-        writeln!(out, "{}", line(cells, (&row.flags(), FAINT), key_width))?;
+        let cells = std::array::from_fn(|at| (cells[at].as_str(), styles[at]));
+        writeln!(out, "{}", table.line(cells, &table.flags(row)))?;
     }
     out.flush()?;
     Ok(())
 }
 
-fn longest_key(rows: &[Row]) -> usize {
-    rows.iter().map(|row| text::units(row.key.as_str())).max().unwrap_or(0)
+/// What is listed, in columns: those of the reference in a pipe, as wide as they need to be on a terminal.
+struct Table {
+    cells: Vec<[String; 5]>,
+    widths: [usize; 5],
+    terminal: Option<usize>,
 }
 
-/// Cells in columns; without trailing blanks.
-fn line(cells: [(&str, Style); 5], last: (&str, Style), key_width: usize) -> String {
-    let widths = [6, key_width, 9, 14, 20];
-    let mut line = String::new();
-    for ((cell, style), width) in cells.into_iter().zip(widths) {
-        let cell = terminal::harmless(cell);
-        let room = width.saturating_sub(text::units(&cell));
-        line.push_str(&format!("{style}{cell}{style:#}{:room$} ", ""));
+impl Table {
+    const WIDTHS: [usize; 5] = [6, KEY_WIDTH, 9, 14, 20];
+
+    fn of(rows: &[Row], defaults: &RowDefaults, now: f64) -> Self {
+        let mut table = Self { cells: Vec::new(), widths: Self::WIDTHS, terminal: terminal::width() };
+        let cells = rows.iter().map(|row| {
+            let told = [
+                row.kind.as_str(),
+                row.key.as_str(),
+                &age_text(row.age(now)),
+                row.model(defaults),
+                &row.tokens_text(defaults),
+            ];
+            told.map(terminal::harmless)
+        });
+        table.cells = cells.collect();
+        if let Some(width) = table.terminal {
+            table.widen(width);
+        }
+        for (cells, row) in table.cells.iter_mut().zip(rows) {
+            if table.widths[1] < terminal::columns(&cells[1]) || table.terminal.is_none() {
+                cells[1] = terminal::harmless(&short_key(row.key.as_str()));
+            }
+        }
+        table
     }
-    let (last, style) = last;
-    if last.is_empty() {
-        return line.trim_end().to_owned();
+
+    /// Whole keys are worth their room, as long as some is left for the flags.
+    fn widen(&mut self, terminal: usize) {
+        const FLAGS: usize = 24;
+        for (at, width) in self.widths.iter_mut().enumerate() {
+            let longest = self.cells.iter().map(|cells| terminal::columns(&cells[at])).max().unwrap_or(0);
+            *width = longest.max(*width);
+        }
+        let others: usize = self.widths.iter().map(|width| width + 1).sum::<usize>() - self.widths[1];
+        self.widths[1] = self.widths[1].min(terminal.saturating_sub(others + FLAGS).max(KEY_WIDTH));
     }
-    line.push_str(&format!("{style}{}{style:#}", terminal::harmless(last)));
-    line
+
+    /// On a terminal, first what the person calls the session, and of its id as much as finds it again.
+    fn flags(&self, row: &Row) -> String {
+        const OF_AN_ID: usize = "id:".len() + 8;
+        if self.terminal.is_none() {
+            return row.flags().join(" ");
+        }
+        let named = row.glance.labels().map(|label| format!("\"{label}\""));
+        let flags = row.flags().into_iter().map(|flag| match flag.starts_with("id:") {
+            true => flag.chars().take(OF_AN_ID).collect(),
+            false => flag,
+        });
+        named.chain(flags).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Cells in columns; without trailing blanks.
+    fn line(&self, cells: [(&str, Style); 5], flags: &str) -> String {
+        // The reference counts UTF-16 units; eyes count columns.
+        let measure = if self.terminal.is_some() { terminal::columns } else { text::units };
+        let mut line = String::new();
+        for ((cell, style), width) in cells.into_iter().zip(self.widths) {
+            let room = width.saturating_sub(measure(cell));
+            line.push_str(&format!("{style}{cell}{style:#}{:room$} ", ""));
+        }
+        if flags.is_empty() {
+            return line.trim_end().to_owned();
+        }
+        line.push_str(&format!("{FAINT}{}{FAINT:#}", terminal::harmless(flags)));
+        line
+    }
 }
 
 fn kind_style(kind: SessionKind) -> Style {
@@ -293,5 +343,55 @@ fn fullness_style(percent: f64) -> Style {
         high if high >= 80.0 => AnsiColor::Yellow.on_default(),
         some if some >= 60.0 => AnsiColor::Green.on_default(),
         _ => FAINT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn record() -> impl Strategy<Value = String> {
+        let field = "(sessionId|updatedAt|chatType|systemSent|thinkingLevel|totalTokens|inputTokens|model|contextTokens|label|labels)";
+        let value = prop_oneof![
+            any::<f64>().prop_map(json::number_text),
+            "[\\x00-\\x9f漢]{0,8}".prop_map(|text| json::stringify(&text.into())),
+            "(null|true|-0|1e999|\\[\"a\",1\\]|\\{\\}|\"\\\\ud83d\")",
+        ];
+        let member = (field, value).prop_map(|(field, value)| format!("\"{field}\":{value}"));
+        prop::collection::vec(member, 0..6).prop_map(|members| format!("{{{}}}", members.join(",")))
+    }
+
+    fn store() -> impl Strategy<Value = Vec<u8>> {
+        let member = ("[\\x00-\\x9f漢]{0,40}", prop_oneof![4 => record(), 1 => "(null|7|\\[\\]|\\{)"]);
+        let member = member.prop_map(|(key, record)| format!("{}:{record}", json::stringify(&key.into())));
+        let records =
+            prop::collection::vec(member, 0..8).prop_map(|members| format!("{{{}}}", members.join(",")));
+        prop_oneof![4 => records.prop_map(String::into_bytes), 1 => prop::collection::vec(any::<u8>(), 0..80)]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_store_holds_can_be_listed(bytes in store(), terminal in prop::option::of(0_usize..200), now in any::<f64>()) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("sessions.json");
+            std::fs::write(&path, bytes).unwrap();
+            let Ok(mut rows) = book::open(&path).and_then(|store| book::rows(&store)) else { return Ok(()) };
+            newest_first(&mut rows);
+            let defaults = RowDefaults { model: "m".to_owned(), context_tokens: 200_000.0 };
+            let mut table = Table::of(&rows, &defaults, now);
+            if let Some(width) = terminal {
+                table.terminal = Some(width);
+                table.widen(width);
+            }
+            for (row, cells) in rows.iter().zip(&table.cells) {
+                let cells = cells.each_ref().map(|cell| (cell.as_str(), PLAIN));
+                let line = table.line(cells, &table.flags(row));
+                prop_assert!(terminal::only_styles(&line), "{line:?}");
+                let mut text = String::new();
+                json::push_pretty_object(&mut text, &row.members(&defaults, now), 0);
+                prop_assert!(json::parse(&text).is_ok(), "{text}");
+            }
+        }
     }
 }

@@ -2,8 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod agents;
 mod config;
 mod docs;
 mod doctor;
+mod export;
+mod help;
 mod history;
+mod home;
+mod import;
+mod sessions;
+mod terminal;
 mod torture;
+mod vectors;

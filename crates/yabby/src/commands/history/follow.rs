@@ -16,29 +16,35 @@ use crate::setting::Setting;
 /// How often is looked. A look that finds nothing new costs two calls to the system.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
 
-/// Prints what is added, until the process is ended or nobody reads any more.
+/// Prints what is added to the lines that were shown, until the process is ended or nobody reads any more.
 pub fn follow(
     setting: &Setting,
     mut source: Source,
-    shown_so_far: &Transcript,
+    mut lines: Vec<String>,
     detail: Detail,
     out: &mut dyn Write,
 ) -> Result<()> {
     let mut shown = Shown::new(detail);
-    let mut lines = lines(&shown_so_far.branch());
-    let mut looked_at = source.stamp();
+    // Something may have been said since those lines were read: the first look is a real one.
+    let mut looked_at = None;
     loop {
         std::thread::sleep(BETWEEN_LOOKS);
         if let Some(next) = begun_anew(setting, &source)? {
             writeln!(out, "\n── a new conversation begins ──")?;
+            out.flush()?;
             source = next;
             lines.clear();
-        } else if source.stamp() == looked_at {
+            looked_at = None;
+        }
+        let stamp = Some(source.stamp());
+        if stamp == looked_at {
             continue;
         }
-        looked_at = source.stamp();
         // Between two renames there may be nothing to read for a moment.
-        let Some(transcript) = source.read().ok().and_then(|text| Transcript::read(&text)) else { continue };
+        let Some(transcript) = source.read().ok().flatten().and_then(|text| Transcript::read(&text)) else {
+            continue;
+        };
+        looked_at = stamp;
         let branch = transcript.branch();
         let known =
             branch.iter().zip(&lines).take_while(|(entry, line)| entry.line() == line.as_str()).count();
@@ -51,7 +57,7 @@ pub fn follow(
     }
 }
 
-fn lines(branch: &[&Entry]) -> Vec<String> {
+pub fn lines(branch: &[&Entry]) -> Vec<String> {
     branch.iter().map(|entry| entry.line().to_owned()).collect()
 }
 

@@ -11,59 +11,68 @@ use yabby_domain::transcript::entry::{Entry, EntryKind};
 use yabby_domain::transcript::pieces::headline;
 use yabby_domain::transcript::tree::{Node, Transcript};
 
-use super::shown::short;
-use crate::terminal::{self, harmless};
+use crate::terminal::{self, columns, harmless, short};
 
 const FAINT: Style = Style::new().dimmed();
 const ACTIVE: Style = AnsiColor::Green.on_default().bold();
 const LABEL: Style = AnsiColor::Yellow.on_default();
 
-/// A node that waits to be drawn, with the lines that run past it.
+/// A node that waits to be drawn.
 struct Waiting<'t> {
     node: Node<'t>,
-    /// What stands before the entries of its branch.
-    lead: String,
-    /// How the first of them is joined on; empty if it goes straight on.
-    joint: &'static str,
+    /// How many branches run past it.
+    depth: usize,
+    joint: Joint,
 }
 
+enum Joint {
+    /// Goes straight on from the entry above.
+    On,
+    /// Leaves the branch that it hangs from.
+    Off,
+    /// Hangs from nothing.
+    Root,
+}
+
+/// Draws what leaves a branch before the branch goes on, so that the conversation itself stands in the
+/// first column however often it was taken up anew.
 pub fn print(out: &mut dyn Write, transcript: &Transcript) -> Result<()> {
     let tree = transcript.tree();
     let active: HashSet<&str> = transcript.branch().iter().filter_map(|entry| entry.id()).collect();
+    let is_active = |node: &Node<'_>| node.entry().id().is_some_and(|id| active.contains(id));
     let leaf = transcript.leaf_id();
-    writeln!(out)?;
-    // The last root is drawn last, so it is pushed first.
-    let roots: Vec<Node<'_>> = tree.roots().collect();
-    let mut waiting: Vec<Waiting<'_>> = joined(roots, "", true).collect();
-    while let Some(Waiting { node, lead, joint }) = waiting.pop() {
-        let entry = node.entry();
-        let is_active = entry.id().is_some_and(|id| active.contains(id));
-        let is_leaf = entry.id().is_some() && entry.id() == leaf;
-        line(out, &format!("{lead}{joint}"), &node, is_active, is_leaf)?;
-        let below = match joint {
-            "├─" => format!("{lead}│ "),
-            "└─" => format!("{lead}  "),
-            _ => lead,
-        };
-        let children: Vec<Node<'_>> = node.children().collect();
-        let goes_on = children.len() == 1;
-        waiting.extend(joined(children, &below, goes_on));
+    // What is drawn last is pushed first.
+    let mut waiting: Vec<Waiting<'_>> =
+        tree.roots().map(|node| Waiting { node, depth: 0, joint: Joint::Root }).collect();
+    waiting.sort_by_key(|root| !is_active(&root.node));
+    while let Some(Waiting { node, depth, joint }) = waiting.pop() {
+        let is_leaf = node.entry().id().is_some() && node.entry().id() == leaf;
+        if let Joint::Root = joint {
+            writeln!(out)?;
+        }
+        line(out, &lead(depth, &joint), &node, is_active(&node), is_leaf)?;
+        let depth = if let Joint::Off = joint { depth + 1 } else { depth };
+        let mut children: Vec<Node<'_>> = node.children().collect();
+        let on = children.iter().position(is_active).or(children.len().checked_sub(1));
+        if let Some(on) = on {
+            waiting.push(Waiting { node: children.remove(on), depth, joint: Joint::On });
+        }
+        waiting.extend(children.into_iter().rev().map(|node| Waiting { node, depth, joint: Joint::Off }));
     }
     Ok(())
 }
 
-/// Nodes in the order in which they are taken from a stack.
-fn joined<'t>(nodes: Vec<Node<'t>>, lead: &str, goes_on: bool) -> impl Iterator<Item = Waiting<'t>> {
-    let last = nodes.len().saturating_sub(1);
-    let lead = lead.to_owned();
-    nodes.into_iter().enumerate().rev().map(move |(at, node)| {
-        let joint = match (goes_on && last == 0, at == last) {
-            (true, _) => "",
-            (false, true) => "└─",
-            (false, false) => "├─",
-        };
-        Waiting { node, lead: lead.clone(), joint }
-    })
+/// The lines that run past an entry; where there are too many to see through, not all of them.
+fn lead(depth: usize, joint: &Joint) -> String {
+    const MOST: usize = 24;
+    let mut lead = "│ ".repeat(depth.min(MOST));
+    if depth > MOST {
+        lead.push_str("… ");
+    }
+    if let Joint::Off = joint {
+        lead.push_str("├─");
+    }
+    lead
 }
 
 fn line(out: &mut dyn Write, lead: &str, node: &Node<'_>, is_active: bool, is_leaf: bool) -> Result<()> {
@@ -72,15 +81,15 @@ fn line(out: &mut dyn Write, lead: &str, node: &Node<'_>, is_active: bool, is_le
     let width = terminal::width().unwrap_or(100);
     let id = entry.id().unwrap_or("?");
     let kind = kind(entry);
-    let room = width.saturating_sub(lead.chars().count() + kind.len() + id.len() + 6).max(20);
-    let told = short(&headline(entry).unwrap_or_default(), room);
-    let label =
-        node.label().map(|label| format!(" {LABEL}[{}]{LABEL:#}", harmless(label))).unwrap_or_default();
-    let leaf = if is_leaf { format!(" {ACTIVE}← here{ACTIVE:#}") } else { String::new() };
+    let label = node.label().map(|label| format!(" [{}]", short(label, 30))).unwrap_or_default();
+    let leaf = if is_leaf { " ← here" } else { "" };
+    let id = harmless(id);
+    let taken = [lead, kind, &id, &label, leaf].map(columns).iter().sum::<usize>() + 4;
+    let told = short(&headline(entry).unwrap_or_default(), width.saturating_sub(taken).max(20));
+    let told = if told.is_empty() { told } else { format!(" {told}") };
     writeln!(
         out,
-        "{FAINT}{lead}{FAINT:#}{style}{dot} {kind}{style:#} {told}{label} {FAINT}{}{FAINT:#}{leaf}",
-        harmless(id)
+        "{FAINT}{lead}{FAINT:#}{style}{dot} {kind}{style:#}{told}{LABEL}{label}{LABEL:#} {FAINT}{id}{FAINT:#}{ACTIVE}{leaf}{ACTIVE:#}",
     )?;
     Ok(())
 }
@@ -94,10 +103,9 @@ fn kind(entry: &Entry) -> &'static str {
         (EntryKind::Message, _) => "message",
         (EntryKind::Compaction, _) => "compaction",
         (EntryKind::BranchSummary, _) => "branch left",
-        (EntryKind::ModelChange | EntryKind::ThinkingLevelChange, _) => "setting",
+        (EntryKind::ModelChange | EntryKind::ThinkingLevelChange | EntryKind::SessionInfo, _) => "setting",
         (EntryKind::Custom | EntryKind::CustomMessage, _) => "note",
         (EntryKind::Label, _) => "label",
-        (EntryKind::SessionInfo, _) => "name",
         (EntryKind::Session | EntryKind::Unknown, _) => "entry",
     }
 }

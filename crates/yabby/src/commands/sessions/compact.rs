@@ -10,7 +10,8 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::transcript::line_compact::MaxLines;
 
 use super::Which;
-use crate::book::{Book, Found};
+use crate::book::{Book, Conversation, Found};
+use crate::cli;
 use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
@@ -23,7 +24,7 @@ pub struct Arguments {
     #[command(flatten)]
     which: Which,
     /// How many lines to keep
-    #[arg(long, value_name = "COUNT", default_value_t = 400)]
+    #[arg(long, value_name = "COUNT", default_value_t = 400, value_parser = cli::count, allow_negative_numbers = true)]
     max_lines: usize,
     /// Print JSON
     #[arg(long)]
@@ -37,7 +38,10 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let book = Book::open(setting)?;
     let found = arguments.which.find(&book)?;
     let keep = MaxLines::at_most(arguments.max_lines);
-    let done = found.transcripts.compact_blocking(&found.transcript, keep)?;
+    let done = match &found.conversation {
+        Some(Conversation { folder, id }) => folder.compact_blocking(id, keep)?,
+        None => Compacted::Missing,
+    };
     if let Compacted::Done { .. } = done {
         forget_tokens(&found)?;
     }
@@ -76,14 +80,15 @@ fn print_json(found: &Found, done: &Compacted) -> Result<()> {
 }
 
 fn print_text(setting: &Setting, found: &Found, done: &Compacted) -> Result<()> {
+    let key = terminal::harmless(found.key.as_str());
     let mut out = anstream::stdout().lock();
     match done {
-        Compacted::Missing => writeln!(out, "{} has no transcript yet.", found.key)?,
+        Compacted::Missing => writeln!(out, "{key} has no transcript yet.")?,
         Compacted::Untouched { kept } => {
-            writeln!(out, "{} is short enough: {}.", found.key, terminal::counted(*kept, "line"))?;
+            writeln!(out, "{key} is short enough: {}.", terminal::counted(*kept, "line"))?;
         }
         Compacted::Done { kept, archived } => {
-            writeln!(out, "Kept the last {} of {}.", terminal::counted(*kept, "line"), found.key)?;
+            writeln!(out, "Kept the last {} of {key}.", terminal::counted(*kept, "line"))?;
             let archived = found.file.with_file_name(archived);
             writeln!(out, "The whole conversation is kept as {}.", setting.place.shortened(&archived))?;
         }

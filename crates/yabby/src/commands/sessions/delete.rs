@@ -12,7 +12,7 @@ use yabby_domain::session::key::KeyPolicy;
 use yabby_domain::transcript::file_name::ArchiveReason;
 
 use super::Which;
-use crate::book::{self, Book, Found};
+use crate::book::{self, Book, Conversation, Found};
 use crate::setting::Setting;
 use crate::terminal;
 
@@ -45,9 +45,11 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         bail!("nothing was deleted");
     }
     // First what can fail because somebody is talking: then nothing has changed yet.
-    let archived = match arguments.keep_transcript || is_shared(&found)? {
-        true => None,
-        false => found.transcripts.archive_blocking(&found.transcript, ArchiveReason::Deleted)?,
+    let archived = match &found.conversation {
+        Some(Conversation { folder, id }) if !arguments.keep_transcript && !is_shared(&found)? => {
+            folder.archive_blocking(id, ArchiveReason::Deleted)?
+        }
+        _ => None,
     };
     let archived = archived.map(|name| found.file.with_file_name(name));
     let id = found.entry.session_id().map(str::to_owned);
@@ -67,10 +69,11 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         out.insert("archived".to_owned(), archived.collect());
         return terminal::print_json(&Value::Object(out));
     }
+    let key = terminal::harmless(found.key.as_str());
     let mut out = anstream::stdout().lock();
     match left {
-        None => writeln!(out, "Deleted {}.", found.key)?,
-        Some(_) => writeln!(out, "{} was begun anew meanwhile, and stays.", found.key)?,
+        None => writeln!(out, "Deleted {key}.")?,
+        Some(_) => writeln!(out, "{key} was begun anew meanwhile, and stays.")?,
     }
     if let Some(path) = archived {
         writeln!(out, "Its conversation is kept as {}.", setting.place.shortened(&path))?;
@@ -91,7 +94,8 @@ fn is_sure(found: &Found) -> Result<bool> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(true);
     }
-    anstream::eprint!("Delete {}? Its conversation is kept under another name. [y/N] ", found.key);
+    let key = terminal::harmless(found.key.as_str());
+    anstream::eprint!("Delete {key}? Its conversation is kept under another name. [y/N] ");
     std::io::stderr().flush()?;
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;

@@ -6,7 +6,7 @@ mod markdown;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -52,16 +52,15 @@ struct Told {
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let book = Book::open(setting)?;
     let found = arguments.which.find(&book)?;
-    let Some(transcript) = found.transcripts.load_blocking(&found.transcript)? else {
-        bail!("nothing has been said yet in {}: there is no {}", found.key, found.file.display());
-    };
+    let loaded = found.conversation.as_ref().map(|talk| talk.folder.load_blocking(&talk.id)).transpose()?;
+    let Some(transcript) = loaded.flatten() else { return Err(found.silence()) };
     let told = told(&found, &transcript);
     let format = arguments.format.unwrap_or_else(|| of_ending(arguments.output.as_deref()));
     let text = match format {
         Format::Markdown => markdown::document(&told),
         Format::Html => html::document(&told),
     };
-    match &arguments.output {
+    match arguments.output.as_deref().filter(|path| *path != Path::new("-")) {
         None => Ok(anstream::stdout().write_all(text.as_bytes())?),
         Some(path) => write(path, &text, arguments.force),
     }

@@ -11,9 +11,11 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
 use yabby_domain::session::label::parse_label;
 use yabby_domain::session::renew::forked;
+use yabby_domain::text;
 
 use super::Which;
-use crate::book::{Book, Found};
+use super::label::check_free;
+use crate::book::{Book, Conversation, Found};
 use crate::setting::Setting;
 use crate::terminal;
 
@@ -42,13 +44,17 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let book = Book::open(setting)?;
     let found = arguments.which.find(&book)?;
     let label = arguments.label.as_deref().map(|label| parse_label(Some(label))).transpose()?;
+    if let Some(label) = label {
+        check_free(&found, label, None)?;
+    }
     let wanted = arguments.key.as_deref().map(|key| wanted_key(&book, &found, key)).transpose()?;
     let how = match &arguments.at {
         Some(entry) => Fork::At(entry.clone()),
         None => Fork::Leaf,
     };
-    let transcript = found.transcripts.fork_blocking(&found.transcript, &how)?;
-    let Some(loaded) = found.transcripts.load_blocking(&transcript)? else {
+    let Some(Conversation { folder, id }) = &found.conversation else { return Err(found.silence()) };
+    let transcript = folder.fork_blocking(id, &how)?;
+    let Some(loaded) = folder.load_blocking(&transcript)? else {
         bail!("{} is gone already; try again", transcript.file_name());
     };
     let id = loaded.session_id().to_owned();
@@ -66,13 +72,21 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         return terminal::print_json(&Value::Object(out));
     }
     let mut out = anstream::stdout().lock();
-    writeln!(out, "{key} goes on from {} ({}).", found.key, setting.place.shortened(&file))?;
+    let [from, key] = [&found.key, &key].map(|key| terminal::harmless(key.as_str()));
+    writeln!(out, "{key} goes on from {from} ({}).", setting.place.shortened(&file))?;
     Ok(())
 }
 
 /// A key that nobody has, in the store that the fork will be in.
 fn wanted_key(book: &Book<'_>, found: &Found, key: &str) -> Result<SessionKey> {
-    let key = KeyPolicy::from_config(book.config()).store_key(key);
+    let policy = KeyPolicy::from_config(book.config());
+    let key = match text::trim(key) {
+        "" => bail!("a session needs a key, such as agent:{}:what-if", found.agent),
+        bare if !bare.contains(':') && found.key.agent_key().is_some() => {
+            policy.resolve_main_alias(&found.agent, &format!("agent:{}:{}", found.agent, text::lower(bare)))
+        }
+        key => policy.store_key(key),
+    };
     if key.agent_key().is_some() && key.agent_id() != found.agent {
         bail!("{key} belongs to another agent; a fork stays with {}", found.agent);
     }

@@ -7,7 +7,9 @@ use clap::Args;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::glance::Field;
+use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::label::parse_label;
+use yabby_domain::session::row::Row;
 use yabby_domain::text;
 
 use super::Which;
@@ -83,10 +85,7 @@ impl Relabel {
     /// A name is of use only while it names one session; a label that is to go must be there.
     fn check(&self, found: &Found) -> Result<()> {
         if let Some(Some(name)) = &self.name {
-            let rows = book::rows(&found.store)?;
-            if rows.iter().any(|row| row.key != found.key && row.glance.text(Field::Label) == Some(name)) {
-                bail!("label already in use: {name}");
-            }
+            check_free(found, name, Some(&found.key))?;
         }
         let labels = further(&found.entry);
         if let Some(unknown) = self.remove.iter().find(|label| !labels.iter().any(|own| same(own, label))) {
@@ -119,6 +118,15 @@ impl Relabel {
     }
 }
 
+/// Refuses a name that another session of the store has.
+pub fn check_free(found: &Found, name: &str, own: Option<&SessionKey>) -> Result<()> {
+    let is_taken = |row: &Row| Some(&row.key) != own && row.glance.text(Field::Label) == Some(name);
+    if book::rows(&found.store)?.iter().any(is_taken) {
+        bail!("label already in use: {name}");
+    }
+    Ok(())
+}
+
 /// The labels besides the name.
 fn further(entry: &SessionEntry) -> Vec<&str> {
     let labels = entry.get("labels").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -142,6 +150,6 @@ fn print_text(found: &Found, entry: &SessionEntry) -> Result<()> {
     let name = entry.label().unwrap_or("(no label)");
     let labels = further(entry);
     let more = if labels.is_empty() { String::new() } else { format!(" [{}]", labels.join(", ")) };
-    writeln!(out, "{}: {}", found.key, terminal::harmless(&format!("{name}{more}")))?;
+    writeln!(out, "{}", terminal::harmless(&format!("{}: {name}{more}", found.key)))?;
     Ok(())
 }

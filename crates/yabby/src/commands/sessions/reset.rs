@@ -42,8 +42,9 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         out.insert("entry".to_owned(), entry.map_or(Value::Null, |entry| Value::Object(entry.into_object())));
         return terminal::print_json(&Value::Object(out));
     }
+    let key = terminal::harmless(found.key.as_str());
     let mut out = anstream::stdout().lock();
-    writeln!(out, "{} begins anew as {id}.", found.key)?;
+    writeln!(out, "{key} begins anew as {id}.")?;
     if found.file.exists() {
         writeln!(out, "What was said before stays in {}.", setting.place.shortened(&found.file))?;
     }

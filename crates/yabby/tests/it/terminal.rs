@@ -1,0 +1,221 @@
+//! What a person at a real terminal sees.
+
+use std::fs::OpenOptions;
+use std::io::{Read as _, Write as _};
+use std::num::NonZero;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use serde_json::json;
+
+use crate::home::{Home, MAIN, YABBY, message};
+
+/// A yabby that runs in a terminal.
+struct Terminal {
+    child: Box<dyn Child + Send + Sync>,
+    master: Box<dyn MasterPty + Send>,
+    chunks: Receiver<Vec<u8>>,
+    /// All that was printed so far.
+    printed: Vec<u8>,
+    size: PtySize,
+}
+
+impl Terminal {
+    fn start(home: &Home, columns: u16, variables: &[(&str, &str)], arguments: &[&str]) -> Self {
+        let size = PtySize { rows: 60, cols: columns, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let mut command = CommandBuilder::new(YABBY);
+        command.env_clear();
+        command.cwd(home.path());
+        command.args(arguments);
+        command.env("HOME", home.path());
+        for (name, value) in [("TZ", "UTC"), ("TERM", "xterm"), ("PAGER", "")].iter().chain(variables) {
+            command.env(name, value);
+        }
+        let child = pair.slave.spawn_command(command).unwrap();
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let (sender, chunks) = channel();
+        std::thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            // The end of a terminal is an error on some systems.
+            while let Ok(length @ 1..) = reader.read(&mut chunk) {
+                if sender.send(chunk[..length].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        drop(pair.slave);
+        Self { child, master: pair.master, chunks, printed: Vec::new(), size }
+    }
+
+    /// Waits until a text is on the screen.
+    fn wait_for(&mut self, text: &str) {
+        while !self.screen().contains(text) {
+            match self.chunks.recv_timeout(Duration::from_secs(20)) {
+                Ok(chunk) => self.printed.extend(chunk),
+                Err(error) => panic!("{error}: {text:?} is not in\n{}", self.screen()),
+            }
+        }
+    }
+
+    /// Waits until the program ends, and tells how.
+    fn finish(&mut self) -> u32 {
+        while let Ok(chunk) = self.chunks.recv_timeout(Duration::from_secs(20)) {
+            self.printed.extend(chunk);
+        }
+        self.child.wait().unwrap().exit_code()
+    }
+
+    fn type_in(&self, keys: &str) {
+        self.master.take_writer().unwrap().write_all(keys.as_bytes()).unwrap();
+    }
+
+    fn screen(&self) -> String {
+        let [rows, columns] = [self.size.rows, self.size.cols].map(|size| NonZero::new(size).unwrap());
+        let mut parser = vt100::Parser::new(rows, columns, 0);
+        parser.process(&self.printed);
+        parser.screen().contents()
+    }
+
+    fn has_colours(&self) -> bool {
+        self.printed.contains(&0x1b)
+    }
+}
+
+/// The whole run of a command: what it printed, seen as a terminal shows it.
+fn shown(home: &Home, columns: u16, variables: &[(&str, &str)], arguments: &[&str]) -> (String, bool) {
+    let mut terminal = Terminal::start(home, columns, variables, arguments);
+    assert_eq!(terminal.finish(), 0, "{arguments:?}: {}", terminal.screen());
+    (terminal.screen(), terminal.has_colours())
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let home = Home::saying(&[message("1", "user", "hello"), message("2", "assistant", "hi")]);
+    for command in [&["history"][..], &["history", "--tree"], &["sessions"]] {
+        let no_color = [command, &["--no-color"]].concat();
+        let table = [
+            (&[][..], command, true),
+            (&[("NO_COLOR", "1")], command, false),
+            (&[("TERM", "dumb")], command, false),
+            (&[], &no_color, false),
+        ];
+        for (variables, arguments, coloured) in table {
+            assert_eq!(shown(&home, 80, variables, arguments).1, coloured, "{arguments:?} {variables:?}");
+        }
+        assert!(!home.out(command).contains('\u{1b}'), "{command:?} in a pipe");
+    }
+}
+
+#[test]
+fn text_is_broken_where_the_terminal_ends() {
+    let text = "- one two three four five six seven eight nine ten eleven twelve\n\n```\nlet code = not_to_be_broken;\n```";
+    let home = Home::saying(&[message("1", "user", text)]);
+    let (screen, _) = shown(&home, 40, &[], &["history"]);
+    let body = "  - one two three four five six seven\n    eight nine ten eleven twelve\n\n  ```\n  let code = not_to_be_broken;\n  ```";
+    assert!(screen.contains(body), "{screen}");
+    assert!(home.out(&["history"]).contains(text.lines().next().unwrap()), "a pipe gets whole lines");
+    let tree = shown(&home, 40, &[], &["history", "--tree"]).0;
+    assert!(
+        tree.lines().any(|line| line.starts_with("● you - one two three") && line.ends_with("… 1 ← here")),
+        "{tree}"
+    );
+}
+
+#[test]
+fn a_table_gives_keys_the_room_there_is() {
+    let key = "agent:main:telegram:group:-1001234567890";
+    let home = Home::with(&json!({
+        key: {"sessionId": MAIN, "updatedAt": 2, "label": "Crabs"},
+        "agent:main:漢字": {"sessionId": "22222222", "updatedAt": 1},
+    }));
+    let (narrow, _) = shown(&home, 90, &[], &["sessions"]);
+    assert!(narrow.contains("agent:main:teleg...567890 "), "{narrow}");
+    let (wide, _) = shown(&home, 140, &[], &["sessions"]);
+    assert!(wide.contains(key) && wide.contains("\"Crabs\" id:11111111"), "{wide}");
+    let ages: Vec<usize> =
+        wide.lines().filter(|line| line.contains("d ago")).map(|line| column_of(line, "d ago")).collect();
+    assert_eq!((ages.len(), ages[0]), (2, ages[1]), "wide characters keep the columns\n{wide}");
+}
+
+/// In which column of the terminal a text begins; the wide characters here are three bytes long.
+fn column_of(line: &str, text: &str) -> usize {
+    let before = &line[..line.find(text).unwrap()];
+    before.chars().map(|c| if c.len_utf8() == 3 { 2 } else { 1 }).sum()
+}
+
+#[test]
+fn a_conversation_goes_through_the_pager_of_the_reader() {
+    let home = Home::saying(&[message("1", "user", "hello")]);
+    let pager = home.path().join("pager");
+    home.write("pager", "#!/bin/sh\nwhile IFS= read -r line; do printf '%s|%s\\n' \"$1\" \"$line\"; done\n");
+    std::fs::set_permissions(&pager, PermissionsExt::from_mode(0o755)).unwrap();
+    let named = format!("{} page", pager.display());
+    let paged = |variables: &[(&str, &str)], arguments: &[&str]| {
+        shown(&home, 80, variables, arguments).0.contains("page|  hello")
+    };
+    assert!(paged(&[("PAGER", &named)], &["history"]));
+    assert!(paged(&[("YABBY_PAGER", &named), ("PAGER", "cat")], &["history"]));
+    for arguments in [&["history", "--no-pager"][..], &["history", "--json"]] {
+        assert!(!paged(&[("PAGER", &named)], arguments), "{arguments:?}");
+    }
+    for none in ["", "cat", "/nonexistent/pager"] {
+        let (screen, _) = shown(&home, 80, &[("PAGER", none)], &["history"]);
+        assert!(screen.contains("\n  hello"), "{none:?}: {screen}");
+    }
+    let in_a_pipe = home.command(&["history"]).env("PAGER", &named).output().unwrap();
+    assert!(!String::from_utf8(in_a_pipe.stdout).unwrap().contains("page|"));
+}
+
+fn append(home: &Home, entry: &serde_json::Value) {
+    let mut file = OpenOptions::new().append(true).open(home.transcript(MAIN)).unwrap();
+    writeln!(file, "{entry}").unwrap();
+}
+
+#[test]
+fn following_prints_what_another_process_appends() {
+    let home = Home::saying(&[message("1", "user", "hello")]);
+    let mut terminal = Terminal::start(&home, 80, &[], &["history", "--follow"]);
+    terminal.wait_for("  hello");
+    let mut answer = message("2", "assistant", "answered at once");
+    answer["parentId"] = "1".into();
+    append(&home, &answer);
+    terminal.wait_for("  answered at once");
+    let mut otherwise = message("3", "assistant", "on second thoughts");
+    otherwise["parentId"] = "1".into();
+    append(&home, &otherwise);
+    terminal.wait_for("── the conversation goes on from an earlier point ──");
+    terminal.wait_for("  on second thoughts");
+    assert!(home.out(&["sessions", "reset", "main"]).contains("begins anew"));
+    terminal.wait_for("── a new conversation begins ──");
+    terminal.type_in("\u{3}");
+    assert_ne!(terminal.finish(), 0, "Ctrl-C ends it");
+}
+
+#[test]
+fn following_waits_for_the_first_message() {
+    let home = Home::with(&json!({"agent:main:main": {"sessionId": MAIN, "updatedAt": 1}}));
+    let mut terminal = Terminal::start(&home, 80, &[], &["history", "main", "--follow"]);
+    terminal.wait_for("nothing has been said yet");
+    home.say(MAIN, &[message("1", "user", "at last")]);
+    terminal.wait_for("  at last");
+    terminal.type_in("\u{3}");
+    terminal.finish();
+}
+
+#[test]
+fn deleting_asks_whoever_sits_at_the_terminal() {
+    let home = Home::with(&json!({"agent:main:task": {"sessionId": MAIN, "updatedAt": 1}}));
+    let mut terminal = Terminal::start(&home, 80, &[], &["sessions", "delete", "task"]);
+    terminal.wait_for("Delete agent:main:task?");
+    terminal.type_in("n\n");
+    assert_eq!(terminal.finish(), 1);
+    assert!(terminal.screen().contains("Error: nothing was deleted"), "{}", terminal.screen());
+    let mut terminal = Terminal::start(&home, 80, &[], &["sessions", "delete", "task"]);
+    terminal.wait_for("[y/N]");
+    terminal.type_in("y\n");
+    assert_eq!(terminal.finish(), 0);
+    assert_eq!(home.records(), json!({}));
+}

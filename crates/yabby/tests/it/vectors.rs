@@ -1,0 +1,28 @@
+//! The recorded command lines of the reference.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use yabby_testkit::vectors::cli::Program;
+use yabby_testkit::vectors::{Outcome, print_report, run, totals};
+
+use crate::home::{YABBY, project};
+
+#[test]
+fn every_recorded_command_line_passes() {
+    let program = Program { path: PathBuf::from(YABBY), homes: project("vectors/cli/homes") };
+    let reports = run(&project("vectors/cli"), Some(&program)).unwrap();
+    let sum = totals(&reports);
+    assert_eq!(sum.failed, 0, "{}", print_report(&reports));
+    assert!(sum.passed >= 26, "only {} command lines passed", sum.passed);
+    let by_design: BTreeSet<&str> = reports
+        .iter()
+        .flat_map(|report| &report.cases)
+        .filter_map(|(_, outcome)| match outcome {
+            Outcome::ByDesign(name) => Some(*name),
+            _ => None,
+        })
+        .collect();
+    let expected = ["a-new-home-gets-our-own-folder", "config-edits-keep-references"];
+    assert_eq!(by_design, BTreeSet::from(expected));
+}
