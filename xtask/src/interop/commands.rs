@@ -27,7 +27,7 @@ pub fn sessions(stage: &Stage, judge: &mut Peer) -> Told {
     told(stage, &["sessions", "reset", "agent:main:telegram:group:-1001234567", "--json"])?;
     told(stage, &["sessions", "delete", "agent:main:spare", "--json"])?;
     let (ours, theirs) = (told(stage, &["sessions", "--json"])?, stage.openclaw(&["sessions", "--json"])?);
-    ensure!(without_ages(&ours) == without_ages(&theirs), "yabby lists {ours:#}\nOpenClaw {theirs:#}");
+    ensure!(comparable(&ours) == comparable(&theirs), "yabby lists {ours:#}\nOpenClaw {theirs:#}");
     ensure!(ours["count"] == 3, "{ours:#}");
     let mut worker = stage.yabby()?;
     let file = forked["sessionFile"].as_str().context("a fork has a file")?;
@@ -131,11 +131,14 @@ fn said(role: &str, text: &str, second: u8) -> Value {
     })
 }
 
-/// What differs because a moment has passed.
-fn without_ages(listed: &Value) -> Value {
+/// Without what differs because a moment has passed, and without labels, which only yabby shows.
+fn comparable(listed: &Value) -> Value {
     let mut listed = listed.clone();
     for row in listed["sessions"].as_array_mut().into_iter().flatten() {
         row["ageMs"] = Value::Null;
+        for ours in ["label", "labels"] {
+            row.as_object_mut().map(|row| row.remove(ours));
+        }
     }
     listed
 }

@@ -45,7 +45,7 @@ struct List {
     #[arg(long)]
     verbose: bool,
     /// The store to read [default: the one of the agent `main`]
-    #[arg(long, value_name = "FILE", conflicts_with = "agent")]
+    #[arg(long, value_name = "PATH", conflicts_with = "agent")]
     store: Option<String>,
     /// The agent whose sessions to list; `all` for every agent
     #[arg(long, value_name = "ID")]
