@@ -1,5 +1,6 @@
 //! Benchmarks by name.
 
+mod cli;
 mod machine;
 mod report;
 mod store;
@@ -8,6 +9,7 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
+pub use cli::cli;
 pub use store::store;
 
 /// They live in the crate they measure; this only starts them.

@@ -20,7 +20,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 
 use crate::dice::Dice;
-use crate::worker::{Build, Worker};
+use crate::program::Build;
+use crate::worker::Worker;
 use foreign::Foreign;
 use model::Model;
 

@@ -4,7 +4,9 @@
 //! reference, with the reference's own code. Each story gets a folder of its own; that of a story that
 //! fails is kept.
 
+mod commands;
 mod conversations;
+mod doctor;
 mod locks;
 mod sessions;
 mod storm;
@@ -16,14 +18,15 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use crate::peer::Peer;
+use crate::program::Build;
 use crate::reference::Reference;
-use crate::worker::{Build, Worker};
+use crate::worker::Worker;
 
 /// What a story found worth telling, such as a number.
 type Told = Result<String>;
 type Story = fn(&Stage, &mut Peer) -> Told;
 
-const STORIES: [(&str, Story); 16] = [
+const STORIES: [(&str, Story); 20] = [
     ("yabby reads the reference's store, and changes no byte", sessions::read_what_the_reference_saved),
     ("yabby reads stores of other hands, and changes no byte", sessions::read_foreign_stores),
     ("the reference reads yabby's store", sessions::written_by_yabby),
@@ -43,6 +46,10 @@ const STORIES: [(&str, Story); 16] = [
     ("a lock of a reference that died stops nobody", locks::of_the_dead),
     ("each waits for the other's lock on a store", locks::of_a_store),
     ("each waits for the other's lock on a transcript", locks::of_a_transcript),
+    ("the reference reads a folder that `yabby doctor --fix` repaired", doctor::repaired),
+    ("both list the same sessions after yabby worked on them", commands::sessions),
+    ("both read the same configuration after yabby edited it", commands::configuration),
+    ("the reference reads what `yabby import` adopted", commands::imports),
 ];
 
 pub fn run() -> Result<()> {

@@ -8,6 +8,7 @@ mod dice;
 mod fuzz;
 mod interop;
 mod peer;
+mod program;
 mod reference;
 mod snapshot;
 mod vectors;
@@ -21,6 +22,7 @@ tasks:
   vectors [DIR]   copy the recorded cases from DIR (../shared/vectors) to vectors/
   bench rules     nanoseconds per rule: keys, freshness, routing, context, payloads
   bench store     sessions and transcripts beside the real OpenClaw; writes docs/benchmarks.md
+  bench cli       commands beside the real OpenClaw; writes docs/benchmarks.md
   interop         hold yabby's files against the real OpenClaw, which is installed once
   crash store [--rounds N] [--seed S]
                   kill a writer at random instants, 1000 times; what it was told is safe must be there
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         ["vectors", source] => vectors::refresh(source.as_ref()),
         ["bench", "rules"] => bench::rules(),
         ["bench", "store"] => bench::store(),
+        ["bench", "cli"] => bench::cli(),
         ["interop"] => interop::run(),
         ["crash", "store", rest @ ..] => crash::store(rest),
         ["fuzz", target] => fuzz::run(target, "60"),

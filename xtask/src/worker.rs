@@ -1,36 +1,18 @@
 //! The program that does to yabby's stores what a task wants done: built when a task needs it.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use anyhow::Result;
 
 use crate::peer::Peer;
+use crate::program::{Build, built};
 
 pub struct Worker(PathBuf);
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Build {
-    Quick,
-    Optimised,
-}
-
 impl Worker {
     pub fn build(build: Build) -> Result<Self> {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--locked", "-p", "yabby-testkit", "--bin", "store_worker"]);
-        if build == Build::Optimised {
-            cargo.arg("--release");
-        }
-        cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
-        let output = cargo.output().context("building the worker")?;
-        ensure!(output.status.success(), "the worker was not built");
-        let program = String::from_utf8(output.stdout)?
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .find_map(|message| message["executable"].as_str().map(PathBuf::from));
-        Ok(Self(program.context("cargo built the worker but did not say where")?))
+        Ok(Self(built("yabby-testkit", "store_worker", build)?))
     }
 
     /// The worker with one of its commands.

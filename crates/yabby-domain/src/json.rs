@@ -7,6 +7,7 @@
 pub mod json5;
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 pub use serde_json::{Map, Value};
 
@@ -309,7 +310,10 @@ fn write_number(out: &mut String, number: &serde_json::Number) {
     const EXACT: u64 = 1 << 53;
     let whole = number.as_i64().filter(|n| n.unsigned_abs() <= EXACT);
     match whole {
-        Some(n) => out.push_str(&n.to_string()),
+        Some(n) => {
+            // Writing into a string cannot fail.
+            let _ = write!(out, "{n}");
+        }
         None => {
             out.push_str(&number.as_f64().filter(|n| n.is_finite()).map_or("null".to_owned(), number_text))
         }
@@ -354,8 +358,14 @@ fn write_object(out: &mut String, object: &Object, indent: Option<usize>, depth:
 
 fn write_break(out: &mut String, indent: Option<usize>, depth: usize) {
     if let Some(width) = indent {
+        const BLANKS: &str = "                                ";
         out.push('\n');
-        out.extend(std::iter::repeat_n(' ', width * depth));
+        let mut room = width * depth;
+        while room > 0 {
+            let some = room.min(BLANKS.len());
+            out.push_str(&BLANKS[..some]);
+            room -= some;
+        }
     }
 }
 
@@ -387,35 +397,50 @@ fn array_index(key: &str) -> Option<u32> {
 /// Appends a text in quotes.
 pub fn push_string(out: &mut String, text: &str) {
     out.push('"');
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            _ => match text::stood_for(c) {
-                None => out.push(c),
-                Some(unit) => {
-                    // Two halves that met again are one character, as they would be in JavaScript.
-                    let partner = rest.peek().and_then(|next| text::stood_for(*next));
-                    match partner.and_then(|low| char::decode_utf16([unit, low]).next().and_then(Result::ok))
-                    {
-                        Some(whole) => {
-                            out.push(whole);
-                            rest.next();
-                        }
-                        None => out.push_str(&format!("\\u{unit:04x}")),
-                    }
-                }
-            },
-        }
+    let mut rest = text;
+    loop {
+        let plain = rest.bytes().position(wants_care).unwrap_or(rest.len());
+        let (run, special) = rest.split_at(plain);
+        out.push_str(run);
+        let mut chars = special.chars();
+        let Some(c) = chars.next() else { break };
+        push_special(out, c, &mut chars);
+        rest = chars.as_str();
     }
     out.push('"');
+}
+
+/// Whether a character that begins with this byte may have to be spelt in another way: stand-ins begin
+/// with `0xF4`.
+fn wants_care(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | 0..0x20 | 0xF4)
+}
+
+fn push_special(out: &mut String, c: char, rest: &mut std::str::Chars<'_>) {
+    match c {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+        _ => match text::stood_for(c) {
+            None => out.push(c),
+            Some(unit) => {
+                // Two halves that met again are one character, as they would be in JavaScript.
+                let partner = rest.clone().next().and_then(text::stood_for);
+                match partner.and_then(|low| char::decode_utf16([unit, low]).next().and_then(Result::ok)) {
+                    Some(whole) => {
+                        out.push(whole);
+                        rest.next();
+                    }
+                    None => out.push_str(&format!("\\u{unit:04x}")),
+                }
+            }
+        },
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub mod path;
 pub mod renew;
 pub mod reset;
 pub mod row;
+pub mod salvage;
 pub mod send_policy;
 pub mod store_cache;
 pub mod store_journal;

@@ -20,6 +20,7 @@ pub mod journal;
 pub mod line_compact;
 pub mod listing;
 pub mod lock;
+pub mod mend;
 pub mod mirror;
 pub mod pieces;
 pub mod preview;

@@ -2,6 +2,7 @@
 
 mod backup;
 mod check;
+mod comment;
 pub mod edit;
 mod lines;
 mod plugins;

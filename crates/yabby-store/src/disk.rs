@@ -1,8 +1,8 @@
 //! Everything that is done to a disk, so that tests can make any of it fail.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use yabby_domain::seam::StoreError;
@@ -40,6 +40,9 @@ pub trait Disk: Send + Sync {
     /// Creates a folder, and those above it that are missing, and comes back when their names survive a
     /// power failure.
     fn create_folder(&self, folder: &Path) -> io::Result<()>;
+
+    /// Says who may read and write a file or a folder. A link is followed.
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()>;
 }
 
 /// The real one.
@@ -125,6 +128,10 @@ impl Disk for LocalDisk {
             // Also if somebody else just did: what is written below must not get lost with its name.
             _ => self.sync_folder(parent),
         }
+    }
+
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        std::fs::set_permissions(path, Permissions::from_mode(mode))
     }
 }
 

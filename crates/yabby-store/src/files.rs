@@ -2,7 +2,7 @@
 
 pub(crate) mod atomic;
 pub(crate) mod folder;
-mod keeping;
-mod lock_file;
+pub(crate) mod keeping;
+pub(crate) mod lock_file;
 pub mod sessions;
 pub mod transcripts;

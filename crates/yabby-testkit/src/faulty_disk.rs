@@ -184,6 +184,10 @@ impl Disk for FaultyDisk {
     fn create_folder(&self, folder: &Path) -> io::Result<()> {
         self.unless_faulty(|| LocalDisk.create_folder(folder))
     }
+
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        self.unless_faulty(|| LocalDisk.set_mode(path, mode))
+    }
 }
 
 #[cfg(test)]

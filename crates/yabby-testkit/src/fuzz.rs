@@ -1,6 +1,8 @@
 //! What the fuzz targets check. Each takes any bytes and must neither panic nor run away; the test
 //! suite replays the corpora in `fuzz/corpus` through the same functions.
 
+use std::collections::HashSet;
+
 use yabby_domain::command;
 use yabby_domain::config::Config;
 use yabby_domain::directive::level::{ThinkLevel, take_level};
@@ -9,8 +11,12 @@ use yabby_domain::json::Value;
 use yabby_domain::reply::parse::ParsedReply;
 use yabby_domain::reply::tokens::SILENT_TOKEN;
 use yabby_domain::session::key::{KeyPolicy, SessionKey, parse_agent_key};
+use yabby_domain::session::salvage::Survey;
 use yabby_domain::session::store_text::{parse_store, store_text};
+use yabby_domain::transcript::Stamp;
 use yabby_domain::transcript::context::for_model;
+use yabby_domain::transcript::header::NewSession;
+use yabby_domain::transcript::mend::{Mend, mend};
 use yabby_domain::transcript::tree::Transcript;
 use yabby_domain::transcript::{damage, file_repair, listing, preview};
 
@@ -50,7 +56,10 @@ pub fn keys(bytes: &[u8]) {
 /// What was read can be written, and writing settles: the second text reads back as itself.
 pub fn store(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
+    let survey = Survey::of(&text);
     if let Some(store) = parse_store(&text) {
+        let found: HashSet<&str> = survey.records.iter().map(|found| found.key.as_str()).collect();
+        assert_eq!(found, store.keys().map(String::as_str).collect());
         let settled = store_text(&parse_store(&store_text(&store)).unwrap_or_default());
         assert_eq!(parse_store(&settled).map(|store| store_text(&store)), Some(settled));
     }
@@ -62,6 +71,7 @@ pub fn transcript_lines(bytes: &[u8]) {
     let _ = (file_repair::repair(Some(&text)), listing::listing(&text));
     let _ = (preview::first_user_message(bytes), preview::last_message(bytes), preview::messages(&text));
     let _ = damage::inspect(bytes).iter().map(ToString::to_string).count();
+    mended(bytes);
     // A body without a header is a file, too: put one in front and read it again.
     let with_header = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{text}");
     for file in [text.as_ref(), &with_header] {
@@ -74,6 +84,23 @@ pub fn transcript_lines(bytes: &[u8]) {
                 transcript.tree().roots().count(),
             );
         }
+    }
+}
+
+/// What was mended needs no mending, and has none of the damage that mending is for.
+fn mended(bytes: &[u8]) {
+    let mut count = 0;
+    let mut fresh_id = || {
+        count += 1;
+        format!("{count:08}-fresh")
+    };
+    let mut stamp = Stamp { now: jiff::Timestamp::UNIX_EPOCH, fresh_id: &mut fresh_id };
+    let session = NewSession { id: "s", cwd: "/", parent: None };
+    let Mend::Replace(mended) = mend(bytes, session, &mut stamp) else { return };
+    assert_eq!(mend(&mended.text, session, &mut stamp), Mend::Nothing);
+    for damage in damage::inspect(&mended.text) {
+        use damage::DamageKind::{CutOff, NoEntry, NoHeader, NotJson, Unterminated};
+        assert!(!matches!(damage.kind, CutOff | NoEntry | NoHeader | NotJson | Unterminated), "{damage}");
     }
 }
 

@@ -6,4 +6,5 @@ pub mod fuzz;
 pub mod memory_store;
 #[allow(clippy::unwrap_used, reason = "a story that cannot go on fails")]
 pub mod store_contract;
+pub mod torture;
 pub mod vectors;

@@ -40,3 +40,9 @@ pub fn today() -> Result<String> {
     let output = Command::new("date").args(["-u", "+%F"]).output().context("asking for the date")?;
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
+
+/// What is measured: the version, and the commit.
+pub fn version() -> Result<String> {
+    let output = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output().context("asking git")?;
+    Ok(format!("{} ({})", env!("CARGO_PKG_VERSION"), String::from_utf8(output.stdout)?.trim()))
+}

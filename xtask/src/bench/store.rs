@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use super::machine;
 use super::report::{self, Row, Target, median, per_second, seconds, times};
 use crate::peer::Peer;
+use crate::program::Build;
 use crate::reference::{self, Reference};
-use crate::worker::{Build, Worker};
+use crate::worker::Worker;
 
 const SIZES: [usize; 3] = [10, 1000, 10_000];
 const WRITERS: [usize; 2] = [1, 64];
@@ -31,7 +32,7 @@ pub fn store() -> Result<()> {
          on Node {}, {}.\n\n{EXPLANATION}\n\n{table}",
         machine::describe(folder.path())? + ".",
         seconds(disk),
-        version()?,
+        machine::version()?,
         reference::OPENCLAW,
         reference.node_version()?.trim_start_matches('v'),
         machine::today()?,
@@ -49,11 +50,6 @@ const EXPLANATION: &str = "\
 yabby's updates and appends are on the disk when they are acknowledged; OpenClaw syncs nothing. One writer: the \
 median\nof its updates. 64 writers: the time that all took, by the number of updates that were made; OpenClaw's \
 writers give up\nafter 10 s. Transcripts are opened by a new process, timed from its start to its end.";
-
-fn version() -> Result<String> {
-    let output = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output().context("asking git")?;
-    Ok(format!("{} ({})", env!("CARGO_PKG_VERSION"), String::from_utf8(output.stdout)?.trim()))
-}
 
 struct Bench<'b> {
     worker: &'b Worker,

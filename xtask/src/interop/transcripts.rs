@@ -150,13 +150,13 @@ fn ensure_reference_agrees(yabby: &mut Peer, judge: &mut Peer, file: &Path) -> R
     ensure_same_reading(&ours, &theirs)
 }
 
-fn ensure_same_reading(ours: &Value, theirs: &Value) -> Result<()> {
+pub fn ensure_same_reading(ours: &Value, theirs: &Value) -> Result<()> {
     let text = |reading: &Value| reading["context"].as_str().unwrap_or("nothing").to_owned();
     ensure_same("the context", &text(ours), &text(theirs))?;
     ensure_same("the rest of it", &ours.to_string(), &theirs.to_string())
 }
 
-fn reading(peer: &mut Peer, file: &Path) -> Result<Value> {
+pub fn reading(peer: &mut Peer, file: &Path) -> Result<Value> {
     peer.ask(&json!({ "do": "context", "file": file }))
 }
 

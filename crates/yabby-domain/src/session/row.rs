@@ -1,7 +1,7 @@
 //! What a list of sessions says about each one (`cli.md` §2).
 
 use crate::json::{self, Value};
-use crate::session::glance::{Field, Glance};
+use crate::session::glance::{Field, Glance, Scalar};
 use crate::session::key::{SessionKey, SessionKind};
 use crate::text;
 
@@ -86,7 +86,7 @@ impl Row {
             ("usage", Field::ResponseUsage),
             ("activation", Field::GroupActivation),
         ];
-        let said = |field| self.glance.get(field).filter(|value| json::truthy(value));
+        let said = |field| self.glance.get(field).filter(|value| value.is_truthy());
         let named = NAMED.iter().filter_map(|(name, field)| Some(format!("{name}:{}", plain(said(*field)?))));
         let marks = [(Field::SystemSent, "system"), (Field::AbortedLastRun, "aborted")];
         let marks = marks.into_iter().filter_map(|(field, mark)| said(field).map(|_| mark.to_owned()));
@@ -110,14 +110,16 @@ impl Row {
             Field::OutputTokens,
             Field::TotalTokens,
         ];
-        let stated = |field| self.glance.get(field).filter(|value| !value.is_null()).cloned();
+        let stated = |field| self.glance.get(field).map(Scalar::to_value).filter(|value| !value.is_null());
         let mut row = vec![
             ("key", self.key.as_str().into()),
             ("kind", self.kind.as_str().into()),
             ("updatedAt", stated(Field::UpdatedAt).unwrap_or_default()),
             ("ageMs", self.age(now).map_or(Value::Null, json::number)),
         ];
-        row.extend(COPIED.iter().filter_map(|field| Some((field.name(), self.glance.get(*field)?.clone()))));
+        row.extend(
+            COPIED.iter().filter_map(|field| Some((field.name(), self.glance.get(*field)?.to_value()))),
+        );
         row.push(("model", stated(Field::Model).unwrap_or_else(|| self.model(defaults).into())));
         let tokens = stated(Field::ContextTokens);
         row.push(("contextTokens", tokens.unwrap_or_else(|| json::number(defaults.context_tokens))));
@@ -198,8 +200,8 @@ fn rounded(value: f64) -> f64 {
     (value + 0.5).floor()
 }
 
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| json::stringify(value), str::to_owned)
+fn plain(value: &Scalar) -> String {
+    value.as_str().map_or_else(|| json::stringify(&value.to_value()), str::to_owned)
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! The text of `sessions.json`: reading any, writing the reference's (`sessions.md` §6).
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+use std::ops::Range;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -47,36 +49,56 @@ fn rename(entry: &mut Object, old: &str, new: &str) -> bool {
     true
 }
 
-/// Takes a store apart without parsing its records: key and text of each, in order. `None` if it is no
-/// store.
-pub fn split_store(text: &str) -> Option<Vec<(String, String)>> {
+/// A store taken apart without parsing its records.
+#[derive(Debug)]
+pub struct Parts<'t> {
+    /// What the records are parts of.
+    pub text: Cow<'t, str>,
+    /// Each key with the place of its record, in order.
+    pub records: Vec<(String, Range<usize>)>,
+}
+
+/// Takes a store apart; `None` if it is no store.
+pub fn split_store(text: &str) -> Option<Parts<'_>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if let Ok(Parts(parts)) = serde_json::from_str(text) {
-        return Some(parts.into_iter().map(|(key, record)| (key, record.get().to_owned())).collect());
+    if let Ok(Members(members)) = serde_json::from_str(text) {
+        // A part of a text begins as far behind its beginning as their addresses are apart.
+        let place = |record: &RawValue| {
+            let start = record.get().as_ptr().addr() - text.as_ptr().addr();
+            start..start + record.get().len()
+        };
+        let records = members.into_iter().map(|(key, record)| (key, place(record))).collect();
+        return Some(Parts { text: Cow::Borrowed(text), records });
     }
     let Value::Object(store) = json::parse_json5(text)? else { return None };
-    Some(store.iter().map(|(key, record)| (key.clone(), json::stringify(record))).collect())
+    let (mut text, mut records) = (String::new(), Vec::new());
+    for (key, record) in &store {
+        let start = text.len();
+        text.push_str(&json::stringify(record));
+        records.push((key.clone(), start..text.len()));
+    }
+    Some(Parts { text: Cow::Owned(text), records })
 }
 
 /// The texts of the values of an object, in order; of two equal keys the last one counts.
-struct Parts<'t>(Vec<(String, &'t RawValue)>);
+struct Members<'t>(Vec<(String, &'t RawValue)>);
 
-impl<'t> Deserialize<'t> for Parts<'t> {
+impl<'t> Deserialize<'t> for Members<'t> {
     fn deserialize<D: Deserializer<'t>>(source: D) -> Result<Self, D::Error> {
-        source.deserialize_map(PartsVisitor)
+        source.deserialize_map(MembersVisitor)
     }
 }
 
-struct PartsVisitor;
+struct MembersVisitor;
 
-impl<'t> Visitor<'t> for PartsVisitor {
-    type Value = Parts<'t>;
+impl<'t> Visitor<'t> for MembersVisitor {
+    type Value = Members<'t>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object of session records")
     }
 
-    fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Parts<'t>, A::Error> {
+    fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Members<'t>, A::Error> {
         let mut parts: Vec<(String, &RawValue)> = Vec::new();
         let mut places = HashMap::new();
         while let Some((key, record)) = map.next_entry::<String, &RawValue>()? {
@@ -91,13 +113,13 @@ impl<'t> Visitor<'t> for PartsVisitor {
                 }
             }
         }
-        Ok(Parts(parts))
+        Ok(Members(parts))
     }
 }
 
 /// Why a text is no store, with its line.
 pub fn damage(text: &str) -> String {
-    match serde_json::from_str::<Parts<'_>>(text) {
+    match serde_json::from_str::<Members<'_>>(text) {
         Err(error) => error.to_string(),
         Ok(_) => "it is no store".to_owned(),
     }

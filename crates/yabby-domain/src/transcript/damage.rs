@@ -136,7 +136,7 @@ pub fn inspect(file: &[u8]) -> Vec<Damage> {
 }
 
 /// How many bytes of white space a file begins with.
-fn leading_space(file: &[u8]) -> usize {
+pub(super) fn leading_space(file: &[u8]) -> usize {
     let first_line = file.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
     let text = text::lossy(first_line);
     text.len() - text::trim_start(&text).len()

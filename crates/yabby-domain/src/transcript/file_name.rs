@@ -44,6 +44,16 @@ impl TranscriptId {
     }
 }
 
+/// The session in the name of a file, without topic and time.
+pub fn session_in(name: &str) -> &str {
+    let name = name.strip_suffix(".jsonl").unwrap_or(name);
+    let name = name.split_once("-topic-").map_or(name, |(session, _)| session);
+    match name.split_once("Z_") {
+        Some((time, session)) if time.contains('T') && !session.is_empty() => session,
+        _ => name,
+    }
+}
+
 /// A file that pi names: the time of its header and its session.
 pub fn session_file(now: Timestamp, session_id: &str) -> String {
     format!("{}_{session_id}.jsonl", time::iso(now).replace([':', '.'], "-"))
@@ -109,6 +119,18 @@ mod tests {
         );
         assert_eq!(repair_backup("s.jsonl", 7, now), "s.jsonl.bak-7-1768469400001");
         assert_eq!(repair_draft("s.jsonl", 7, now), "s.jsonl.repair-7-1768469400001.tmp");
+    }
+
+    #[test]
+    fn names_tell_the_session() {
+        for (name, session) in [
+            ("abc.jsonl", "abc"),
+            ("abc-topic-7.jsonl", "abc"),
+            ("2026-01-15T09-30-00-001Z_abc.jsonl", "abc"),
+            ("Z_.jsonl", "Z_"),
+        ] {
+            assert_eq!(session_in(name), session);
+        }
     }
 
     #[test]

@@ -50,6 +50,22 @@ pub fn listing(file: &str) -> Option<Listing> {
     })
 }
 
+/// When somebody last said something in a file, whatever it begins with; else the time of its last line.
+pub fn last_said(file: &str) -> Option<f64> {
+    let entries = text::trim(file).split('\n').filter_map(Entry::parse);
+    let times = entries.filter_map(|entry| {
+        let said = entry.message().and_then(|message| message.get("timestamp").and_then(Value::as_f64));
+        said.or(entry.time())
+    });
+    times.filter(|time| *time > 0.0).reduce(f64::max)
+}
+
+/// Whether a file holds anything that somebody said.
+pub fn holds_messages(file: &str) -> bool {
+    let mut entries = text::trim(file).split('\n').filter_map(Entry::parse);
+    entries.any(|entry| matches!(entry.kind(), EntryKind::Message | EntryKind::CustomMessage))
+}
+
 #[derive(Default)]
 struct Told {
     name: Option<String>,
@@ -134,6 +150,23 @@ mod tests {
         assert_eq!(listed.first_message, "a b");
         assert_eq!(listed.all_text, "welcome a b");
         assert_eq!((listed.created, listed.modified), (Some(1_768_469_400_000.0), Some(1_768_469_460_000.0)));
+    }
+
+    #[test]
+    fn what_was_said_last_is_known_without_a_header() {
+        let said = |time: f64| {
+            format!("{{\"type\":\"message\",\"message\":{{\"role\":\"user\",\"timestamp\":{time}}}}}\n")
+        };
+        let info = r#"{"type":"session_info","timestamp":"1970-01-01T00:00:00.005Z"}"#;
+        let table = [
+            (format!("{}{}garbage\n", said(9.0), said(7.0)), Some(9.0), true),
+            (format!("{info}\n"), Some(5.0), false),
+            (String::new(), None, false),
+            (said(0.0), None, true),
+        ];
+        for (file, time, holds) in table {
+            assert_eq!((last_said(&file), holds_messages(&file)), (time, holds), "{file}");
+        }
     }
 
     #[test]

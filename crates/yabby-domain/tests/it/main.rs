@@ -5,6 +5,7 @@
 mod directives;
 mod inbound;
 mod keys;
+mod mending;
 mod provider_rules;
 mod queue;
 mod reply;

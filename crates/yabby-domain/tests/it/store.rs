@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use yabby_domain::json::{self, Value};
 use yabby_domain::session::entry::{Patch, SessionEntry};
+use yabby_domain::session::salvage::Survey;
 use yabby_domain::session::store_text::{parse_store, store_text};
 
 use crate::texts::{any_json, any_text};
@@ -12,6 +13,18 @@ proptest! {
     fn any_text_is_a_store_or_is_none(text in any_text()) {
         let _ = parse_store(&text);
         let _ = parse_store(&format!("{{{text}}}"));
+    }
+
+    /// Whatever stands between two records, they are found.
+    #[test]
+    fn records_are_found_beside_any_garbage(garbage in any_text(), before in any_text()) {
+        // What has a colon behind it is a name, and a record may be called anything.
+        let (garbage, before) = (garbage.replace(':', ";"), before.replace(':', ";"));
+        let record = |name: &str| format!("\"agent:main:{name}\": {{\"sessionId\": \"{name}\", \"updatedAt\": 1}}");
+        let text = format!("{before}\n{{\n{},\n{garbage}\n{},\n", record("a"), record("b"));
+        let survey = Survey::of(&text);
+        let keys: Vec<&str> = survey.records.iter().map(|found| found.key.as_str()).collect();
+        prop_assert_eq!(keys, ["agent:main:a", "agent:main:b"]);
     }
 
     /// What is written can be read, and writing it again changes nothing.

@@ -72,8 +72,11 @@ proptest! {
         let store = Value::Object(records.into_iter().collect());
         for text in [json::stringify(&store), json::stringify_pretty(&store)] {
             let parts = split_store(&text).unwrap();
-            let written: Vec<(String, String)> =
-                parts.into_iter().map(|(key, record)| (key, record_text(&read_record(&record).unwrap()))).collect();
+            let written: Vec<(String, String)> = parts
+                .records
+                .into_iter()
+                .map(|(key, place)| (key, record_text(&read_record(&parts.text[place]).unwrap())))
+                .collect();
             let joined = join_store(written.iter().map(|(key, record)| (key.as_str(), record.as_str())));
             prop_assert_eq!(joined, store_text(&parse_store(&text).unwrap()));
         }

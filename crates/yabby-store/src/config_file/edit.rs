@@ -12,6 +12,7 @@ use std::sync::Arc;
 use yabby_config::include::{Resolved, includes};
 use yabby_config::issue::Issue;
 use yabby_config::key_path::{KeyPath, SetError, Step};
+use yabby_config::legacy;
 use yabby_domain::json::{self, Value};
 use yabby_domain::seam::{Clock, StoreError};
 use yabby_domain::text::lossy;
@@ -20,7 +21,7 @@ use yabby_domain::transcript::time::iso;
 use self::change::{Change, differences, first_included, is_of_models, missing_in, put, same, steps_in_main};
 use super::backup::{Held, Outcome};
 use super::text::Text;
-use super::{Snapshot, VERSION};
+use super::{Snapshot, VERSION, comment, lines};
 use crate::clock::SystemClock;
 use crate::disk::{Disk, LocalDisk};
 use crate::paths::Place;
@@ -62,6 +63,16 @@ pub enum EditError {
     Store(#[from] StoreError),
 }
 
+/// What a repair did to the file.
+#[derive(Debug)]
+pub struct Repaired {
+    pub snapshot: Snapshot,
+    /// What became of old keys, a line each.
+    pub migrated: Vec<String>,
+    /// The keys that are comments now.
+    pub commented: Vec<String>,
+}
+
 /// The configuration file of a place, to change it.
 pub struct ConfigFile<'p> {
     place: &'p Place,
@@ -100,6 +111,55 @@ impl<'p> ConfigFile<'p> {
             change(&mut wanted);
             self.applied(raw, &differences(&snapshot.parsed, &wanted))
         })
+    }
+
+    /// Makes a file of an earlier or a later release valid: old keys become today's, and keys that
+    /// nobody knows become comments. `None` if there is nothing of the kind in it.
+    pub fn repair(&self) -> Result<Option<Repaired>, EditError> {
+        let (_, migrated, commented) = self.repaired(&Snapshot::read(self.place))?;
+        if migrated.is_empty() && commented.is_empty() {
+            return Ok(None);
+        }
+        let snapshot = self.change(|snapshot| Ok(self.repaired(snapshot)?.0))?;
+        Ok(Some(Repaired { snapshot, migrated, commented }))
+    }
+
+    /// Whether a repair would do something, and leave nothing that is wrong.
+    pub fn can_be_repaired(&self) -> bool {
+        let repaired = self.repaired(&Snapshot::read(self.place));
+        repaired.is_ok_and(|(text, migrated, commented)| {
+            !(migrated.is_empty() && commented.is_empty()) && self.finished(&text).is_ok()
+        })
+    }
+
+    /// The text as it would be then, what became of old keys, and which ones are comments.
+    fn repaired(&self, snapshot: &Snapshot) -> Result<(String, Vec<String>, Vec<String>), EditError> {
+        let raw = snapshot.raw.as_deref().unwrap_or("{}\n");
+        if json::read_json5(raw).is_err() {
+            return Err(EditError::Invalid(Box::new(snapshot.clone())));
+        }
+        let mut wanted = snapshot.parsed.clone();
+        let migrated = legacy::migrate(&mut wanted);
+        let text = self.applied(raw, &differences(&snapshot.parsed, &wanted))?;
+        let (text, commented) = self.without_unknown_keys(text);
+        Ok((text, migrated, commented))
+    }
+
+    /// The text with the keys that make it invalid in comments, and what they were called. Keys of an
+    /// included file stay where they are.
+    fn without_unknown_keys(&self, text: String) -> (String, Vec<String>) {
+        let snapshot = Snapshot::of_text(self.place, text.clone());
+        let Some(resolved) = &snapshot.resolved else { return (text, Vec::new()) };
+        let in_main = |path: &String| {
+            let traced = lines::traced(resolved, &Issue::new(path.as_str(), ""));
+            (traced.file == 0).then(|| traced.steps.clone())
+        };
+        let paths: Vec<Vec<Step>> =
+            snapshot.issues.iter().flat_map(unrecognized).filter_map(|path| in_main(&path)).collect();
+        match comment::commented_out(&text, &paths) {
+            Some((changed, done)) => (changed, done.iter().map(|steps| told(steps)).collect()),
+            None => (text, Vec::new()),
+        }
     }
 
     /// Puts a new text in the place of the old, whatever the old one is. `base` is the hash of the text
@@ -226,4 +286,22 @@ impl<'p> ConfigFile<'p> {
         let file = resolved.files.get(file).map(PathBuf::from).unwrap_or_default();
         EditError::Included { path: path.clone(), file }
     }
+}
+
+/// The unknown keys that an issue tells of, as paths.
+fn unrecognized(issue: &Issue) -> Vec<String> {
+    let Some(keys) = issue.message.strip_prefix("Unrecognized key") else { return Vec::new() };
+    let below = |key: &str| match issue.path.as_str() {
+        "" => key.to_owned(),
+        path => format!("{path}.{key}"),
+    };
+    keys.split('"').skip(1).step_by(2).map(below).collect()
+}
+
+fn told(steps: &[Step]) -> String {
+    let part = |step: &Step| match step {
+        Step::Key(key) => key.clone(),
+        Step::Index(index) => index.to_string(),
+    };
+    steps.iter().map(part).collect::<Vec<_>>().join(".")
 }

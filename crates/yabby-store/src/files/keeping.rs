@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest as _, Sha256};
 use yabby_domain::seam::StoreError;
 
 use crate::disk::{Disk, Doing, beside, write_all};
@@ -23,6 +24,27 @@ pub(crate) fn keep_copy(disk: &dyn Disk, file: &Path, name: &Path) -> Result<Pat
 /// Puts a file away; the name, as above.
 pub(crate) fn put_away(disk: &dyn Disk, file: &Path, name: &Path) -> Result<PathBuf, StoreError> {
     under_free_name(name, |name| disk.rename_new(file, name))
+}
+
+/// As [`keep_copy`], under a name that is made of what the file holds: keeping it twice leaves one copy.
+pub(crate) fn keep_by_content(
+    disk: &dyn Disk,
+    file: &Path,
+    content: &[u8],
+    ending: &str,
+) -> Result<PathBuf, StoreError> {
+    let name = named_by_content(file, content, ending);
+    match fs::read(&name) {
+        Ok(kept) if kept == content => Ok(name),
+        _ => keep_copy(disk, file, &name),
+    }
+}
+
+/// `<file>.<ending>-<what it holds>`
+pub(crate) fn named_by_content(file: &Path, content: &[u8], ending: &str) -> PathBuf {
+    let digest = Sha256::digest(content);
+    let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    beside(file, &format!(".{ending}-{digest}"))
 }
 
 /// Tries a name, and the same with a number behind it until one is free.

@@ -9,6 +9,7 @@ mod fold;
 mod journal_file;
 mod keeper;
 mod lock;
+mod mending;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +28,8 @@ use yabby_domain::session::store_cache;
 use crate::clock::SystemClock;
 use crate::disk::{Disk, Doing, LocalDisk, shown};
 use keeper::{Keeper, Message};
+
+pub(crate) use mending::{JournalLook, Look, free_lock, mend};
 
 /// The store of one agent. Dropping the last handle writes `sessions.json` and waits for it.
 #[derive(Clone)]
@@ -130,6 +133,20 @@ impl SessionFile {
         change: Change,
     ) -> Result<Option<SessionEntry>, StoreError> {
         self.blocking(|reply| Message::Update { key: key.clone(), change, reply })?
+    }
+
+    /// Changes many records; those that wait together share a sync. The first error is told, and what
+    /// came after it may be changed all the same.
+    pub fn update_all_blocking(
+        &self,
+        changes: impl IntoIterator<Item = (SessionKey, Change)>,
+    ) -> Result<(), StoreError> {
+        let ask = |(key, change)| self.ask(|reply| Message::Update { key, change, reply });
+        let answers: Vec<_> = changes.into_iter().map(ask).collect::<Result<_, _>>()?;
+        for answer in answers {
+            answer.blocking_recv().map_err(|_| self.closed())??;
+        }
+        Ok(())
     }
 
     fn blocking<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> Result<T, StoreError> {

@@ -7,6 +7,7 @@
 
 mod adopting;
 mod lock;
+mod mending;
 mod pen;
 mod plan;
 mod reading;
@@ -42,7 +43,7 @@ use reading::{Conversation, Found, shared};
 use writer::Memory;
 
 pub use adopting::Adopted;
-
+pub(crate) use lock::{holder_of, is_held};
 pub use plan::{ContextPlan, Messages};
 pub(crate) use seam::blocking;
 pub use writer::Writer;

@@ -323,6 +323,33 @@ fn a_rewrite_keeps_what_stays_equal() {
 }
 
 #[test]
+fn a_repair_brings_old_keys_up_to_date_and_keeps_unknown_ones_as_comments() {
+    let text = "{\n  // mine\n  telegram: {botToken: \"1:a\"},\n  future: {x: 1}, // from tomorrow\n  ui: {seamColor: \"#112233\"},\n}\n";
+    let home = Home::with(&[("openclaw.json", text)]);
+    let repaired = ConfigFile::of(&home.place()).repair().unwrap().expect("something to do");
+    assert_eq!(repaired.migrated, ["Moved telegram → channels.telegram."]);
+    assert_eq!(repaired.commented, ["future"]);
+    assert!(repaired.snapshot.is_valid(), "{:?}", repaired.snapshot.issues);
+    let after = home.file("openclaw.json");
+    for kept in ["// mine", "/* future: {x: 1}, */ // from tomorrow", "botToken"] {
+        assert!(after.contains(kept), "{kept} is missing in {after}");
+    }
+    assert_eq!(home.file("openclaw.json.bak"), text);
+    assert!(ConfigFile::of(&home.place()).repair().unwrap().is_none(), "there is nothing left to do");
+    assert_eq!(home.file("openclaw.json"), after);
+}
+
+#[test]
+fn a_repair_does_not_guess() {
+    for text in ["{gateway: {port: \"x\"}, foo: 1}", "{broken", "{gateway: {port: \"x\"}}"] {
+        let home = Home::with(&[("openclaw.json", text)]);
+        let repaired = ConfigFile::of(&home.place()).repair();
+        assert!(matches!(repaired, Err(_) | Ok(None)), "{text}: {repaired:?}");
+        assert_eq!(home.file("openclaw.json"), text);
+    }
+}
+
+#[test]
 fn whatever_fails_the_file_is_the_old_one_or_the_new_one() {
     let before = "{\n  ui: { seamColor: '#112233' }\n}\n";
     let story = |disk: Arc<FaultyDisk>| {

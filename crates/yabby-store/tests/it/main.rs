@@ -4,6 +4,7 @@
 
 mod config_file;
 mod contract;
+mod doctor;
 mod import;
 mod paths;
 mod session_faults;

@@ -76,4 +76,7 @@ impl Disk for WatchedDisk {
     fn create_folder(&self, folder: &Path) -> io::Result<()> {
         self.0(Step::CreateFolder(folder)).and_then(|()| LocalDisk.create_folder(folder))
     }
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        LocalDisk.set_mode(path, mode)
+    }
 }

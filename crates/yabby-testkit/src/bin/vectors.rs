@@ -18,10 +18,10 @@ fn main() -> ExitCode {
     }
     // A rule that panics is reported with its case; the default hook would print it twice.
     std::panic::set_hook(Box::new(|_| {}));
-    let program = program();
+    let program = folders.iter().any(|folder| holds_command_lines(folder)).then(program);
     let mut reports = Vec::new();
     for folder in folders {
-        match vectors::run(&folder, Some(&program)) {
+        match vectors::run(&folder, program.as_ref()) {
             Ok(of_folder) => reports.extend(of_folder),
             Err(error) => {
                 eprintln!("{}: {error}; give a folder with the layout of vectors/", folder.display());
@@ -31,6 +31,13 @@ fn main() -> ExitCode {
     }
     print!("{}", vectors::print_report(&reports));
     if vectors::totals(&reports).failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Whether there is anything to run a program for.
+fn holds_command_lines(folder: &Path) -> bool {
+    let folder = folder.canonicalize().unwrap_or_default();
+    let is_cli = |path: &Path| path.file_name().is_some_and(|name| name == "cli");
+    folder.join("cli").is_dir() || is_cli(&folder) || folder.parent().is_some_and(is_cli)
 }
 
 /// The program whose command lines were recorded: the one that `YABBY_BIN` names, else the one beside

@@ -35,13 +35,17 @@ pub struct Arguments {
 enum Command {
     /// Print a value, or everything
     #[command(after_help = "Examples:
-  yabby config get
+  yabby config get --all
   yabby config get gateway.port
   yabby config get agents.list[1] --json
   yabby config get 'agents.defaults.models.openai/gpt-5\\.2'")]
     Get {
         /// The way to the value: keys parted by dots, indexes in brackets, a dot in a key as \.
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
         path: Option<String>,
+        /// Print everything
+        #[arg(long)]
+        all: bool,
         /// Print JSON, texts in quotes
         #[arg(long)]
         json: bool,
@@ -93,7 +97,7 @@ enum Command {
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     match &arguments.command {
-        Command::Get { path, json } => get(setting, path.as_deref(), *json),
+        Command::Get { path, json, .. } => get(setting, path.as_deref(), *json),
         Command::Set { path, value, json } => set(setting, path, value, *json),
         Command::Unset { path } => unset(setting, path),
         Command::Validate { json } => validate::run(setting, *json),

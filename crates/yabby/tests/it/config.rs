@@ -58,7 +58,7 @@ fn values_are_printed_bare_or_as_json() {
     for (arguments, printed) in table {
         assert_eq!(home.config_command(arguments), (0, printed.to_owned(), String::new()), "{arguments:?}");
     }
-    let (_, everything, _) = home.config_command(&["get"]);
+    let (_, everything, _) = home.config_command(&["get", "--all"]);
     let everything: serde_json::Value = serde_json::from_str(&everything).unwrap();
     assert_eq!(everything["gateway"]["port"], 18789);
 }
@@ -88,6 +88,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
         (&["get", "nope.nope"][..], "Config path not found: nope.nope"),
         (&["get", "a[0"], "Error: Invalid path (missing \"]\"): a[0"),
         (&["get", " "], "Error: Path is empty."),
+        (&["get"], "error: missing required argument 'path'"),
         (&["unset", "ui.nope"], "Config path not found: ui.nope"),
         (
             &["set", "gateway.port", "{bad", "--json"],

@@ -4,6 +4,8 @@
 
 mod agents;
 mod config;
+mod docs;
+mod doctor;
 mod export;
 mod help;
 mod history;
@@ -11,4 +13,5 @@ mod home;
 mod import;
 mod sessions;
 mod terminal;
+mod torture;
 mod vectors;

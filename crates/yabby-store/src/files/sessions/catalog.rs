@@ -3,6 +3,7 @@
 //! A record is a text until somebody changes it: it is parsed when it is wanted, and only what changed
 //! is serialised. So a store of ten thousand sessions costs little more than its own size.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use indexmap::IndexMap;
@@ -19,16 +20,29 @@ pub(super) struct Catalog(IndexMap<Arc<str>, Arc<Record>>);
 #[derive(Debug)]
 struct Record {
     content: Content,
-    /// As it is written; made when it is first needed.
-    written: OnceLock<Arc<str>>,
+    /// As it is written; empty if that is as it was read. Made when it is first needed.
+    written: OnceLock<String>,
 }
 
 #[derive(Debug)]
 enum Content {
     /// As it was read.
-    Text(Arc<str>),
+    Text(Part),
     /// As somebody changed it. Who changes it again need not read it again.
     Entry(SessionEntry),
+}
+
+/// A part of the text of a store, which all of its records share.
+#[derive(Debug)]
+struct Part {
+    store: Arc<str>,
+    place: Range<usize>,
+}
+
+impl Part {
+    fn as_str(&self) -> &str {
+        self.store.get(self.place.clone()).unwrap_or_default()
+    }
 }
 
 /// A record has more levels than we read. It stays as it is.
@@ -42,9 +56,13 @@ impl Catalog {
         if text.trim_start_matches('\u{feff}').trim().is_empty() {
             return Ok(Self::default());
         }
-        let records = store_text::split_store(text).ok_or_else(|| store_text::damage(text))?;
-        let record = |text: String| Arc::new(Record::new(Content::Text(text.into())));
-        Ok(Self(records.into_iter().map(|(key, text)| (key.into(), record(text))).collect()))
+        let parts = store_text::split_store(text).ok_or_else(|| store_text::damage(text))?;
+        let store: Arc<str> = parts.text.into();
+        let record = |place| {
+            let text = Part { store: store.clone(), place };
+            Arc::new(Record::new(Content::Text(text)))
+        };
+        Ok(Self(parts.records.into_iter().map(|(key, place)| (key.into(), record(place))).collect()))
     }
 
     /// A record; `None` also for a value that is none, such as null.
@@ -64,7 +82,7 @@ impl Catalog {
     pub(super) fn glances(&self) -> Vec<(SessionKey, Glance)> {
         let glance = |record: &Record| match &record.content {
             Content::Entry(entry) => Some(Glance::of(entry)),
-            Content::Text(text) => Glance::at(text),
+            Content::Text(text) => Glance::at(text.as_str()),
         };
         let records = self.0.iter();
         records.filter_map(|(key, record)| Some((SessionKey::new(key.clone()), glance(record)?))).collect()
@@ -103,7 +121,7 @@ impl Record {
     fn entry(&self) -> Result<Option<SessionEntry>, TooDeep> {
         match &self.content {
             Content::Entry(entry) => Ok(Some(entry.clone())),
-            Content::Text(text) => match read_record(text).ok_or(TooDeep)? {
+            Content::Text(text) => match read_record(text.as_str()).ok_or(TooDeep)? {
                 Value::Object(entry) => Ok(Some(SessionEntry::new(entry))),
                 _ => Ok(None),
             },
@@ -111,15 +129,19 @@ impl Record {
     }
 
     fn written(&self) -> &str {
-        self.written.get_or_init(|| match &self.content {
-            Content::Entry(entry) => record_text(&Value::Object(entry.as_object().clone())).into(),
-            Content::Text(text) => match read_record(text).map(|record| record_text(&record)) {
-                Some(written) if written == **text => text.clone(),
-                Some(written) => written.into(),
-                // Nested deeper than we read: it stays as it is.
-                None => text.clone(),
-            },
-        })
+        match &self.content {
+            Content::Entry(entry) => {
+                self.written.get_or_init(|| record_text(&Value::Object(entry.as_object().clone())))
+            }
+            Content::Text(text) => {
+                // What is nested deeper than we read stays as it is, and so does what is well written.
+                let read = text.as_str();
+                let other =
+                    || read_record(read).map(|record| record_text(&record)).filter(|text| text != read);
+                let written = self.written.get_or_init(|| other().unwrap_or_default());
+                if written.is_empty() { read } else { written }
+            }
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The one thread that reads and writes the files of a store (`sessions.md` §6).
 
 mod folding;
-mod reading;
-mod writing;
+pub(super) mod reading;
+pub(super) mod writing;
 
 use std::collections::HashSet;
 use std::path::PathBuf;

@@ -127,11 +127,13 @@ fn seen_at(path: &Path) -> Result<Option<Seen>, StoreError> {
     Seen::at(&resolved_inside(path)?).doing("look at", path)
 }
 
-fn holder_of(seen: &Seen) -> Option<Holder> {
+/// Who a lock says it belongs to.
+pub(crate) fn holder_of(seen: &Seen) -> Option<Holder> {
     seen.text.as_deref().and_then(Holder::read)
 }
 
-fn is_held(seen: &Seen, clock: &dyn Clock) -> bool {
+/// Whether somebody holds a lock that is there.
+pub(crate) fn is_held(seen: &Seen, clock: &dyn Clock) -> bool {
     /// OpenClaw creates its lock and then writes it: for a moment it is empty.
     const MOMENT_MS: f64 = 1000.0;
     let Some(holder) = holder_of(seen) else {

@@ -96,4 +96,8 @@ impl Disk for Gate {
     fn create_folder(&self, folder: &Path) -> io::Result<()> {
         LocalDisk.create_folder(folder)
     }
+
+    fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        LocalDisk.set_mode(path, mode)
+    }
 }

@@ -14,12 +14,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use yabby_domain::json::Value;
+use yabby_testkit::torture::Damage;
 
 const USAGE: &str = "usage: store_worker serve
        store_worker churn
        store_worker context FILE
        store_worker make-store FILE SESSIONS
-       store_worker make-transcript FILE ENTRIES whole|compacted";
+       store_worker make-transcript FILE ENTRIES whole|compacted
+       store_worker make-torture FOLDER SESSIONS repairable|everything";
 
 /// Whatever went wrong; whoever asked only wants its text.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -37,6 +39,12 @@ fn main() -> ExitCode {
         }
         ["make-transcript", file, entries, "compacted"] => {
             sample::make_transcript(Path::new(file), entries, sample::Shape::Compacted)
+        }
+        ["make-torture", folder, sessions, "repairable"] => {
+            sample::make_torture(Path::new(folder), sessions, Damage::Repairable)
+        }
+        ["make-torture", folder, sessions, "everything"] => {
+            sample::make_torture(Path::new(folder), sessions, Damage::Everything)
         }
         _ => {
             eprintln!("{USAGE}");

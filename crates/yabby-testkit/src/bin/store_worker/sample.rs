@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use yabby_domain::json::{self, Object, Value};
+use yabby_testkit::torture::{self, Damage};
 
 use crate::Result;
 use crate::serve::object;
@@ -24,6 +25,11 @@ pub fn make_store(file: &Path, sessions: &str) -> Result<()> {
         store.insert(session_key(number), record(number, &mut words));
     }
     Ok(std::fs::write(file, json::stringify_pretty(&Value::Object(store)))?)
+}
+
+/// A state folder in which everything is damaged.
+pub fn make_torture(folder: &Path, sessions: &str, damage: Damage) -> Result<()> {
+    Ok(torture::build(folder, damage, sessions.parse()?).map(drop)?)
 }
 
 pub fn session_key(number: usize) -> String {

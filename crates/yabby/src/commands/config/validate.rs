@@ -43,9 +43,11 @@ fn print(setting: &Setting, snapshot: &Snapshot) -> Result<()> {
         writeln!(out, "  {DOUBTFUL}warning{DOUBTFUL:#} {notice}")?;
     }
     let unknown = snapshot.unknown_keys();
-    if !unknown.is_empty() {
+    if !snapshot.legacy.is_empty() {
+        writeln!(out, "`yabby doctor --fix` gives old keys their present names.")?;
+    } else if !unknown.is_empty() {
         writeln!(out, "Unknown keys: {}", unknown.join(", "))?;
-        writeln!(out, "`yabby doctor --fix` removes them; a backup keeps the file as it is.")?;
+        writeln!(out, "`yabby doctor --fix` makes those that are not allowed into comments.")?;
     }
     Ok(())
 }

@@ -43,7 +43,7 @@ pub(super) struct Loaded {
 
 /// Enough of a file to see that it was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileState {
+pub(in super::super) enum FileState {
     Missing,
     There { inode: u64, size: u64, modified_ns: i128, changed_ns: i128 },
 }
@@ -183,11 +183,7 @@ impl Keeper {
 
     /// Whether a draft took the place of the store: it is gone, and the store is another file since.
     pub(super) fn is_in_place(&self, folded: &Folded, store_now: &str) -> bool {
-        let folder = parent(&self.store);
-        let is_plain = !folded.draft.contains('/');
-        let draft = folder.join(&folded.draft).symlink_metadata();
-        let is_gone = draft.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-        is_plain && is_gone && folded.base != store_now
+        is_in_place(&self.store, folded, store_now)
     }
 
     /// A journal with lines that we cannot read is not replaced before there is a copy of it.
@@ -228,6 +224,15 @@ impl Loaded {
     }
 }
 
+/// The same, by the path of the store.
+pub(in super::super) fn is_in_place(store: &Path, folded: &Folded, store_now: &str) -> bool {
+    let folder = parent(store);
+    let is_plain = !folded.draft.contains('/');
+    let draft = folder.join(&folded.draft).symlink_metadata();
+    let is_gone = draft.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    is_plain && is_gone && folded.base != store_now
+}
+
 /// The records of a store; `None` if there is no such file.
 fn read_store(path: &Path) -> Result<Option<Catalog>, StoreError> {
     let bytes = match fs::read(path) {
@@ -240,7 +245,7 @@ fn read_store(path: &Path) -> Result<Option<Catalog>, StoreError> {
 }
 
 /// `agents/<id>/sessions.json` for `agents/<id>/sessions/sessions.json`.
-pub(super) fn older_store(store: &Path) -> Option<PathBuf> {
+pub(in super::super) fn older_store(store: &Path) -> Option<PathBuf> {
     let is_called = |folder: &&Path, name: &str| folder.file_name().is_some_and(|other| other == name);
     let folder = store.parent().filter(|folder| is_called(folder, "sessions"))?;
     let agent = folder.parent()?;
@@ -250,7 +255,7 @@ pub(super) fn older_store(store: &Path) -> Option<PathBuf> {
 }
 
 impl FileState {
-    pub(super) fn of(path: &Path) -> io::Result<Self> {
+    pub(in super::super) fn of(path: &Path) -> io::Result<Self> {
         match path.metadata() {
             Ok(metadata) => Ok(Self::There {
                 inode: metadata.ino(),

@@ -126,7 +126,7 @@ fn may_be_deep(line: &str) -> bool {
 }
 
 /// A name for a new journal, and its first line.
-pub(super) fn new_header() -> (String, String) {
+pub(in super::super) fn new_header() -> (String, String) {
     let id = Uuid::new_v4().to_string();
     (id.clone(), Line::Header { id }.text())
 }

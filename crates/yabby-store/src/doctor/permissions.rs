@@ -1,0 +1,119 @@
+//! Who may read what: a state folder is full of secrets (`state-files.md`).
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use super::examination::{Mode, Round};
+use super::finding::{Code, Finding};
+
+const OTHERS: u32 = 0o077;
+
+/// Files and folders below the state folder that hold secrets, each with all that is in it.
+const SECRETS: [&str; 6] = [".env", "credentials", "identity", "devices", "nodes", "exec-approvals.json"];
+
+pub(super) fn examine(round: &mut Round<'_>) {
+    let state = round.doctor.place.folder.path().to_owned();
+    let config = round.doctor.place.config.clone();
+    look_at(round, &state);
+    look_at(round, &config);
+    for secret in SECRETS {
+        look_at_all(round, &state.join(secret), 3);
+    }
+    let backups = state.join("backups");
+    look_at(round, &backups);
+    for agent in folder(&state.join("agents")) {
+        for file in ["auth-profiles.json", "auth.json"] {
+            look_at(round, &agent.join("agent").join(file));
+        }
+        look_at_sessions(round, &agent.join("sessions"));
+    }
+}
+
+fn look_at_all(round: &mut Round<'_>, path: &Path, depth: usize) {
+    look_at(round, path);
+    if depth > 0 {
+        for path in folder(path) {
+            look_at_all(round, &path, depth - 1);
+        }
+    }
+}
+
+/// What is in a folder; nothing if it is none, or behind a link.
+fn folder(path: &Path) -> Vec<std::path::PathBuf> {
+    if path.symlink_metadata().is_ok_and(|about| about.is_symlink()) {
+        return Vec::new();
+    }
+    let Ok(entries) = path.read_dir() else { return Vec::new() };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+fn look_at(round: &mut Round<'_>, path: &Path) {
+    // The state folder may be a link; of everything else a link says nothing.
+    let is_root = path == round.doctor.place.folder.path();
+    let about = if is_root { path.metadata() } else { path.symlink_metadata() };
+    let Ok(about) = about else { return };
+    if !about.is_file() && !about.is_dir() {
+        return;
+    }
+    check_owner(round, path, &about);
+    let mode = about.mode() & 0o7777;
+    let needed = if about.is_dir() { 0o700 } else { 0o600 };
+    if mode & OTHERS != 0 {
+        let what = format!("Others may read or change it: its mode is {mode:04o}.");
+        round.found(Finding::new(Code::OpenToOthers, path, what));
+    }
+    if mode & needed != needed {
+        let what = format!("Its owner may not read or write it: its mode is {mode:04o}.");
+        round.found(Finding::new(Code::ClosedToOwner, path, what));
+    }
+    let wanted = (mode & !OTHERS) | needed;
+    if wanted != mode {
+        round.plan.modes.push(Mode { path: path.to_owned(), was: mode, wanted });
+    }
+}
+
+fn check_owner(round: &mut Round<'_>, path: &Path, about: &Metadata) {
+    let own = rustix::process::geteuid().as_raw();
+    if about.uid() != own {
+        let what = format!("It belongs to user {}, and you are user {own}.", about.uid());
+        round.found(Finding::new(Code::ForeignOwner, path, what));
+    }
+}
+
+/// OpenClaw writes transcripts that anybody may read, and relies on the folder above. So they are told of
+/// only where that is open, all of a folder at once.
+fn look_at_sessions(round: &mut Round<'_>, sessions: &Path) {
+    let Ok(about) = sessions.symlink_metadata() else { return };
+    if !about.is_dir() {
+        return;
+    }
+    check_owner(round, sessions, &about);
+    let is_closed_above =
+        round.doctor.place.folder.path().metadata().is_ok_and(|about| about.mode() & OTHERS == 0);
+    let (mut open, mut closed) = (Vec::new(), Vec::new());
+    for path in folder(sessions) {
+        let Ok(about) = path.symlink_metadata() else { continue };
+        if !about.is_file() {
+            continue;
+        }
+        let mode = about.mode() & 0o7777;
+        if mode & 0o600 != 0o600 {
+            closed.push(Mode { path, was: mode, wanted: (mode | 0o600) & !OTHERS });
+        } else if mode & OTHERS != 0 && !is_closed_above {
+            open.push(Mode { path, was: mode, wanted: mode & !OTHERS });
+        }
+    }
+    if !open.is_empty() {
+        let what = format!("Others may read or change {} of the files in it.", open.len());
+        round.found(Finding::new(Code::OpenToOthers, sessions, what));
+    }
+    for mode in &closed {
+        let what = format!("Its owner may not read or write it: its mode is {:04o}.", mode.was);
+        round.found(Finding::new(Code::ClosedToOwner, &mode.path, what));
+    }
+    round.plan.modes.extend(open);
+    round.plan.modes.extend(closed);
+}

@@ -1,0 +1,137 @@
+//! `yabby doctor`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use yabby_testkit::torture::{self, Damage};
+
+fn doctor(state: &Path, arguments: &[&str]) -> Output {
+    let mut yabby = Command::new(env!("CARGO_BIN_EXE_yabby"));
+    yabby.env_clear().env("HOME", state.parent().unwrap()).arg("--state-dir").arg(state);
+    yabby.arg("doctor").args(arguments).output().expect("yabby starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("output is UTF-8")
+}
+
+fn report(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+fn tortured(damage: Damage) -> (TempDir, PathBuf) {
+    let home = TempDir::new().unwrap();
+    let state = home.path().canonicalize().unwrap().join("state");
+    torture::build(&state, damage, 2).unwrap();
+    (home, state)
+}
+
+#[test]
+fn damage_is_told_with_its_remedy_and_repaired_with_a_proof() {
+    let (_home, state) = tortured(Damage::Repairable);
+    let told = doctor(&state, &[]);
+    assert_eq!(told.status.code(), Some(1));
+    let shown = text(&told.stdout);
+    for part in [
+        "✗ Stores",
+        "agents/garbage/sessions/sessions.json It is not JSON; 2 records can be read in it.",
+        "(store-damaged)",
+        "✓ Configuration",
+        "Run: yabby doctor --fix",
+    ] {
+        assert!(shown.contains(part), "{part:?} is missing in:\n{shown}");
+    }
+    assert!(
+        !shown.contains('\u{1b}') && told.stderr.is_empty(),
+        "a pipe gets plain text: {:?}",
+        text(&told.stderr)
+    );
+
+    // In a pipe nobody is asked.
+    let fixed = doctor(&state, &["--repair", "--non-interactive", "--no-workspace-suggestions", "--deep"]);
+    let shown = text(&fixed.stdout);
+    assert_eq!(fixed.status.code(), Some(0), "{shown}");
+    assert!(shown.contains("nothing is missing: ") && shown.contains("Backup of everything"), "{shown}");
+    let again = doctor(&state, &["--fix", "--yes"]);
+    assert_eq!(again.status.code(), Some(0));
+    assert!(text(&again.stdout).ends_with("There was nothing to repair.\n"), "{}", text(&again.stdout));
+    assert_eq!(doctor(&state, &[]).status.code(), Some(0));
+}
+
+#[test]
+fn json_tells_everything_and_the_exit_code_what_is_left() {
+    let (_home, state) = tortured(Damage::Everything);
+    let examined = doctor(&state, &["--json"]);
+    assert_eq!(examined.status.code(), Some(1));
+    let told = report(&examined);
+    assert_eq!((told["folder"].as_str(), told["ok"].as_bool()), (state.to_str(), Some(false)));
+    assert!(told["checked"]["transcripts"].as_u64() > Some(40), "{}", told["checked"]);
+    let finding =
+        told["findings"].as_array().unwrap().iter().find(|finding| finding["code"] == "transcript-not-json");
+    let finding = finding.unwrap();
+    assert_eq!((&finding["severity"], &finding["area"]), (&"damage".into(), &"transcripts".into()));
+    assert_eq!((&finding["lines"], &finding["fixable"]), (&serde_json::json!([4]), &true.into()));
+    assert!(told.get("fixed").is_none());
+
+    let fixed = doctor(&state, &["--fix", "--json"]);
+    let told = report(&fixed);
+    // What only a person can put right is left, and told.
+    assert_eq!((fixed.status.code(), told["ok"].as_bool()), (Some(1), Some(false)));
+    let left = told["findings"].as_array().unwrap().iter().filter(|finding| finding["severity"] == "damage");
+    let mut left: Vec<&str> = left.map(|finding| finding["code"].as_str().unwrap()).collect();
+    left.sort_unstable();
+    left.dedup();
+    assert_eq!(left, ["config-unreadable", "json-damaged", "store-unreadable", "transcript-unreadable"]);
+    assert_eq!((&told["proof"]["ok"], &told["proof"]["missing"]), (&true.into(), &serde_json::json!([])));
+    assert!(Path::new(told["backup"].as_str().unwrap()).starts_with(state.join("backups")));
+    assert!(!told["fixed"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_no_damage() {
+    let home = TempDir::new().unwrap();
+    let told = doctor(&home.path().join("none"), &["--json"]);
+    assert_eq!(told.status.code(), Some(0));
+    assert_eq!(report(&told)["findings"][0]["code"], "folder-missing");
+    let fixed = doctor(&home.path().join("none"), &["--fix"]);
+    assert_eq!(fixed.status.code(), Some(0), "{fixed:?}");
+    assert!(!home.path().join("none").exists());
+}
+
+#[test]
+fn a_configuration_of_another_release_is_repaired_and_loses_nothing() {
+    let home = TempDir::new().unwrap();
+    let state = home.path().join("state");
+    std::fs::create_dir(&state).unwrap();
+    let file = state.join("openclaw.json");
+    //  before                                                    code                  after the repair
+    let table = [
+        ("{\n  // mine\n  \"telegram\": {\"botToken\": \"1:a\"}\n}\n", "config-legacy-key", "\"channels\""),
+        ("{\n  // mine\n  \"future\": 7\n}\n", "config-unknown-key", "/* \"future\": 7 */"),
+    ];
+    for (before, code, kept) in table {
+        std::fs::write(&file, before).unwrap();
+        let told = report(&doctor(&state, &["--json"]));
+        let finding = &told["findings"].as_array().unwrap().iter().find(|finding| finding["code"] == code);
+        let finding = finding.unwrap_or_else(|| panic!("{code} is not found: {told:#}"));
+        assert_eq!(
+            (&finding["fixable"], &finding["lines"]),
+            (&true.into(), &serde_json::json!([3])),
+            "{finding}"
+        );
+        let fixed = doctor(&state, &["--fix", "--json"]);
+        assert_eq!(fixed.status.code(), Some(0), "{}", text(&fixed.stdout));
+        let after = std::fs::read_to_string(&file).unwrap();
+        assert!(after.contains(kept) && after.contains("// mine"), "{after}");
+        let backup = PathBuf::from(report(&fixed)["backup"].as_str().unwrap());
+        assert_eq!(std::fs::read_to_string(backup.join("openclaw.json")).unwrap(), before);
+        assert_eq!(report(&doctor(&state, &["--fix", "--json"]))["fixed"], serde_json::json!([]));
+    }
+    // What is merely wrong is for the person to say.
+    std::fs::write(&file, "{gateway: {port: \"x\"}, future: 7}").unwrap();
+    let told = doctor(&state, &["--fix", "--json"]);
+    assert_eq!(told.status.code(), Some(1));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "{gateway: {port: \"x\"}, future: 7}");
+}

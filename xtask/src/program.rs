@@ -1,0 +1,35 @@
+//! Programs of this project, built when a task needs them.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Build {
+    Quick,
+    Optimised,
+}
+
+/// The program itself.
+pub fn yabby(build: Build) -> Result<PathBuf> {
+    built("yabby", "yabby", build)
+}
+
+/// Builds a program of a package; where it is.
+pub fn built(package: &str, program: &str, build: Build) -> Result<PathBuf> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--locked", "-p", package, "--bin", program]);
+    if build == Build::Optimised {
+        cargo.arg("--release");
+    }
+    cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
+    let output = cargo.output().with_context(|| format!("building {program}"))?;
+    ensure!(output.status.success(), "{program} was not built");
+    let path = String::from_utf8(output.stdout)?
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from));
+    path.with_context(|| format!("cargo built {program} but did not say where"))
+}
