@@ -80,18 +80,25 @@ fn workspace(
     let common = config.text(&["agents", "defaults", "workspace"]).and_then(text::non_blank);
     match (is_default, common) {
         (true, Some(common)) => user_path(common, folders.home, folders.current),
-        (true, None) => format!("{}/workspace", workspaces(folders)),
+        (true, None) => match folder_name(folders).strip_prefix(".openclaw-") {
+            // The folder of a profile; its workspace is beside the others all the same.
+            Some(profile) => format!("{}/workspace-{profile}", workspaces(folders)),
+            None => format!("{}/workspace", workspaces(folders)),
+        },
         (false, _) => format!("{}/workspace-{id}", workspaces(folders)),
     }
 }
 
 /// The folder that workspaces are in: always the one of the home folder, unless a folder is ours.
 fn workspaces(folders: &Folders<'_>) -> String {
-    let name = folders.state.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    if name.starts_with(".yabby") {
+    if folder_name(folders).starts_with(".yabby") {
         return folders.state.trim_end_matches('/').to_owned();
     }
     format!("{}/.openclaw", folders.home.trim_end_matches('/'))
+}
+
+fn folder_name<'f>(folders: &Folders<'f>) -> &'f str {
+    folders.state.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
 }
 
 fn model(config: &Config, entry: Option<&Object>) -> Option<String> {
@@ -176,8 +183,17 @@ mod tests {
     }
 
     #[test]
-    fn workspaces_are_beside_our_own_sessions() {
-        let ours = Folders { state: "/h/.yabby-dev", ..FOLDERS };
-        assert_eq!(agents(&Config::default(), &ours)[0].workspace, "/h/.yabby-dev/workspace");
+    fn the_state_folder_tells_where_workspaces_are() {
+        let table = [
+            ("/h/.openclaw/", "/h/.openclaw/workspace"),
+            ("/elsewhere", "/h/.openclaw/workspace"),
+            ("/h/.openclaw-work", "/h/.openclaw/workspace-work"),
+            ("/h/.yabby", "/h/.yabby/workspace"),
+            ("/h/.yabby-dev", "/h/.yabby-dev/workspace"),
+        ];
+        for (state, workspace) in table {
+            let folders = Folders { state, ..FOLDERS };
+            assert_eq!(agents(&Config::default(), &folders)[0].workspace, workspace, "{state}");
+        }
     }
 }

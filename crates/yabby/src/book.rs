@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail};
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
+use yabby_domain::seam::Change;
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::glance::Field;
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
@@ -44,6 +45,19 @@ pub struct Conversation {
 }
 
 impl Found {
+    /// Changes the record. The change is safe from here on, even if somebody else holds the store's file:
+    /// then it waits in the journal, which is said.
+    pub fn update(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>> {
+        let entry = self.store.update_blocking(key, change)?;
+        if let Err(error) = self.store.flush() {
+            let error = crate::terminal::harmless(&error.to_string());
+            anstream::eprintln!(
+                "note: the change is kept, but not yet in the file that others read: {error}"
+            );
+        }
+        Ok(entry)
+    }
+
     /// What is said where there is nothing to read.
     pub fn silence(&self) -> anyhow::Error {
         let (key, file) = (&self.key, self.file.display());

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use yabby_domain::agent::identity::Identity;
 use yabby_domain::agent::{self, Agent};
+use yabby_domain::json;
 
 use crate::book::Book;
 use crate::setting::Setting;
@@ -75,6 +76,10 @@ struct Summary {
 fn list(setting: &Setting, arguments: &List) -> Result<()> {
     let book = Book::open(setting)?;
     let agents = book.with_folders(|folders| agent::agents(book.config(), folders));
+    let entries = book.config().list(&["agents", "list"]).unwrap_or_default();
+    if entries.iter().filter(|entry| entry.get("default").is_some_and(json::truthy)).count() > 1 {
+        anstream::eprintln!("Multiple agents marked default=true; using the first entry as default.");
+    }
     let summaries: Vec<Summary> =
         agents.into_iter().map(|agent| summary(agent, arguments.bindings)).collect();
     if arguments.json {

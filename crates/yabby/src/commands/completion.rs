@@ -49,7 +49,8 @@ pub struct ManArguments {
 }
 
 pub fn man(arguments: &ManArguments) -> Result<()> {
-    let mut command = Cli::command();
+    // `help` only repeats what these pages say.
+    let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     match &arguments.out {
         None => Ok(std::io::stdout().write_all(&page(&command)?)?),
@@ -65,8 +66,7 @@ fn write_pages(command: &clap::Command, name: &str, folder: &Path) -> Result<()>
     // A page is called as a person would look it up: yabby-sessions-label.
     let named = command.clone().name(name.to_owned()).display_name(name.to_owned());
     std::fs::write(&path, page(&named)?).with_context(|| format!("cannot write {}", path.display()))?;
-    // `help` only repeats what these pages say.
-    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+    for below in command.get_subcommands() {
         write_pages(below, &format!("{name}-{}", below.get_name()), folder)?;
     }
     Ok(())

@@ -68,3 +68,13 @@ fn a_new_home_has_the_agent_main() {
     let list = home.json(&["agents", "list"]);
     assert_eq!((&list[0]["id"], list.as_array().unwrap().len()), (&json!("main"), 1));
 }
+
+#[test]
+fn two_defaults_are_one_too_many() {
+    let home = Home::empty();
+    let config = json!({"agents": {"list": [{"id": "a"}, {"id": "b", "default": true}, {"id": "c", "default": true}]}});
+    home.write(".openclaw/openclaw.json", &config.to_string());
+    let told = home.run(&["agents"]);
+    assert_eq!(told.err, "Multiple agents marked default=true; using the first entry as default.\n");
+    assert!(told.out.contains("- b (default)\n"), "{}", told.out);
+}

@@ -58,7 +58,7 @@ fn forget_tokens(found: &Found) -> Result<()> {
         }
         *entry = SessionEntry::new(record);
     };
-    found.store.update_blocking(&found.key, Box::new(change))?;
+    found.update(&found.key, Box::new(change))?;
     Ok(())
 }
 

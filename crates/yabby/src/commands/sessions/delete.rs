@@ -59,7 +59,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
             *entry = None;
         }
     };
-    let left = found.store.update_blocking(&found.key, Box::new(change))?;
+    let left = found.update(&found.key, Box::new(change))?;
     if arguments.json {
         let mut out = Object::new();
         out.insert("ok".to_owned(), true.into());

@@ -109,7 +109,7 @@ fn record(found: &Found, key: &SessionKey, id: &str, file: &str, label: Option<&
     let change = move |entry: &mut Option<SessionEntry>| {
         entry.get_or_insert(record);
     };
-    let kept = found.store.update_blocking(key, Box::new(change))?;
+    let kept = found.update(key, Box::new(change))?;
     if kept.as_ref() != Some(&expected) {
         bail!("there is a session {key} already; the fork is in {file}");
     }

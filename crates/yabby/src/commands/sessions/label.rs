@@ -72,7 +72,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
                 *entry = relabel.applied(entry);
             }
         };
-        found.store.update_blocking(&found.key, Box::new(change))?.unwrap_or_default()
+        found.update(&found.key, Box::new(change))?.unwrap_or_default()
     };
     if arguments.json { print_json(&found, &entry) } else { print_text(&found, &entry) }
 }

@@ -34,7 +34,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let now = Timestamp::now().as_millisecond() as f64;
     let new = id.clone();
     let change = move |entry: &mut Option<SessionEntry>| *entry = Some(renewed(entry.as_ref(), &new, now));
-    let entry = found.store.update_blocking(&found.key, Box::new(change))?;
+    let entry = found.update(&found.key, Box::new(change))?;
     if arguments.json {
         let mut out = Object::new();
         out.insert("ok".to_owned(), true.into());
