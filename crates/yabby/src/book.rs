@@ -63,7 +63,9 @@ impl Found {
         let (key, file) = (&self.key, self.file.display());
         match &self.conversation {
             Some(_) => anyhow!("nothing has been said yet in {key}: there is no {file}"),
-            None => anyhow!("the record of {key} names no transcript; `yabby sessions reset` begins it anew"),
+            None => anyhow!(
+                "the record of {key} names no transcript of this folder; `yabby sessions reset` begins it anew"
+            ),
         }
     }
 }
@@ -192,9 +194,12 @@ impl<'s> Book<'s> {
         let agent = key.agent_key().map_or_else(|| agent.clone(), |_| key.agent_id());
         let file = self.transcript_file(&entry, store.path(), &agent);
         let folder = file.parent().unwrap_or(Path::new(""));
+        // A record may name any file; only those of this folder are ours to read, shorten or put away.
+        let is_here = folder.starts_with(self.place.folder.path()) || Some(folder) == store.path().parent();
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let conversation = TranscriptId::of_file(&name)
             .ok()
+            .filter(|_| is_here)
             .map(|id| Conversation { folder: TranscriptFolder::open(folder.to_owned()), id });
         Ok(Some(Found { key, entry, store: store.clone(), agent, file, conversation }))
     }
@@ -205,7 +210,10 @@ impl<'s> Book<'s> {
         let store = store.to_string_lossy();
         let places = self
             .with_folders(|folders| candidates(id, entry.session_file(), Some(&store), Some(agent), folders));
-        let places: Vec<PathBuf> = places.into_iter().map(PathBuf::from).collect();
+        let plain = |place: String| {
+            self.with_folders(|folders| path::user_path(&place, folders.home, folders.current))
+        };
+        let places: Vec<PathBuf> = places.into_iter().map(|place| plain(place).into()).collect();
         let is_there = |place: &&PathBuf| place.exists() || place.with_added_extension("journal").exists();
         places.iter().find(is_there).or(places.first()).cloned().unwrap_or_default()
     }

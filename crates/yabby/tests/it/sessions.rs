@@ -395,8 +395,7 @@ fn a_record_that_names_no_transcript_can_still_be_dealt_with() {
     for record in broken {
         let home = Home::with(&json!({ "agent:main:odd": record }));
         assert!(home.out(&["sessions"]).contains("agent:main:odd"), "{record}");
-        let told =
-            "Error: the record of agent:main:odd names no transcript; `yabby sessions reset` begins it anew";
+        let told = "Error: the record of agent:main:odd names no transcript of this folder; `yabby sessions reset` begins it anew";
         for command in [&["history"][..], &["sessions", "fork", "odd"], &["sessions", "export", "odd"]] {
             assert_eq!(home.refusal(command), told, "{record}");
         }
@@ -405,4 +404,34 @@ fn a_record_that_names_no_transcript_can_still_be_dealt_with() {
         assert_eq!(home.json(&["sessions", "reset", "odd"])["ok"], true);
         assert_eq!(home.json(&["sessions", "delete", "odd"])["deleted"], true);
     }
+}
+
+/// A record is only a text in a file; whoever wrote it must not reach other files of the owner's with it.
+#[test]
+fn no_record_leads_a_command_out_of_the_folder() {
+    let home = Home::with(&json!({}));
+    let outside = home.path().parent().unwrap().join("outside.jsonl");
+    let text = "{\"type\":\"session\",\"version\":3,\"id\":\"x\"}\n{\"type\":\"message\",\"id\":\"1\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"private\"}}\n";
+    fs::write(&outside, text).unwrap();
+    let up = "../".repeat(home.sessions().components().count());
+    let up = format!("{up}{}", outside.with_extension("").display());
+    fs::write(
+        home.store(),
+        json!({
+            "agent:main:up": {"sessionId": up, "updatedAt": 1},
+            "agent:main:named": {"sessionId": "x", "sessionFile": outside, "updatedAt": 1},
+        })
+        .to_string(),
+    )
+    .unwrap();
+    for key in ["agent:main:up", "agent:main:named"] {
+        let refused = home.refusal(&["history", key]);
+        assert!(refused.contains("no transcript of this folder"), "{refused}");
+        home.refusal(&["sessions", "export", key]);
+        home.refusal(&["sessions", "fork", key]);
+        home.run(&["sessions", "compact", key, "--max-lines", "1"]);
+        home.run(&["sessions", "delete", key, "--yes"]);
+        assert_eq!(fs::read_to_string(&outside).unwrap(), text, "{key}");
+    }
+    assert_eq!(home.records(), json!({}));
 }
