@@ -407,3 +407,42 @@ fn without_space_at(operation: usize) {
     forget_own_locks(&state);
     assert!(repair(&with_disk(&state, &Arc::new(FaultyDisk::sound()))).is_ok(), "{operation}");
 }
+
+/// A folder with one agent and these files of its sessions.
+fn folder_with(files: &[(&str, &str)]) -> (TempDir, PathBuf, PathBuf) {
+    let home = TempDir::new().unwrap();
+    let state = home.path().canonicalize().unwrap().join("state");
+    let sessions = state.join("agents/main/sessions");
+    fs::create_dir_all(&sessions).unwrap();
+    for (name, text) in files {
+        fs::write(sessions.join(name), text).unwrap();
+    }
+    (home, state, sessions)
+}
+
+fn conversation(session: &str) -> String {
+    let header = format!(
+        r#"{{"type":"session","version":3,"id":"{session}","timestamp":"2026-01-15T09:30:00.000Z","cwd":"/w"}}"#
+    );
+    let line = r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hi","timestamp":5}}"#;
+    format!("{header}\n{line}\n")
+}
+
+#[test]
+fn nobody_is_given_the_transcript_of_another_session() {
+    let store = r#"{"agent:main:telegram:dm:ann":{"sessionId":"anns","updatedAt":1},
+        "agent:main:telegram:dm:bob":{"sessionId":"bobs","updatedAt":1,"sessionFile":"/gone/anns.jsonl"},
+        "agent:main:telegram:dm:kim":{"sessionId":"kims","updatedAt":1,"sessionFile":"/gone/chat.jsonl"}}"#;
+    let files = [
+        ("sessions.json", store),
+        ("anns.jsonl", &conversation("anns")),
+        // Its header tells whose it is.
+        ("chat.jsonl", &conversation("kims")),
+    ];
+    let (_home, state, sessions) = folder_with(&files);
+    assert!(repair(&doctor(&state)).is_ok());
+    let main = records_of(&state, "main");
+    assert_eq!(main["agent:main:telegram:dm:bob"]["sessionFile"], "/gone/anns.jsonl");
+    let kims = main["agent:main:telegram:dm:kim"]["sessionFile"].as_str();
+    assert_eq!(kims, sessions.join("chat.jsonl").to_str());
+}
