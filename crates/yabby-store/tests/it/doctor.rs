@@ -446,3 +446,16 @@ fn nobody_is_given_the_transcript_of_another_session() {
     let kims = main["agent:main:telegram:dm:kim"]["sessionFile"].as_str();
     assert_eq!(kims, sessions.join("chat.jsonl").to_str());
 }
+
+#[test]
+fn a_session_that_began_during_the_examination_gets_no_second_record() {
+    let files =
+        [("sessions.json", "{}"), ("new.jsonl", &conversation("new")), ("old.jsonl", &conversation("old"))];
+    let (_home, state, sessions) = folder_with(&files);
+    let examined = examine(&state);
+    fs::write(sessions.join("sessions.json"), r#"{"agent:main:main":{"sessionId":"new","updatedAt":1}}"#)
+        .unwrap();
+    doctor(&state).repair(examined, &mut |_| {}).unwrap();
+    let keys: Vec<String> = records_of(&state, "main").into_keys().collect();
+    assert_eq!(keys, ["agent:main:main", "agent:main:recovered:old"]);
+}
