@@ -459,3 +459,23 @@ fn a_session_that_began_during_the_examination_gets_no_second_record() {
     let keys: Vec<String> = records_of(&state, "main").into_keys().collect();
     assert_eq!(keys, ["agent:main:main", "agent:main:recovered:old"]);
 }
+
+#[test]
+fn an_agent_that_is_a_link_to_elsewhere_is_left_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (home, state, _) = folder_with(&[]);
+    let elsewhere = home.path().join("elsewhere");
+    for (file, text) in
+        [("agent/auth.json", "{}"), ("sessions/a.jsonl", "{torn"), ("sessions/sessions.json", "{torn")]
+    {
+        let file = elsewhere.join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    std::os::unix::fs::symlink(&elsewhere, state.join("agents/linked")).unwrap();
+    let before = snapshot(&elsewhere);
+    let treatment = repair(&doctor(&state));
+    assert!(told(&treatment.after).contains("folder-outside"), "{}", told(&treatment.after));
+    assert_eq!(snapshot(&elsewhere), before);
+}
