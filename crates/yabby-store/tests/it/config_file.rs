@@ -340,6 +340,19 @@ fn a_repair_brings_old_keys_up_to_date_and_keeps_unknown_ones_as_comments() {
 }
 
 #[test]
+fn an_unknown_key_may_look_like_a_path() {
+    let text = "{\n  gateway: {port: 7, 'x.y': 1},\n  'gateway.port': 5,\n  'say \\\"hi\\\"': 6,\n}\n";
+    let home = Home::with(&[("openclaw.json", text)]);
+    let repaired = ConfigFile::of(&home.place()).repair().unwrap().expect("something to do");
+    assert_eq!(repaired.commented, ["gateway.x.y", "gateway.port", "say \"hi\""]);
+    let after = home.file("openclaw.json");
+    assert_eq!(json::parse_json5(&after).unwrap()["gateway"], json::parse(r#"{"port":7}"#).unwrap());
+    for kept in ["/* 'x.y': 1 */", "/* 'gateway.port': 5, */"] {
+        assert!(after.contains(kept), "{kept} is missing in {after}");
+    }
+}
+
+#[test]
 fn a_repair_does_not_guess() {
     for text in ["{gateway: {port: \"x\"}, foo: 1}", "{broken", "{gateway: {port: \"x\"}}"] {
         let home = Home::with(&[("openclaw.json", text)]);
