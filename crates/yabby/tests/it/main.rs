@@ -6,3 +6,4 @@ mod config;
 mod docs;
 mod doctor;
 mod history;
+mod shared_transcript;
