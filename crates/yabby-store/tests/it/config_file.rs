@@ -1,10 +1,12 @@
 //! The configuration file: finding, reading and changing it.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::watched_disk::{Step, WatchedDisk};
 use tempfile::TempDir;
 use yabby_config::environment::Environment;
 use yabby_config::key_path::KeyPath;
@@ -423,4 +425,28 @@ fn the_example_in_the_docs_is_valid() {
         .collect();
     assert_eq!(names, ["Mia", "Ops"]);
     assert_eq!(snapshot.config.text(&["channels", "telegram", "botToken"]), Some("1:x"));
+}
+
+#[test]
+fn a_backup_that_cannot_be_written_costs_no_older_one() {
+    let backups = ["openclaw.json.bak", "openclaw.json.bak.1", "openclaw.json.bak.4"];
+    let mut files = vec![("openclaw.json", "{gateway: {port: 1}}")];
+    files.extend(backups.iter().map(|name| (*name, *name)));
+    let home = Home::with(&files);
+    let place = home.place();
+    // Nothing can be written beside the file but the file itself.
+    let disk = WatchedDisk::new(|step| match step {
+        Step::CreateNew(path) if path.to_string_lossy().contains(".bak") => {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+        _ => Ok(()),
+    });
+    for _ in 0..5 {
+        let edit = Edit::Set(2.into());
+        let file = ConfigFile::with(&place, disk.clone(), Arc::new(FixedClock::at(0)));
+        file.edit(&KeyPath::parse("gateway.port").unwrap(), &edit).unwrap_err();
+    }
+    for name in backups {
+        assert_eq!(home.file(name), name);
+    }
 }
