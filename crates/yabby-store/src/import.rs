@@ -14,10 +14,11 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::seam::StoreError;
-use yabby_domain::session::adopt::{Program, adopted_key, beside};
+use yabby_domain::session::adopt::{Program, adopted_key, keys_for};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::transcript::file_name::TranscriptId;
@@ -115,6 +116,7 @@ pub fn read(program: Program, folder: &Path) -> Result<Source, ImportError> {
         };
         return Err(ImportError::NothingThere(folder.display().to_string(), program.name(), expected));
     }
+    source.leave_unsafe_names();
     // The newest session of a person takes the person's key.
     source.sessions.sort_by(|a, b| b.updated_at.total_cmp(&a.updated_at));
     Ok(source)
@@ -183,45 +185,61 @@ impl AgentHome {
         wanted: SessionKey,
         mode: Mode,
     ) -> Result<Outcome, ImportError> {
-        let key = match self.known.get(&foreign.session_id) {
-            Some(known) => known.clone(),
-            None if !self.taken.contains(&wanted) => wanted,
-            None => beside(&wanted, &foreign.session_id),
+        let (id, text) = self.named(foreign)?;
+        let mut keys = keys_for(&wanted, id.as_str());
+        let mut free = |taken: &HashSet<SessionKey>| {
+            let free = keys.by_ref().find(|key| !taken.contains(key));
+            free.unwrap_or_else(|| wanted.clone())
         };
-        let text = foreign.text(&self.workspace);
-        let id = TranscriptId::new(&foreign.session_id, None).map_err(StoreError::from)?;
+        let mut key = match self.known.get(id.as_str()) {
+            Some(known) => known.clone(),
+            None => free(&self.taken),
+        };
         let adopted = match mode {
             Mode::DryRun => self.transcripts.would_adopt(&id, &text)?,
             Mode::Real => {
                 // The conversation first: a record without one would be an empty session.
                 let adopted = self.transcripts.adopt_blocking(&id, &text)?;
-                record(&self.store, &key, foreign, program, adopted)?;
+                // Somebody may have taken the key meanwhile: then it is theirs.
+                while !record(&self.store, &key, id.as_str(), foreign, program, adopted)? {
+                    self.taken.insert(key);
+                    key = free(&self.taken);
+                }
                 adopted
             }
         };
-        self.take(key.clone(), &foreign.session_id);
+        self.take(key.clone(), id.as_str());
         let entries = foreign.lines.lines().filter_map(transcript::entry::Entry::parse);
         let messages = entries.filter(transcript::pieces::is_message).count();
-        Ok(Outcome {
-            from: foreign.key.clone(),
-            key,
-            session_id: foreign.session_id.clone(),
-            messages,
-            adopted,
-        })
+        Ok(Outcome { from: foreign.key.clone(), key, session_id: id.as_str().to_owned(), messages, adopted })
+    }
+
+    /// What a session is called here, and its transcript: if another conversation has its id, one that is
+    /// made of how it begins, so that it is the same the next time.
+    fn named(&self, foreign: &Foreign) -> Result<(TranscriptId, String), StoreError> {
+        let id = TranscriptId::new(&foreign.session_id, None)?;
+        let text = foreign.text(id.as_str(), &self.workspace);
+        if !self.transcripts.holds_another(&id, &text)? {
+            return Ok((id, text));
+        }
+        let id = TranscriptId::new(&foreign.other_id(), None)?;
+        let text = foreign.text(id.as_str(), &self.workspace);
+        Ok((id, text))
     }
 }
 
-/// Writes the record of a session that is new here; one that is here is only told of what is new.
+/// Writes the record of a session that is new here; one that is here is only told of what is new. `false` if
+/// the key is another session's.
 fn record(
     store: &SessionFile,
     key: &SessionKey,
+    session_id: &str,
     foreign: &Foreign,
     program: Program,
     adopted: Adopted,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let mut record = foreign.record.clone();
-    record.insert("sessionId".to_owned(), foreign.session_id.as_str().into());
+    record.insert("sessionId".to_owned(), session_id.into());
     record.insert("updatedAt".to_owned(), json::number(foreign.updated_at));
     // Where it would be otherwise is a path of the other program's.
     record.shift_remove("sessionFile");
@@ -231,8 +249,10 @@ fn record(
     record.insert("importedFrom".to_owned(), Value::Object(origin));
     let new = SessionEntry::new(record);
     let updated_at = foreign.updated_at;
+    let own_id = session_id.to_owned();
     let change = move |entry: &mut Option<SessionEntry>| match entry {
         None => *entry = Some(new),
+        Some(here) if here.session_id() != Some(&own_id) => {}
         Some(here) if adopted == Adopted::Grown && here.updated_at().is_none_or(|at| at < updated_at) => {
             let mut record = here.clone().into_object();
             record.insert("updatedAt".to_owned(), json::number(updated_at));
@@ -240,17 +260,40 @@ fn record(
         }
         Some(_) => {}
     };
-    store.update_blocking(key, Box::new(change)).map(|_| ())
+    let here = store.update_blocking(key, Box::new(change))?;
+    Ok(here.is_some_and(|here| here.session_id() == Some(session_id)))
+}
+
+impl Source {
+    /// Sessions whose ids cannot be the names of files stay where they are.
+    fn leave_unsafe_names(&mut self) {
+        let Self { sessions, left, .. } = self;
+        sessions.retain(|foreign| match TranscriptId::new(&foreign.session_id, None) {
+            Ok(_) => true,
+            Err(error) => {
+                left.push(format!("{}: {error}", foreign.key));
+                false
+            }
+        });
+    }
 }
 
 impl Foreign {
-    fn text(&self, workspace: &str) -> String {
+    /// An id for when its own is taken.
+    fn other_id(&self) -> String {
+        let beginning = self.lines.lines().find(|line| !line.trim().is_empty()).unwrap_or(&self.key);
+        let digest = Sha256::digest(beginning);
+        let digest: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        format!("{}-{digest}", self.session_id)
+    }
+
+    fn text(&self, session_id: &str, workspace: &str) -> String {
         let field =
             |name: &str| self.record.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         adopted(
             &self.lines,
             &Adoption {
-                session_id: &self.session_id,
+                session_id,
                 cwd: workspace,
                 provider: field("modelProvider").unwrap_or("anthropic"),
                 model: field("model").unwrap_or("unknown"),
@@ -280,6 +323,12 @@ fn read_text(path: &Path) -> Result<String, ImportError> {
             Err(ImportError::Unreadable { path: path.display().to_string(), why: error.to_string() })
         }
     }
+}
+
+/// The transcript of a session in a folder, if there is one. Its id names nothing outside.
+fn transcript_of(folder: &Path, session_id: &str) -> Option<PathBuf> {
+    let id = TranscriptId::new(session_id, None).ok()?;
+    Some(folder.join(id.file_name())).filter(|file| file.is_file())
 }
 
 /// The files of a folder with one of these endings, by name; none if there is no such folder.

@@ -65,10 +65,20 @@ fn peer(agent: &AgentId, channel: &str, kind: PeerKind, peer: &str) -> SessionKe
     })
 }
 
-/// The key of a session whose own is taken: by a newer one of the same person, or by one begun here.
-pub fn beside(key: &SessionKey, session_id: &str) -> SessionKey {
-    let beginning: String = session_id.chars().take(8).collect();
-    SessionKey::new(format!("{key}:imported:{}", text::lower(&beginning)))
+/// The keys that a session may have, the one that it wants first. That may be taken: by a newer one of the
+/// same person, or by one begun here.
+pub fn keys_for(wanted: &SessionKey, session_id: &str) -> impl Iterator<Item = SessionKey> {
+    let id = text::lower(session_id);
+    let beginning: String = id.chars().take(8).collect();
+    let beside = {
+        let wanted = wanted.clone();
+        move |name: String| SessionKey::new(format!("{wanted}:imported:{name}"))
+    };
+    let numbered = (2_u32..).map({
+        let id = id.clone();
+        move |number| format!("{id}-{number}")
+    });
+    std::iter::once(wanted.clone()).chain([beginning, id].into_iter().chain(numbered).map(beside))
 }
 
 #[cfg(test)]
@@ -94,7 +104,20 @@ mod tests {
         for (program, key, here) in table {
             assert_eq!(adopted_key(program, key, &AgentId::default()).as_str(), here, "{key}");
         }
-        let key = SessionKey::new("agent:main:main");
-        assert_eq!(beside(&key, "ABCDEFGH-1").as_str(), "agent:main:main:imported:abcdefgh");
+    }
+
+    #[test]
+    fn there_is_always_a_key_that_is_free() {
+        let keys: Vec<_> = keys_for(&SessionKey::new("agent:main:main"), "ABCDEFGH-1").take(4).collect();
+        let keys: Vec<&str> = keys.iter().map(SessionKey::as_str).collect();
+        assert_eq!(
+            keys,
+            [
+                "agent:main:main",
+                "agent:main:main:imported:abcdefgh",
+                "agent:main:main:imported:abcdefgh-1",
+                "agent:main:main:imported:abcdefgh-1-2",
+            ]
+        );
     }
 }

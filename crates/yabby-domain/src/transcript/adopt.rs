@@ -45,6 +45,78 @@ pub fn adopted(source: &str, adoption: &Adoption<'_>) -> String {
     text
 }
 
+/// What a transcript here is to the one that it was, or is about to be, taken over from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kinship<'t> {
+    /// All of it is here.
+    Known,
+    /// It was here up to these lines.
+    Grown(&'t str),
+    /// It was gone on with here, or changed.
+    GoneOnHere,
+    /// They only have their name in common: some programs call every session `main`.
+    Strangers,
+}
+
+/// Compares what is here with what [`adopted`] makes of a source now. What the source never said, and was
+/// filled in when it was taken over, may have changed since.
+pub fn compared<'t>(here: &str, there: &'t str) -> Kinship<'t> {
+    if here.starts_with(there) {
+        return Kinship::Known;
+    }
+    if let Some(rest) = there.strip_prefix(here) {
+        return Kinship::Grown(rest);
+    }
+    let lines = |text: &str| text.lines().take(2).map(str::to_owned).collect::<Vec<_>>();
+    if are_strangers(&lines(here), &lines(there)) {
+        return Kinship::Strangers;
+    }
+    let mut known = 0;
+    let mut lines_there = there.split_inclusive('\n');
+    for line in here.lines().filter(|line| !line.trim().is_empty()) {
+        match lines_there.next() {
+            None => return Kinship::Known,
+            Some(other) if is_same(line, other) => known += other.len(),
+            Some(_) => return Kinship::GoneOnHere,
+        }
+    }
+    match there.get(known..) {
+        None | Some("") => Kinship::Known,
+        Some(rest) => Kinship::Grown(rest),
+    }
+}
+
+/// Whether two conversations began at different times or, if nobody knows when, with other words.
+fn are_strangers(here: &[String], there: &[String]) -> bool {
+    let began = |lines: &[String]| {
+        let header = Header::parse(lines.first()?)?;
+        header.object().get("timestamp").and_then(time::of_value)
+    };
+    match (began(here), began(there)) {
+        (Some(here_began), Some(there_began)) if here_began != there_began => true,
+        (Some(0.0), Some(0.0)) => match (here.get(1), there.get(1)) {
+            (Some(here), Some(there)) => !is_same(here, there),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether two lines say the same, but for what [`Adoption`] fills in.
+fn is_same(one: &str, other: &str) -> bool {
+    let said = |line: &str| {
+        let mut line = json::parse(line).ok()?;
+        let object = line.as_object_mut()?;
+        object.shift_remove("cwd");
+        if let Some(message) = object.get_mut("message").and_then(Value::as_object_mut) {
+            message.shift_remove("provider");
+            message.shift_remove("model");
+        }
+        Some(line)
+    };
+    one.trim() == other.trim() || said(one).is_some_and(|one| Some(one) == said(other))
+}
+
 fn moment(ms: Option<f64>) -> jiff::Timestamp {
     #[expect(clippy::cast_possible_truncation, reason = "saturates, and is then out of range")]
     jiff::Timestamp::from_millisecond(ms.unwrap_or(0.0) as i64).unwrap_or_default()
@@ -192,6 +264,37 @@ mod tests {
                 let part = adopted(&(lines[..count].join("\n") + "\n"), &ADOPTION);
                 assert!(whole.starts_with(&part), "{count} lines of {source}");
             }
+        }
+    }
+
+    #[test]
+    fn a_conversation_is_known_again_by_what_was_said() {
+        let began = |time: &str| format!(r#"{{"type":"session","id":"main","timestamp":"{time}"}}"#);
+        let said = |role: &str, text: &str| {
+            format!(r#"{{"type":"message","message":{{"role":"{role}","content":"{text}"}}}}"#)
+        };
+        let source = |lines: &[String]| lines.join("\n") + "\n";
+        let (hello, hi) = (said("user", "hello"), said("assistant", "hi"));
+        let monday = began("2026-01-05T10:00:00.000Z");
+        let whole = source(&[monday.clone(), hello.clone(), hi.clone(), said("user", "and now?")]);
+        let here = adopted(&source(&[monday.clone(), hello.clone(), hi.clone()]), &ADOPTION);
+        // The index of the source names the model of today, and the workspace may have moved.
+        let later = Adoption { model: "another", cwd: "/elsewhere", ..ADOPTION };
+        let there = adopted(&whole, &later);
+        let Kinship::Grown(rest) = compared(&here, &there) else { panic!("it has grown") };
+        assert_eq!(told(&format!("{here}{rest}")), ["User hello", "Assistant hi", "User and now?"]);
+        let gone_on = adopted(&source(&[monday.clone(), hello.clone(), said("assistant", "ho")]), &ADOPTION);
+        let tuesday = [began("2026-01-06T10:00:00.000Z"), hello.clone()];
+        let (timeless, other) = (source(std::slice::from_ref(&hello)), source(std::slice::from_ref(&hi)));
+        let table = [
+            (adopted(&whole, &ADOPTION), adopted(&source(&[monday, hello]), &later), Kinship::Known),
+            (gone_on, adopted(&whole, &later), Kinship::GoneOnHere),
+            (here, adopted(&source(&tuesday), &ADOPTION), Kinship::Strangers),
+            (adopted(&timeless, &ADOPTION), adopted(&other, &ADOPTION), Kinship::Strangers),
+            ("garbage\n".to_owned(), adopted(&whole, &ADOPTION), Kinship::GoneOnHere),
+        ];
+        for (here, there, kinship) in table {
+            assert_eq!(compared(&here, &there), kinship, "{here}{there}");
         }
     }
 

@@ -98,16 +98,17 @@ impl<'d> Held<'d> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             done => done,
         };
+        // Whole and safe before anything makes room for it: without space the older ones stay.
+        let newest = generation(0);
+        let draft = Draft::write(self.disk, &newest, old)?;
+        let mode = fs::metadata(&self.real).doing("inspect", &self.real)?.permissions();
+        fs::set_permissions(draft.path(), mode).doing("protect", draft.path())?;
         let oldest = generation(OLDEST);
         unless_missing(self.disk.remove(&oldest)).doing("remove", &oldest)?;
         for number in (0..OLDEST).rev() {
             let (from, to) = (generation(number), generation(number + 1));
             unless_missing(self.disk.rename(&from, &to)).doing("rename", &from)?;
         }
-        let newest = generation(0);
-        let draft = Draft::write(self.disk, &newest, old)?;
-        let mode = fs::metadata(&self.real).doing("inspect", &self.real)?.permissions();
-        fs::set_permissions(draft.path(), mode).doing("protect", draft.path())?;
         draft.place()
     }
 }

@@ -9,7 +9,7 @@ mod change;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use yabby_config::include::{Resolved, includes};
+use yabby_config::include::{Resolved, Shape, Traced, includes};
 use yabby_config::issue::Issue;
 use yabby_config::key_path::{KeyPath, SetError, Step};
 use yabby_config::legacy;
@@ -150,12 +150,8 @@ impl<'p> ConfigFile<'p> {
     fn without_unknown_keys(&self, text: String) -> (String, Vec<String>) {
         let snapshot = Snapshot::of_text(self.place, text.clone());
         let Some(resolved) = &snapshot.resolved else { return (text, Vec::new()) };
-        let in_main = |path: &String| {
-            let traced = lines::traced(resolved, &Issue::new(path.as_str(), ""));
-            (traced.file == 0).then(|| traced.steps.clone())
-        };
         let paths: Vec<Vec<Step>> =
-            snapshot.issues.iter().flat_map(unrecognized).filter_map(|path| in_main(&path)).collect();
+            snapshot.issues.iter().flat_map(|issue| in_main(resolved, issue)).collect();
         match comment::commented_out(&text, &paths) {
             Some((changed, done)) => (changed, done.iter().map(|steps| told(steps)).collect()),
             None => (text, Vec::new()),
@@ -288,14 +284,21 @@ impl<'p> ConfigFile<'p> {
     }
 }
 
-/// The unknown keys that an issue tells of, as paths.
-fn unrecognized(issue: &Issue) -> Vec<String> {
+/// The unknown keys that an issue tells of, as steps in the main file.
+fn in_main(resolved: &Resolved, issue: &Issue) -> Vec<Vec<Step>> {
     let Some(keys) = issue.message.strip_prefix("Unrecognized key") else { return Vec::new() };
-    let below = |key: &str| match issue.path.as_str() {
-        "" => key.to_owned(),
-        path => format!("{path}.{key}"),
-    };
-    keys.split('"').skip(1).step_by(2).map(below).collect()
+    let holder = lines::traced(resolved, &Issue::new(issue.path.as_str(), ""));
+    let Shape::Object(members) = &holder.shape else { return Vec::new() };
+    // Keys are told between quotes, and may hold dots and quotes themselves.
+    let is_told = |key: &str| keys.contains(&format!("\"{key}\""));
+    let unknown: Vec<(&String, &Traced)> = members.iter().filter(|(key, _)| is_told(key)).collect();
+    let length: usize = unknown.iter().map(|(key, _)| key.len() + "\"\", ".len()).sum();
+    if keys.trim_start_matches('s').len() != length {
+        // One key that looks like two: nobody can tell which ones are meant.
+        return Vec::new();
+    }
+    let own = unknown.into_iter().filter(|(_, member)| member.file == 0);
+    own.map(|(_, member)| member.steps.clone()).collect()
 }
 
 fn told(steps: &[Step]) -> String {

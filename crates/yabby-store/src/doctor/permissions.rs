@@ -22,7 +22,9 @@ pub(super) fn examine(round: &mut Round<'_>) {
     }
     let backups = state.join("backups");
     look_at(round, &backups);
-    for agent in folder(&state.join("agents")) {
+    // What is behind a link is not ours.
+    let agents = folder(&state.join("agents")).into_iter().filter(|agent| !agent.is_symlink());
+    for agent in agents {
         for file in ["auth-profiles.json", "auth.json"] {
             look_at(round, &agent.join("agent").join(file));
         }

@@ -1,18 +1,23 @@
 //! Stores and their journals, and which transcripts their records speak of (`sessions.md` §5–§7).
 
 use std::collections::{HashMap, HashSet};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use yabby_domain::json::{Object, Value};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::salvage::{Content, Shape};
-use yabby_domain::text::non_blank;
+use yabby_domain::text::{lossy, non_blank};
+use yabby_domain::transcript::file::START_BYTES;
+use yabby_domain::transcript::file_name::session_in;
+use yabby_domain::transcript::header::Header;
 
 use super::examination::{Moved, Round, counted};
 use super::finding::{Code, Finding};
 use super::names::Name;
 use super::wards::{File, Ward};
 use crate::disk::{beside, parent};
+use crate::files::folder::open_inside;
 use crate::files::sessions::{JournalLook, Look};
 
 /// Which transcripts belong to which records.
@@ -220,7 +225,13 @@ impl Round<'_> {
         let agent = agent.unwrap_or_else(|| ward.agent.clone());
         let of_agent = self.doctor.place.folder.sessions(&agent).unwrap_or_else(|_| ward.folder.clone());
         let name = format!("{session}.jsonl");
+        // Another session's file may have the name that a record gives: that is not the one it lost.
+        let is_its_own = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            session_in(&name) == session || header_of(path).is_some_and(|header| header == session)
+        };
         let by_name = named.as_ref().and_then(|named| named.file_name()).map(|name| ward.folder.join(name));
+        let by_name = by_name.filter(is_its_own);
         let here = [by_name, Some(ward.folder.join(&name)), Some(of_agent.join(&name))].into_iter().flatten();
         let is_there = |path: &PathBuf| path.is_file() || beside(path, ".journal").is_file();
         let own = named.clone().filter(is_there);
@@ -272,6 +283,14 @@ impl Round<'_> {
         let code = if has_spoken { Code::RecordLostTranscript } else { Code::RecordNoTranscript };
         self.found(Finding::new(code, store, format!("{key} has no transcript (session {session}).")));
     }
+}
+
+/// The session that the header of a transcript names.
+fn header_of(path: &Path) -> Option<String> {
+    let mut start = Vec::new();
+    open_inside(path).ok()??.take(START_BYTES as u64).read_to_end(&mut start).ok()?;
+    let start = lossy(&start);
+    Some(Header::parse(start.lines().next()?)?.session_id().to_owned())
 }
 
 fn kind_of(value: &Value) -> &'static str {

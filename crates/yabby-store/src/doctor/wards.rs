@@ -57,9 +57,10 @@ pub(super) fn wards(round: &mut Round<'_>, config: &Config) -> Vec<Ward> {
                 None
             }
         };
-        let beside_store = parent(&store).to_owned();
+        // Without a folder of its own, an agent has only the store that somebody chose.
+        let beside_store = (own.is_some() || configured.is_some()).then(|| parent(&store).to_owned());
         let older_store = own.as_deref().and_then(Path::parent).map(|agent| agent.join(DEFAULT));
-        for (folder, name) in [(own.clone(), DEFAULT.to_owned()), (Some(beside_store), file_name(&store))] {
+        for (folder, name) in [(own.clone(), DEFAULT.to_owned()), (beside_store, file_name(&store))] {
             let Some(folder) = folder else { continue };
             let is_own = own.as_ref() == Some(&folder);
             match wards.iter_mut().find(|ward| ward.folder == folder) {

@@ -1,6 +1,7 @@
 //! The SQLite index of another program. Its tables have had columns in several spellings; each is
 //! looked up by what it means.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use rusqlite::types::ValueRef;
@@ -42,7 +43,8 @@ impl Database {
         let unreadable = |why: String| ImportError::Unreadable { path: path.display().to_string(), why };
         let copy = tempfile::tempdir().map_err(|error| unreadable(error.to_string()))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        for part in [name.clone(), format!("{name}-wal")] {
+        // Whoever was writing may have left either of these.
+        for part in [name.clone(), format!("{name}-wal"), format!("{name}-journal")] {
             let from = path.with_file_name(&part);
             if from.exists() {
                 std::fs::copy(&from, copy.path().join(&part))
@@ -57,32 +59,26 @@ impl Database {
 
     /// The sessions of its index; none if it has no such table.
     pub fn sessions(&self) -> Result<Vec<Session>, ImportError> {
-        let rows = self.rows("sessions", None)?;
+        let rows = self.rows("sessions")?;
         Ok(rows.iter().filter_map(Session::of).collect())
     }
 
-    /// The messages of a session as lines of a transcript.
-    pub fn messages_of(&self, session: &Session) -> Result<String, ImportError> {
+    /// All messages, by the session that they belong to.
+    pub fn messages(&self, sessions: &[Session]) -> Result<Messages, ImportError> {
         let columns = self.columns("messages")?;
-        let Some(owner) = ["session_id", "sessionId", "session_key", "sessionKey"]
-            .into_iter()
-            .find(|name| columns.iter().any(|column| column == name))
-        else {
-            return Ok(String::new());
+        let names = ["session_id", "sessionId", "session_key", "sessionKey"];
+        let mut messages = Messages { lines: HashMap::new(), named_by: NamedBy::Id };
+        let Some(owner) = names.into_iter().find(|name| columns.iter().any(|column| column == name)) else {
+            return Ok(messages);
         };
-        let names = [Some(session.id.clone()), Some(session.key.clone()), session.row_id.clone()];
-        let mut lines = String::new();
-        for name in names.into_iter().flatten() {
-            let rows = self.rows("messages", Some((owner, &name)))?;
-            for row in &rows {
-                lines.push_str(&line(row));
-                lines.push('\n');
-            }
-            if !rows.is_empty() {
-                break;
-            }
+        for row in self.rows("messages")? {
+            let Some(name) = text(&row, &[owner]) else { continue };
+            let lines = messages.lines.entry(name).or_default();
+            lines.push_str(&line(&row));
+            lines.push('\n');
         }
-        Ok(lines)
+        messages.named_by = messages.likeliest_names(sessions);
+        Ok(messages)
     }
 
     /// How many pieces of memory it holds.
@@ -104,26 +100,58 @@ impl Database {
     }
 
     /// The rows of a table in the order in which they were written, each as an object.
-    fn rows(&self, table: &'static str, owner: Option<(&str, &str)>) -> Result<Vec<Object>, ImportError> {
+    fn rows(&self, table: &'static str) -> Result<Vec<Object>, ImportError> {
         let columns = self.columns(table)?;
         if columns.is_empty() {
             return Ok(Vec::new());
         }
-        // Only names of columns that exist get here.
-        let condition =
-            owner.map(|(column, _)| format!("WHERE CAST(\"{column}\" AS TEXT) = ?1")).unwrap_or_default();
-        let query = format!("SELECT * FROM \"{table}\" {condition} ORDER BY rowid");
+        let query = format!("SELECT * FROM \"{table}\" ORDER BY rowid");
         let mut statement = self.connection.prepare(&query).map_err(|e| self.broken(&e))?;
-        let read = |row: &Row<'_>| object(row, &columns);
-        let rows = match owner {
-            Some((_, name)) => statement.query_map([name], read),
-            None => statement.query_map([], read),
-        };
+        let rows = statement.query_map([], |row: &Row<'_>| object(row, &columns));
         rows.and_then(Iterator::collect).map_err(|e| self.broken(&e))
     }
 
     fn broken(&self, error: &rusqlite::Error) -> ImportError {
         ImportError::Unreadable { path: self.path.display().to_string(), why: error.to_string() }
+    }
+}
+
+/// The messages of a database, as lines of transcripts.
+pub struct Messages {
+    /// By what they call their session.
+    lines: HashMap<String, String>,
+    named_by: NamedBy,
+}
+
+/// What messages call their session. One name for all of them: the number of one session's row may be
+/// another one's id, and nobody may be given the words of somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NamedBy {
+    Id,
+    Key,
+    Row,
+}
+
+impl Messages {
+    pub fn of(&self, session: &Session) -> String {
+        let name = session.name(self.named_by);
+        name.and_then(|name| self.lines.get(name)).cloned().unwrap_or_default()
+    }
+
+    /// The names that most sessions with messages go by.
+    fn likeliest_names(&self, sessions: &[Session]) -> NamedBy {
+        let known = |by: NamedBy| {
+            let names = sessions.iter().filter_map(|session| session.name(by));
+            names.filter(|name| self.lines.contains_key(*name)).count()
+        };
+        // Of equal ones the first.
+        let mut likeliest = NamedBy::Id;
+        for by in [NamedBy::Key, NamedBy::Row] {
+            if known(by) > known(likeliest) {
+                likeliest = by;
+            }
+        }
+        likeliest
     }
 }
 
@@ -167,6 +195,14 @@ fn moment(row: &Object, names: &[&str]) -> Option<f64> {
 }
 
 impl Session {
+    fn name(&self, by: NamedBy) -> Option<&str> {
+        match by {
+            NamedBy::Id => Some(&self.id),
+            NamedBy::Key => Some(&self.key),
+            NamedBy::Row => self.row_id.as_deref(),
+        }
+    }
+
     fn of(row: &Object) -> Option<Self> {
         let row_id = text(row, &["id"]);
         let id = text(row, &["session_id", "sessionId", "uuid"]).or_else(|| row_id.clone())?;

@@ -1,20 +1,25 @@
 //! OpenClaudeCode: an index of sessions in a database, `sessions/<id>.jsonl` (seed 003).
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use yabby_domain::json::{self, Object, Value};
 
 use super::database::{self, Database};
-use super::{Foreign, ImportError, Source, files, read_text};
+use super::{Foreign, ImportError, Source, files, read_text, transcript_of};
 
 pub fn read(folder: &Path) -> Result<Source, ImportError> {
     let mut source = Source::default();
     let sessions = folder.join("sessions");
     for path in database::files(folder) {
         let database = Database::open(&path)?;
-        for session in database.sessions()? {
-            let file = sessions.join(format!("{}.jsonl", session.id));
-            let lines = if file.is_file() { read_text(&file)? } else { database.messages_of(&session)? };
+        let indexed = database.sessions()?;
+        let messages = database.messages(&indexed)?;
+        for session in indexed {
+            let lines = match transcript_of(&sessions, &session.id) {
+                Some(file) => read_text(&file)?,
+                None => messages.of(&session),
+            };
             source.sessions.push(session.with_lines(lines));
         }
         let chunks = database.memory_chunks()?;
@@ -31,9 +36,10 @@ pub fn read(folder: &Path) -> Result<Source, ImportError> {
 
 /// Conversations that the index does not know: the first message says with whom they were.
 fn take_rest(sessions: &Path, source: &mut Source) -> Result<(), ImportError> {
+    let known: HashSet<String> = source.sessions.iter().map(|known| known.session_id.clone()).collect();
     for file in files(sessions, &["jsonl"]) {
         let id = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if source.sessions.iter().any(|known| known.session_id == id) {
+        if known.contains(&id) {
             continue;
         }
         let lines = read_text(&file)?;

@@ -1,10 +1,12 @@
 //! The configuration file: finding, reading and changing it.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::watched_disk::{Step, WatchedDisk};
 use tempfile::TempDir;
 use yabby_config::environment::Environment;
 use yabby_config::key_path::KeyPath;
@@ -340,6 +342,19 @@ fn a_repair_brings_old_keys_up_to_date_and_keeps_unknown_ones_as_comments() {
 }
 
 #[test]
+fn an_unknown_key_may_look_like_a_path() {
+    let text = "{\n  gateway: {port: 7, 'x.y': 1},\n  'gateway.port': 5,\n  'say \\\"hi\\\"': 6,\n}\n";
+    let home = Home::with(&[("openclaw.json", text)]);
+    let repaired = ConfigFile::of(&home.place()).repair().unwrap().expect("something to do");
+    assert_eq!(repaired.commented, ["gateway.x.y", "gateway.port", "say \"hi\""]);
+    let after = home.file("openclaw.json");
+    assert_eq!(json::parse_json5(&after).unwrap()["gateway"], json::parse(r#"{"port":7}"#).unwrap());
+    for kept in ["/* 'x.y': 1 */", "/* 'gateway.port': 5, */"] {
+        assert!(after.contains(kept), "{kept} is missing in {after}");
+    }
+}
+
+#[test]
 fn a_repair_does_not_guess() {
     for text in ["{gateway: {port: \"x\"}, foo: 1}", "{broken", "{gateway: {port: \"x\"}}"] {
         let home = Home::with(&[("openclaw.json", text)]);
@@ -410,4 +425,28 @@ fn the_example_in_the_docs_is_valid() {
         .collect();
     assert_eq!(names, ["Mia", "Ops"]);
     assert_eq!(snapshot.config.text(&["channels", "telegram", "botToken"]), Some("1:x"));
+}
+
+#[test]
+fn a_backup_that_cannot_be_written_costs_no_older_one() {
+    let backups = ["openclaw.json.bak", "openclaw.json.bak.1", "openclaw.json.bak.4"];
+    let mut files = vec![("openclaw.json", "{gateway: {port: 1}}")];
+    files.extend(backups.iter().map(|name| (*name, *name)));
+    let home = Home::with(&files);
+    let place = home.place();
+    // Nothing can be written beside the file but the file itself.
+    let disk = WatchedDisk::new(|step| match step {
+        Step::CreateNew(path) if path.to_string_lossy().contains(".bak") => {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+        _ => Ok(()),
+    });
+    for _ in 0..5 {
+        let edit = Edit::Set(2.into());
+        let file = ConfigFile::with(&place, disk.clone(), Arc::new(FixedClock::at(0)));
+        file.edit(&KeyPath::parse("gateway.port").unwrap(), &edit).unwrap_err();
+    }
+    for name in backups {
+        assert_eq!(home.file(name), name);
+    }
 }

@@ -407,3 +407,75 @@ fn without_space_at(operation: usize) {
     forget_own_locks(&state);
     assert!(repair(&with_disk(&state, &Arc::new(FaultyDisk::sound()))).is_ok(), "{operation}");
 }
+
+/// A folder with one agent and these files of its sessions.
+fn folder_with(files: &[(&str, &str)]) -> (TempDir, PathBuf, PathBuf) {
+    let home = TempDir::new().unwrap();
+    let state = home.path().canonicalize().unwrap().join("state");
+    let sessions = state.join("agents/main/sessions");
+    fs::create_dir_all(&sessions).unwrap();
+    for (name, text) in files {
+        fs::write(sessions.join(name), text).unwrap();
+    }
+    (home, state, sessions)
+}
+
+fn conversation(session: &str) -> String {
+    let header = format!(
+        r#"{{"type":"session","version":3,"id":"{session}","timestamp":"2026-01-15T09:30:00.000Z","cwd":"/w"}}"#
+    );
+    let line = r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hi","timestamp":5}}"#;
+    format!("{header}\n{line}\n")
+}
+
+#[test]
+fn nobody_is_given_the_transcript_of_another_session() {
+    let store = r#"{"agent:main:telegram:dm:ann":{"sessionId":"anns","updatedAt":1},
+        "agent:main:telegram:dm:bob":{"sessionId":"bobs","updatedAt":1,"sessionFile":"/gone/anns.jsonl"},
+        "agent:main:telegram:dm:kim":{"sessionId":"kims","updatedAt":1,"sessionFile":"/gone/chat.jsonl"}}"#;
+    let files = [
+        ("sessions.json", store),
+        ("anns.jsonl", &conversation("anns")),
+        // Its header tells whose it is.
+        ("chat.jsonl", &conversation("kims")),
+    ];
+    let (_home, state, sessions) = folder_with(&files);
+    assert!(repair(&doctor(&state)).is_ok());
+    let main = records_of(&state, "main");
+    assert_eq!(main["agent:main:telegram:dm:bob"]["sessionFile"], "/gone/anns.jsonl");
+    let kims = main["agent:main:telegram:dm:kim"]["sessionFile"].as_str();
+    assert_eq!(kims, sessions.join("chat.jsonl").to_str());
+}
+
+#[test]
+fn a_session_that_began_during_the_examination_gets_no_second_record() {
+    let files =
+        [("sessions.json", "{}"), ("new.jsonl", &conversation("new")), ("old.jsonl", &conversation("old"))];
+    let (_home, state, sessions) = folder_with(&files);
+    let examined = examine(&state);
+    fs::write(sessions.join("sessions.json"), r#"{"agent:main:main":{"sessionId":"new","updatedAt":1}}"#)
+        .unwrap();
+    doctor(&state).repair(examined, &mut |_| {}).unwrap();
+    let keys: Vec<String> = records_of(&state, "main").into_keys().collect();
+    assert_eq!(keys, ["agent:main:main", "agent:main:recovered:old"]);
+}
+
+#[test]
+fn an_agent_that_is_a_link_to_elsewhere_is_left_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (home, state, _) = folder_with(&[]);
+    let elsewhere = home.path().join("elsewhere");
+    for (file, text) in
+        [("agent/auth.json", "{}"), ("sessions/a.jsonl", "{torn"), ("sessions/sessions.json", "{torn")]
+    {
+        let file = elsewhere.join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    std::os::unix::fs::symlink(&elsewhere, state.join("agents/linked")).unwrap();
+    let before = snapshot(&elsewhere);
+    let treatment = repair(&doctor(&state));
+    assert!(told(&treatment.after).contains("folder-outside"), "{}", told(&treatment.after));
+    assert_eq!(snapshot(&elsewhere), before);
+}

@@ -249,3 +249,114 @@ fn a_folder_of_something_else_is_refused() {
     let error = story.import(Program::OpenBot, Mode::Real).unwrap_err().to_string();
     assert!(error.contains("broken.db"), "{error}");
 }
+
+/// A transcript that began on a day of January, with one question and one answer.
+fn conversation(day: u32, question: &str) -> String {
+    let line = |role: &str, text: &str| {
+        format!(r#"{{"type":"message","message":{{"role":"{role}","content":"{text}"}}}}"#)
+    };
+    let header = format!(r#"{{"type":"session","id":"x","timestamp":"2026-01-{day:02}T10:00:00.000Z"}}"#);
+    [header, line("user", question), line("assistant", "yes")].join("\n") + "\n"
+}
+
+#[test]
+fn sessions_of_one_name_are_kept_apart() {
+    // OpenBot calls a session `main`, whosever it is.
+    let (mut story, other) = (Story::new(), Story::new());
+    story.write("agents/main/sessions/sessions.json", r#"{"agent:main:5": {"sessionId": "main"}}"#);
+    story.write("agents/main/sessions/main.jsonl", &conversation(1, "five"));
+    story.write("agents/ops/sessions/main.jsonl", &conversation(2, "ops"));
+    other.write("agents/main/sessions/sessions.json", r#"{"agent:main:7": {"sessionId": "main"}}"#);
+    other.write("agents/main/sessions/main.jsonl", &conversation(3, "seven"));
+    for expected in [Adopted::New, Adopted::Known] {
+        let told = story.told(Program::OpenBot, Mode::Real);
+        assert_eq!(told.iter().map(|told| told.2).collect::<Vec<_>>(), [expected; 2], "{told:?}");
+        let first = std::mem::replace(&mut story.source, TempDir::new().unwrap());
+        for (path, text, _) in everything(other.source.path()) {
+            let name = path.strip_prefix(other.source.path()).unwrap();
+            story.write(name.to_str().unwrap(), std::str::from_utf8(&text).unwrap());
+        }
+        let told = story.told(Program::OpenBot, Mode::Real);
+        assert_eq!(told.iter().map(|told| told.2).collect::<Vec<_>>(), [expected], "{told:?}");
+        story.source = first;
+    }
+    assert_eq!(story.context("agent:main:telegram:dm:5"), ["five", "yes"]);
+    assert_eq!(story.context("agent:main:telegram:dm:7"), ["seven", "yes"]);
+    assert_eq!(story.context("agent:ops:earlier:main"), ["ops", "yes"]);
+}
+
+#[test]
+fn every_session_of_a_person_gets_a_key() {
+    let story = Story::new();
+    let database = Connection::open(story.source.path().join("gateway.db")).unwrap();
+    database
+        .execute_batch("CREATE TABLE sessions (session_id TEXT, session_key TEXT, updated_at INTEGER)")
+        .unwrap();
+    for number in 1..=3 {
+        story.write(
+            &format!("sessions/session-{number}.jsonl"),
+            &conversation(number, &format!("no. {number}")),
+        );
+        database
+            .execute(
+                "INSERT INTO sessions VALUES (?1, 'telegram:5', ?2)",
+                (format!("session-{number}"), number),
+            )
+            .unwrap();
+    }
+    drop(database);
+    for _ in 0..2 {
+        story.told(Program::OpenClaudeCode, Mode::Real);
+        let keys = ["", ":imported:session-", ":imported:session-1"];
+        for (key, said) in keys.iter().zip(["no. 3", "no. 2", "no. 1"]) {
+            assert_eq!(story.context(&format!("agent:main:telegram:dm:5{key}")), [said, "yes"]);
+        }
+    }
+}
+
+#[test]
+fn a_session_with_an_unsafe_id_does_not_keep_the_others_back() {
+    let story = Story::new();
+    let long = "x".repeat(300);
+    let index = format!(
+        r#"{{"agent:main:1": {{"sessionId": "../evil"}}, "agent:main:2": {{"sessionId": "/evil"}},
+            "agent:main:3": {{"sessionId": "{long}"}}, "agent:main:4": {{"sessionId": "good"}}}}"#
+    );
+    story.write("agents/main/sessions/sessions.json", &index);
+    story.write("agents/main/evil.jsonl", &conversation(1, "outside"));
+    story.write("agents/main/sessions/good.jsonl", &conversation(1, "inside"));
+    let told = story.told(Program::OpenBot, Mode::Real);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(story.context("agent:main:telegram:dm:4"), ["inside", "yes"]);
+    let left = read(Program::OpenBot, story.source.path()).unwrap().left;
+    assert_eq!(left.len(), 3, "{left:?}");
+}
+
+#[test]
+fn the_number_of_a_row_is_not_taken_for_the_id_of_another_session() {
+    let story = Story::new();
+    let database = Connection::open(story.source.path().join("bot.db")).unwrap();
+    database
+        .execute_batch(
+            "CREATE TABLE sessions (id INTEGER PRIMARY KEY, session_id TEXT, session_key TEXT);
+             CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id INTEGER, role TEXT, content TEXT);
+             INSERT INTO sessions VALUES (1, '2', 'telegram:5'), (2, '9', 'telegram:7');
+             INSERT INTO messages VALUES (1, 1, 'user', 'five speaks'), (2, 2, 'user', 'seven speaks');",
+        )
+        .unwrap();
+    drop(database);
+    story.told(Program::OpenClaudeCode, Mode::Real);
+    assert_eq!(story.context("agent:main:telegram:dm:5"), ["five speaks"]);
+    assert_eq!(story.context("agent:main:telegram:dm:7"), ["seven speaks"]);
+}
+
+#[test]
+fn a_transcript_that_a_record_names_is_taken_once() {
+    let story = Story::new();
+    let index = r#"{"agent:main:5": {"sessionId": "s", "sessionFile": "/x/2026_s.jsonl"}}"#;
+    story.write("agents/main/sessions/sessions.json", index);
+    story.write("agents/main/sessions/2026_s.jsonl", &conversation(1, "five"));
+    let told = story.told(Program::OpenBot, Mode::Real);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(story.context("agent:main:telegram:dm:5"), ["five", "yes"]);
+}

@@ -12,7 +12,7 @@ use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::session::adopt::Program;
 use yabby_domain::session::key::default_agent;
-use yabby_store::config_file::edit::{ConfigFile, Edit};
+use yabby_store::config_file::edit::{ConfigFile, Edit, EditError};
 use yabby_store::files::transcripts::Adopted;
 use yabby_store::import::{self, Mode, Outcome, Source, Target};
 
@@ -56,7 +56,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     };
     let mode = if arguments.dry_run { Mode::DryRun } else { Mode::Real };
     let book = Book::open(setting)?;
-    let source = import::read(program, &arguments.dir)?;
+    let mut source = import::read(program, &arguments.dir)?;
     let agents = book.with_folders(|folders| agent::agents(book.config(), folders));
     let target = Target {
         default_agent: default_agent(book.config()),
@@ -67,7 +67,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         },
     };
     let outcomes = import::adopt(program, &source, &target, mode)?;
-    let applied = apply_settings(setting, &source, &outcomes, mode)?;
+    let applied = apply_settings(setting, &mut source, &outcomes, mode)?;
     if arguments.json {
         print_json(arguments, &source, &outcomes, &applied)
     } else {
@@ -78,7 +78,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
 /// Writes the settings that nobody has set here yet.
 fn apply_settings(
     setting: &Setting,
-    source: &Source,
+    source: &mut Source,
     outcomes: &[Outcome],
     mode: Mode,
 ) -> Result<Vec<Applied>> {
@@ -98,7 +98,14 @@ fn apply_settings(
         let key = KeyPath::parse(&path).with_context(|| format!("no setting is called {path}"))?;
         let was_set = key.get(&known).is_some();
         if !was_set && mode == Mode::Real {
-            ConfigFile::of(&setting.place).edit(&key, &Edit::Set(value.clone()))?;
+            match ConfigFile::of(&setting.place).edit(&key, &Edit::Set(value.clone())) {
+                // What was odd there must not keep the rest from being told.
+                Err(EditError::Refused(issue)) => {
+                    source.left.push(format!("{from}: {issue}"));
+                    continue;
+                }
+                edited => drop(edited?),
+            }
         }
         applied.push(Applied { from, path, value, was_set });
     }

@@ -435,3 +435,20 @@ fn no_record_leads_a_command_out_of_the_folder() {
     }
     assert_eq!(home.records(), json!({}));
 }
+
+#[test]
+fn a_session_that_is_deleted_leaves_the_others_their_conversation() {
+    let home = Home::with(&json!({}));
+    home.say("shared", &[message("a", "user", "for both")]);
+    let record =
+        |id: &str| json!({"sessionId": id, "updatedAt": 1, "sessionFile": home.transcript("shared")});
+    fs::write(
+        home.store(),
+        json!({"agent:main:a": record("one"), "agent:main:b": record("two")}).to_string(),
+    )
+    .unwrap();
+    home.out(&["sessions", "delete", "agent:main:a", "--yes"]);
+    assert!(home.transcript("shared").exists());
+    home.out(&["sessions", "delete", "agent:main:b", "--yes"]);
+    assert!(!home.transcript("shared").exists(), "nobody needs it any more");
+}

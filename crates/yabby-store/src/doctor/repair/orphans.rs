@@ -45,10 +45,15 @@ impl Work<'_> {
             return Ok(Vec::new());
         }
         let remembered = remembered(self.doctor.place.folder.path(), store);
-        let mut taken: HashSet<String> =
-            file.list_blocking()?.iter().map(|(key, _)| key.as_str().to_owned()).collect();
+        let records = file.list_blocking()?;
+        let mut taken: HashSet<String> = records.iter().map(|(key, _)| key.as_str().to_owned()).collect();
+        // While all was examined, a conversation may have begun: first its file was seen, then its record.
+        let spoken_of: HashSet<String> = records.iter().filter_map(|(_, entry)| file_of(entry)).collect();
         let mut recovered = Vec::new();
         for (ward, id) in orphans {
+            if spoken_of.contains(&id.file_name()) {
+                continue;
+            }
             let path = ward.folder.join(id.file_name());
             let bytes = match read(&path)? {
                 Some(bytes) => bytes,
@@ -73,6 +78,13 @@ impl Work<'_> {
         }
         Ok(recovered)
     }
+}
+
+/// The name of the file that a record speaks of.
+fn file_of(entry: &SessionEntry) -> Option<String> {
+    let named = entry.session_file().and_then(|file| Path::new(file).file_name());
+    let named = named.map(|name| name.to_string_lossy().into_owned());
+    named.or_else(|| Some(format!("{}.jsonl", entry.session_id()?)))
 }
 
 fn free_key(ward: &Ward, session: &str, name: &str, taken: &HashSet<String>) -> String {

@@ -1,6 +1,8 @@
 //! Taking over a whole transcript of another program.
 
 use yabby_domain::seam::StoreError;
+use yabby_domain::text::lossy;
+use yabby_domain::transcript::adopt::{Kinship, compared};
 use yabby_domain::transcript::file_name::TranscriptId;
 
 use super::TranscriptFolder;
@@ -33,11 +35,13 @@ impl TranscriptFolder {
             }
             Some(conversation) => {
                 let here = conversation.text.all().doing("read", &path)?;
-                let adopted = compared(&here, text.as_bytes());
-                if adopted == Adopted::Grown {
-                    Draft::write(disk, &path, text.as_bytes())?.place()?;
+                let kinship = compared(&lossy(&here), text);
+                if let Kinship::Grown(rest) = kinship {
+                    let ends = if here.is_empty() || here.ends_with(b"\n") { "" } else { "\n" };
+                    let whole = [&*here, ends.as_bytes(), rest.as_bytes()].concat();
+                    Draft::write(disk, &path, &whole)?.place()?;
                 }
-                adopted
+                kinship.into()
             }
         };
         Ok(adopted)
@@ -50,18 +54,26 @@ impl TranscriptFolder {
             None => Ok(Adopted::New),
             Some(conversation) => {
                 let here = conversation.text.all().doing("read", &path)?;
-                Ok(compared(&here, text.as_bytes()))
+                Ok(compared(&lossy(&here), text).into())
             }
         }
     }
+
+    /// Whether another conversation has the name of this one.
+    pub fn holds_another(&self, id: &TranscriptId, text: &str) -> Result<bool, StoreError> {
+        let path = self.path(id);
+        let Some(conversation) = Conversation::at(&path)? else { return Ok(false) };
+        let here = conversation.text.all().doing("read", &path)?;
+        Ok(compared(&lossy(&here), text) == Kinship::Strangers)
+    }
 }
 
-fn compared(here: &[u8], there: &[u8]) -> Adopted {
-    if here.starts_with(there) {
-        Adopted::Known
-    } else if there.starts_with(here) {
-        Adopted::Grown
-    } else {
-        Adopted::GoneOnHere
+impl From<Kinship<'_>> for Adopted {
+    fn from(kinship: Kinship<'_>) -> Self {
+        match kinship {
+            Kinship::Known => Self::Known,
+            Kinship::Grown(_) => Self::Grown,
+            Kinship::GoneOnHere | Kinship::Strangers => Self::GoneOnHere,
+        }
     }
 }

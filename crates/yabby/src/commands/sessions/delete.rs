@@ -2,17 +2,17 @@
 //! (`gateway.md` §6).
 
 use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::Args;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::session::entry::SessionEntry;
-use yabby_domain::session::glance::Field;
 use yabby_domain::session::key::KeyPolicy;
 use yabby_domain::transcript::file_name::ArchiveReason;
 
 use super::Which;
-use crate::book::{self, Book, Conversation, Found};
+use crate::book::{Book, Conversation, Found};
 use crate::setting::Setting;
 use crate::terminal;
 
@@ -81,12 +81,18 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Whether another session has its conversation in the same file.
+/// Whether another session has, or may have, its conversation in the same file.
 fn is_shared(found: &Found) -> Result<bool> {
-    let id = found.entry.session_id();
-    Ok(book::rows(&found.store)?
-        .iter()
-        .any(|row| row.key != found.key && row.glance.text(Field::SessionId) == id))
+    let file = found.file.file_name().unwrap_or_default().to_string_lossy();
+    let may_be_in_it = |entry: &SessionEntry| {
+        let named = entry.session_file().and_then(|file| Path::new(file).file_name());
+        named.is_some_and(|name| name == &*file)
+            || entry.session_id().is_some_and(|id| {
+                Some(id) == found.entry.session_id() || file.strip_suffix(".jsonl") == Some(id)
+            })
+    };
+    let sessions = found.store.list_blocking()?;
+    Ok(sessions.iter().any(|(key, entry)| *key != found.key && may_be_in_it(entry)))
 }
 
 /// Asks whoever sits at a terminal; a script has decided already.
