@@ -47,7 +47,7 @@ impl Pattern {
         match &self.engine {
             Engine::Linear(pattern) => pattern.is_match(text),
             Engine::Backtracking { pattern, longest_text } => {
-                pattern.find(&text::head(text, *longest_text)).is_some()
+                pattern.find(searched(text, *longest_text).0).is_some()
             }
         }
     }
@@ -57,12 +57,21 @@ impl Pattern {
         match &self.engine {
             Engine::Linear(pattern) => pattern.replace_all(text, regex::NoExpand(replacement)).into_owned(),
             Engine::Backtracking { pattern, longest_text } => {
-                let seen = text::head(text, *longest_text);
-                let rest = text::skip(text, *longest_text);
-                format!("{}{rest}", pattern.replace_all_with(&seen, |_| replacement.to_owned()))
+                let (seen, rest) = searched(text, *longest_text);
+                format!("{}{rest}", pattern.replace_all_with(seen, |_| replacement.to_owned()))
             }
         }
     }
+}
+
+/// The part of a text that is searched, at most so many units of whole characters, and the rest.
+fn searched(text: &str, most: usize) -> (&str, &str) {
+    let mut units = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        units += text::char_units(*c);
+        units > most
+    });
+    text.split_at(end.map_or(text.len(), |(at, _)| at))
 }
 
 fn depth(source: &str) -> usize {
@@ -299,6 +308,13 @@ mod linear {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_search_ends_between_two_characters() {
+        assert_eq!(searched("a😀b", 2), ("a", "😀b"));
+        assert_eq!(searched("a😀b", 3), ("a😀", "b"));
+        assert_eq!(searched("a😀b", 9), ("a😀b", ""));
+    }
 
     #[test]
     fn patterns_mean_what_they_mean_in_javascript() {
