@@ -301,6 +301,19 @@ impl Foreign {
         )
     }
 
+    /// A conversation of which only its file tells; `key` makes one of its id and its lines.
+    fn of_file(file: &Path, key: impl FnOnce(&str, &str) -> String) -> Result<Self, ImportError> {
+        let session_id = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let lines = read_text(file)?;
+        Ok(Self {
+            key: key(&session_id, &lines),
+            updated_at: Self::last_time(&lines, file),
+            session_id,
+            record: Object::new(),
+            lines,
+        })
+    }
+
     /// When the last line was written, else when the file was.
     fn last_time(lines: &str, file: &Path) -> f64 {
         let times = lines.lines().rev().filter_map(transcript::entry::Entry::parse);

@@ -86,15 +86,7 @@ fn take_rest(
         if taken.contains(&file) {
             continue;
         }
-        let id = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let lines = read_text(&file)?;
-        source.sessions.push(Foreign {
-            key: format!("agent:{agent}:earlier:{id}"),
-            updated_at: Foreign::last_time(&lines, &file),
-            session_id: id,
-            record: yabby_domain::json::Object::new(),
-            lines,
-        });
+        source.sessions.push(Foreign::of_file(&file, |id, _| format!("agent:{agent}:earlier:{id}"))?);
     }
     Ok(())
 }

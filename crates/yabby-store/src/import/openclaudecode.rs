@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use yabby_domain::json::{self, Object, Value};
+use yabby_domain::json::{self, Value};
 
 use super::database::{self, Database};
 use super::{Foreign, ImportError, Source, files, read_text, transcript_of};
@@ -38,18 +38,11 @@ pub fn read(folder: &Path) -> Result<Source, ImportError> {
 fn take_rest(sessions: &Path, source: &mut Source) -> Result<(), ImportError> {
     let known: HashSet<String> = source.sessions.iter().map(|known| known.session_id.clone()).collect();
     for file in files(sessions, &["jsonl"]) {
-        let id = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if known.contains(&id) {
-            continue;
+        let key = |id: &str, lines: &str| partner(lines).unwrap_or_else(|| format!("earlier:{id}"));
+        let session = Foreign::of_file(&file, key)?;
+        if !known.contains(&session.session_id) {
+            source.sessions.push(session);
         }
-        let lines = read_text(&file)?;
-        source.sessions.push(Foreign {
-            key: partner(&lines).unwrap_or_else(|| format!("earlier:{id}")),
-            updated_at: Foreign::last_time(&lines, &file),
-            session_id: id,
-            record: Object::new(),
-            lines,
-        });
     }
     Ok(())
 }
