@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 /// Where output goes: to a pager, or straight to standard output.
 pub enum Output {
@@ -27,6 +28,8 @@ impl Output {
         pager.args(words).env("LESS", std::env::var("LESS").unwrap_or_else(|_| "FRX".to_owned()));
         let Ok(mut child) = pager.stdin(Stdio::piped()).spawn() else { return Self::straight() };
         let colours = anstream::AutoStream::choice(&io::stdout());
+        // Ctrl-C is meant for the pager, which must not be left behind without us.
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::default());
         match child.stdin.take() {
             Some(input) => Self::Paged(anstream::AutoStream::new(Box::new(input), colours), child),
             None => Self::straight(),

@@ -1,7 +1,7 @@
 //! What a person at a real terminal sees.
 
 use std::fs::OpenOptions;
-use std::io::{Read as _, Write as _};
+use std::io::{Read as _, Write};
 use std::num::NonZero;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::mpsc::{Receiver, channel};
@@ -15,7 +15,9 @@ use crate::home::{Home, MAIN, YABBY, message};
 /// A yabby that runs in a terminal.
 struct Terminal {
     child: Box<dyn Child + Send + Sync>,
-    master: Box<dyn MasterPty + Send>,
+    keyboard: Box<dyn Write + Send>,
+    /// The terminal is there as long as this is.
+    _master: Box<dyn MasterPty + Send>,
     chunks: Receiver<Vec<u8>>,
     /// All that was printed so far.
     printed: Vec<u8>,
@@ -47,7 +49,8 @@ impl Terminal {
             }
         });
         drop(pair.slave);
-        Self { child, master: pair.master, chunks, printed: Vec::new(), size }
+        let keyboard = pair.master.take_writer().unwrap();
+        Self { child, keyboard, _master: pair.master, chunks, printed: Vec::new(), size }
     }
 
     /// Waits until a text is on the screen.
@@ -68,8 +71,8 @@ impl Terminal {
         self.child.wait().unwrap().exit_code()
     }
 
-    fn type_in(&self, keys: &str) {
-        self.master.take_writer().unwrap().write_all(keys.as_bytes()).unwrap();
+    fn type_in(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
     }
 
     fn screen(&self) -> String {
@@ -167,6 +170,21 @@ fn a_conversation_goes_through_the_pager_of_the_reader() {
     }
     let in_a_pipe = home.command(&["history"]).env("PAGER", &named).output().unwrap();
     assert!(!String::from_utf8(in_a_pipe.stdout).unwrap().contains("page|"));
+}
+
+#[test]
+fn an_interruption_is_for_the_pager() {
+    let home = Home::saying(&[message("1", "user", "hello")]);
+    home.write("pager", "#!/bin/sh\ntrap 'echo interrupted' INT\ncat >/dev/null\necho waiting\nread answer </dev/tty\necho \"done: $answer\"\n");
+    let pager = home.path().join("pager");
+    std::fs::set_permissions(&pager, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut terminal = Terminal::start(&home, 80, &[("PAGER", pager.to_str().unwrap())], &["history"]);
+    terminal.wait_for("waiting");
+    terminal.type_in("\u{3}");
+    terminal.wait_for("interrupted");
+    assert!(terminal.child.try_wait().unwrap().is_none(), "yabby waits for its pager");
+    terminal.type_in("bye\n");
+    assert_eq!(terminal.finish(), 0, "{}", terminal.screen());
 }
 
 fn append(home: &Home, entry: &serde_json::Value) {
