@@ -1,8 +1,8 @@
 //! Everything that is done to a disk, so that tests can make any of it fail.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use yabby_domain::seam::StoreError;
@@ -37,7 +37,7 @@ pub trait Disk: Send + Sync {
 
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Creates a folder, and those above it that are missing, and comes back when their names survive a
+    /// Creates a folder for its owner, and those above it that are missing, and comes back when their names survive a
     /// power failure.
     fn create_folder(&self, folder: &Path) -> io::Result<()>;
 
@@ -50,6 +50,7 @@ pub trait Disk: Send + Sync {
 pub struct LocalDisk;
 
 const OWNER_ONLY: u32 = 0o600;
+const OWNER_FOLDER: u32 = 0o700;
 
 /// `O_NOFOLLOW`: a link in the place of a file is never written through.
 pub(crate) fn no_follow() -> i32 {
@@ -123,7 +124,7 @@ impl Disk for LocalDisk {
         if parent != folder {
             self.create_folder(parent)?;
         }
-        match std::fs::create_dir(folder) {
+        match DirBuilder::new().mode(OWNER_FOLDER).create(folder) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !folder.is_dir() => Err(error),
             // Also if somebody else just did: what is written below must not get lost with its name.
             _ => self.sync_folder(parent),
@@ -192,6 +193,8 @@ mod tests {
         LocalDisk.create_folder(&folder).unwrap();
         LocalDisk.create_folder(&folder).unwrap();
         assert!(folder.is_dir());
+        let mode = folder.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "what is said in it is nobody else's business");
         std::fs::write(home.path().join("file"), "").unwrap();
         LocalDisk.create_folder(&home.path().join("file")).unwrap_err();
         LocalDisk.create_folder(&home.path().join("file/below")).unwrap_err();

@@ -26,6 +26,9 @@ use crate::clock::SystemClock;
 use crate::disk::{Disk, LocalDisk};
 use crate::paths::Place;
 
+/// How deep old keys may be in old keys.
+const MIGRATIONS: usize = 3;
+
 /// How often somebody else may come first.
 const TRIES: usize = 20;
 
@@ -139,7 +142,11 @@ impl<'p> ConfigFile<'p> {
             return Err(EditError::Invalid(Box::new(snapshot.clone())));
         }
         let mut wanted = snapshot.parsed.clone();
-        let migrated = legacy::migrate(&mut wanted);
+        let mut migrated = Vec::new();
+        // What was moved may be old itself, such as `match.provider` in `routing.bindings`.
+        for _ in 0..MIGRATIONS {
+            migrated.extend(legacy::migrate(&mut wanted));
+        }
         let text = self.applied(raw, &differences(&snapshot.parsed, &wanted))?;
         let (text, commented) = self.without_unknown_keys(text);
         Ok((text, migrated, commented))

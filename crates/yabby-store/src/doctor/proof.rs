@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 use yabby_domain::session::store_text::record_text;
 
+use super::backup::place_of;
 use super::examination::Plan;
 use super::names::Name;
 use super::wards::Ward;
@@ -37,6 +38,23 @@ impl Proof {
     }
 }
 
+/// The copies that a repair began with.
+pub(super) struct Backup<'b> {
+    pub(super) state: &'b Path,
+    pub(super) folder: &'b Path,
+}
+
+impl Backup<'_> {
+    fn copy_of(&self, file: &Path) -> PathBuf {
+        self.folder.join(place_of(self.state, file))
+    }
+
+    /// The keys of a store as it was copied.
+    fn keys_of(&self, store: &Path) -> HashSet<String> {
+        Look::at(&self.copy_of(store)).map(|look| look.records().into_keys().collect()).unwrap_or_default()
+    }
+}
+
 /// Enough of a digest to tell anything from anything else.
 type Mark = [u8; 16];
 
@@ -56,11 +74,14 @@ struct Known {
     marks: Vec<Mark>,
     /// Whoever is at work here may change it at any time, and it is not ours to touch.
     is_others: bool,
+    /// Whoever writes the store makes its changes part of it, and removes it.
+    is_journal: bool,
 }
 
 struct Record {
     key: String,
     mark: Mark,
+    store: PathBuf,
     /// What it was read from.
     sources: Vec<Mark>,
     will_change: bool,
@@ -80,8 +101,9 @@ impl Inventory {
                 let is_lasting =
                     matches!(name, Name::Transcript(_) | Name::Archive | Name::Metadata | Name::Foreign);
                 let is_others = !is_lasting && !touched.contains(&path);
+                let is_journal = name == Name::StoreJournal;
                 let Reading { mark, length, marks, .. } = read;
-                inventory.files.push(Known { path, mark, length, lines, marks, is_others });
+                inventory.files.push(Known { path, mark, length, lines, marks, is_others, is_journal });
             }
             for store in ward.store_paths() {
                 let Ok(look) = Look::at(&store) else { continue };
@@ -91,15 +113,16 @@ impl Inventory {
                 let will_change = touched.contains(&store);
                 inventory.records.extend(look.records().into_iter().map(|(key, record)| {
                     let mark = mark(record_text(&record).as_bytes());
-                    Record { key, mark, sources: sources.clone(), will_change }
+                    Record { key, mark, store: store.clone(), sources: sources.clone(), will_change }
                 }));
             }
         }
         inventory
     }
 
-    /// Looks for everything.
-    pub(super) fn check(&self, plan: &Plan, backup: Option<&Path>) -> Proof {
+    /// Looks for everything. Whoever is at work may have changed something after the inventory was taken, and
+    /// before the backup was: then what they made of it is in the backup, and what it was is not ours to prove.
+    pub(super) fn check(&self, plan: &Plan, backup: Option<&Backup<'_>>) -> Proof {
         let mut kept = HashSet::<Mark>::new();
         let mut now = HashMap::<PathBuf, Mark>::new();
         for path in plan.wards.iter().flat_map(files_of) {
@@ -108,13 +131,14 @@ impl Inventory {
                 now.insert(path, read.mark);
             }
         }
-        for path in backup.map(files_below).unwrap_or_default() {
+        for path in backup.map(|backup| files_below(backup.folder)).unwrap_or_default() {
             kept.extend(Reading::of(&path, false).map(|read| read.mark));
         }
         let mut proof = Proof::default();
         for known in &self.files {
-            self.look_for_file(known, &now, &kept, &mut proof);
+            self.look_for_file(known, &now, &kept, backup, &mut proof);
         }
+        let mut copied = HashMap::<&Path, HashSet<String>>::new();
         let mut live = HashMap::<String, HashSet<Mark>>::new();
         for store in plan.wards.iter().flat_map(Ward::store_paths) {
             let Ok(look) = Look::at(&store) else { continue };
@@ -133,7 +157,11 @@ impl Inventory {
                 continue;
             }
             proof.set_aside += 1;
-            if record.sources.is_empty() || !record.sources.iter().all(|source| kept.contains(source)) {
+            let is_kept = !record.sources.is_empty() && record.sources.iter().all(|it| kept.contains(it));
+            let copied = copied
+                .entry(&record.store)
+                .or_insert_with(|| backup.map(|backup| backup.keys_of(&record.store)).unwrap_or_default());
+            if !is_kept && !copied.contains(&record.key) {
                 proof.missing.push(format!("the record of {}", record.key));
             }
         }
@@ -145,6 +173,7 @@ impl Inventory {
         known: &Known,
         now: &HashMap<PathBuf, Mark>,
         kept: &HashSet<Mark>,
+        backup: Option<&Backup<'_>>,
         proof: &mut Proof,
     ) {
         proof.files += 1;
@@ -157,11 +186,17 @@ impl Inventory {
             return;
         }
         let is_kept = kept.contains(&known.mark);
-        let here = Reading::of(&known.path, true).map(|read| read.marks).unwrap_or_default();
-        let here: HashSet<Mark> = here.into_iter().collect();
-        let gone = known.marks.iter().filter(|line| !here.contains(*line)).count();
-        proof.set_aside += gone;
-        if !is_kept && (gone > 0 || known.marks.is_empty()) {
+        let lines = |path: &Path| Reading::of(path, true).map(|read| read.marks).unwrap_or_default();
+        let here: HashSet<Mark> = lines(&known.path).into_iter().collect();
+        let gone: Vec<&Mark> = known.marks.iter().filter(|line| !here.contains(*line)).collect();
+        proof.set_aside += gone.len();
+        let copy = backup.map(|backup| backup.copy_of(&known.path)).filter(|copy| copy.is_file());
+        let is_copied = || {
+            let Some(copy) = &copy else { return known.is_journal };
+            let copied: HashSet<Mark> = lines(copy).into_iter().collect();
+            gone.iter().all(|line| copied.contains(*line))
+        };
+        if !is_kept && (!gone.is_empty() || known.marks.is_empty()) && !is_copied() {
             proof.missing.push(known.path.display().to_string());
         }
     }

@@ -16,7 +16,7 @@ use yabby_domain::session::entry::Patch;
 use yabby_domain::session::key::SessionKey;
 
 use super::examination::{LeftLock, Mode, Patient, Plan, counted};
-use super::proof::{Inventory, Proof};
+use super::proof::{Backup, Inventory, Proof};
 use super::{Doctor, Examination, Finding, Progress, backup};
 use crate::config_file::edit::{ConfigFile, EditError};
 use crate::disk::{Doing, beside, parent, shown};
@@ -81,7 +81,9 @@ impl Doctor {
         }
         let Work { fixed, failed, .. } = work;
         let after = self.examine(progress);
-        let proof = inventory.check(&after.plan, backup.as_deref());
+        let state = self.place.folder.path();
+        let copies = backup.as_deref().map(|folder| Backup { state, folder });
+        let proof = inventory.check(&after.plan, copies.as_ref());
         Ok(Treatment { before: before.findings, backup, fixed, failed, after, proof })
     }
 

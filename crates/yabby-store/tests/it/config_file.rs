@@ -342,6 +342,20 @@ fn a_repair_brings_old_keys_up_to_date_and_keeps_unknown_ones_as_comments() {
 }
 
 #[test]
+fn an_old_key_in_an_old_key_is_brought_up_to_date() {
+    let text =
+        r#"{routing: {agents: {ops: {}}, bindings: [{agentId: "ops", match: {provider: "telegram"}}]}}"#;
+    let home = Home::with(&[("openclaw.json", text)]);
+    let repaired = ConfigFile::of(&home.place()).repair().unwrap().expect("something to do");
+    assert_eq!(repaired.migrated.len(), 3, "{:?}", repaired.migrated);
+    let after = json::parse_json5(&home.file("openclaw.json")).unwrap();
+    assert_eq!(
+        after["bindings"],
+        json::parse(r#"[{"agentId":"ops","match":{"channel":"telegram"}}]"#).unwrap()
+    );
+}
+
+#[test]
 fn an_unknown_key_may_look_like_a_path() {
     let text = "{\n  gateway: {port: 7, 'x.y': 1},\n  'gateway.port': 5,\n  'say \\\"hi\\\"': 6,\n}\n";
     let home = Home::with(&[("openclaw.json", text)]);

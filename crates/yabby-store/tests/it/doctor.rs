@@ -479,3 +479,49 @@ fn an_agent_that_is_a_link_to_elsewhere_is_left_alone() {
     assert!(told(&treatment.after).contains("folder-outside"), "{}", told(&treatment.after));
     assert_eq!(snapshot(&elsewhere), before);
 }
+
+#[test]
+fn what_others_change_before_the_backup_is_not_called_missing() {
+    let store =
+        |updated: u32| format!(r#"{{"agent:main:main":{{"sessionId":"known","updatedAt":{updated}}}}}"#);
+    let files = [
+        ("sessions.json", store(1)),
+        ("known.jsonl", conversation("known")),
+        ("orphan.jsonl", conversation("orphan")),
+    ];
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let (_home, state, sessions) = folder_with(&files);
+    let (file, changed) = (sessions.join("sessions.json"), store(2));
+    let disk = WatchedDisk::new(move |step| {
+        if let Step::CreateFolder(folder) = step
+            && folder.to_string_lossy().ends_with(".unfinished")
+        {
+            fs::write(&file, &changed).unwrap();
+        }
+        Ok(())
+    });
+    let treatment = repair(&Doctor { disk, ..doctor(&state) });
+    assert!(treatment.is_ok(), "{:?}", treatment.proof);
+    assert_eq!(records_of(&state, "main")["agent:main:main"]["updatedAt"], 2);
+}
+
+#[test]
+fn what_is_gone_after_the_repair_began_is_called_missing() {
+    let store = r#"{"agent:main:main":{"sessionId":"known","updatedAt":1}}"#;
+    let (known, orphan) = (conversation("known"), conversation("orphan"));
+    let (_home, state, sessions) =
+        folder_with(&[("sessions.json", store), ("known.jsonl", &known), ("orphan.jsonl", &orphan)]);
+    let (file, victim) = (sessions.join("sessions.json"), sessions.join("known.jsonl"));
+    let disk = WatchedDisk::new(move |step| {
+        if let Step::Rename(_, to) = step
+            && to == file
+        {
+            let _ = fs::remove_file(&victim);
+        }
+        Ok(())
+    });
+    let treatment = repair(&Doctor { disk, ..doctor(&state) });
+    let missing = sessions.join("known.jsonl").display().to_string();
+    assert_eq!(treatment.proof.missing, [missing]);
+    assert!(!treatment.is_ok());
+}
