@@ -175,7 +175,7 @@ fn a_conversation_goes_through_the_pager_of_the_reader() {
 #[test]
 fn an_interruption_is_for_the_pager() {
     let home = Home::saying(&[message("1", "user", "hello")]);
-    home.write("pager", "#!/bin/sh\ntrap 'echo interrupted' INT\ncat >/dev/null\necho waiting\nread answer </dev/tty\necho \"done: $answer\"\n");
+    home.write("pager", "#!/bin/sh\ntrap 'echo interrupted' INT\ncat >/dev/null\necho waiting\nuntil read answer </dev/tty; do :; done\necho \"done: $answer\"\n");
     let pager = home.path().join("pager");
     std::fs::set_permissions(&pager, PermissionsExt::from_mode(0o755)).unwrap();
     let mut terminal = Terminal::start(&home, 80, &[("PAGER", pager.to_str().unwrap())], &["history"]);
