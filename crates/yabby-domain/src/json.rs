@@ -216,6 +216,9 @@ pub fn number_text(number: f64) -> String {
 
 /// So many decimals, as `toFixed` rounds: a tie goes up, where Rust would go to the even digit.
 pub fn fixed(number: f64, decimals: usize) -> String {
+    if !number.is_finite() {
+        return number_text(number);
+    }
     let exact = format!("{:.*}", decimals + 60, number);
     let cut = exact.len() - 60;
     let is_tie = exact[cut..].starts_with('5') && exact[cut + 1..].bytes().all(|digit| digit == b'0');
@@ -277,9 +280,9 @@ pub fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, key| value.as_object()?.get(*key))
 }
 
-/// Writes an object member by member, as [`stringify_pretty`] would at this depth: for lists too long to
-/// be built first. No name may look like a number.
-pub fn push_pretty_object(out: &mut String, members: &[(&str, Value)], depth: usize) {
+/// Writes an object whose values are JSON text already, as [`stringify_pretty`] would at this depth: for
+/// lists too long to be built first. No name may look like a number.
+pub fn push_pretty_object(out: &mut String, members: &[(&str, Cow<'_, str>)], depth: usize) {
     out.push('{');
     for (i, (key, value)) in members.iter().enumerate() {
         if i > 0 {
@@ -288,7 +291,7 @@ pub fn push_pretty_object(out: &mut String, members: &[(&str, Value)], depth: us
         write_break(out, Some(2), depth + 1);
         push_string(out, key);
         out.push_str(": ");
-        write_value(out, value, Some(2), depth + 1);
+        out.push_str(value);
     }
     write_break(out, Some(2), depth);
     out.push('}');

@@ -247,7 +247,7 @@ fn rank(wanted: &str, spelt: &[SessionKey; 3], row: &Row) -> Option<usize> {
         key == as_written || key == of_policy,
         key == below_agent,
         id == wanted,
-        glance.labels().any(is_label),
+        glance.labels().iter().any(|label| is_label(label)),
         wanted.len() >= SHORTEST_BEGINNING && id.starts_with(wanted),
     ];
     checks.into_iter().position(|fits| fits)

@@ -3,11 +3,13 @@
 //! A list may hold thousands of records, and most of what is in one (prompts, snapshots of skills) is of
 //! no interest to it. So only these fields are taken out of a record's text; the rest is skipped.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::Number;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
 
 use crate::json::{self, Value};
 use crate::session::entry::SessionEntry;
@@ -54,174 +56,139 @@ fields! {
     Subject "subject"
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Glance([Option<Scalar>; Field::ALL.len()]);
-
-/// A value that is hardly ever a list or an object: a third of the size of one that may be.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Scalar {
-    Null,
-    Flag(bool),
-    Number(Number),
-    Text(Box<str>),
-    Other(Box<Value>),
+/// Where the fields stand in a text. Nothing is copied out of it before somebody asks.
+#[derive(Clone, Debug)]
+pub struct Glance {
+    text: Arc<String>,
+    /// What the places are counted from.
+    start: usize,
+    places: Places,
 }
 
-impl Scalar {
-    pub fn as_str(&self) -> Option<&str> {
-        if let Self::Text(text) = self { Some(text) } else { None }
-    }
-
-    pub fn as_f64(&self) -> Option<f64> {
-        if let Self::Number(number) = self { number.as_f64() } else { None }
-    }
-
-    pub fn as_list(&self) -> Option<&[Value]> {
-        if let Self::Other(value) = self { value.as_array().map(Vec::as_slice) } else { None }
-    }
-
-    pub fn is_truthy(&self) -> bool {
-        match self {
-            Self::Null => false,
-            Self::Flag(flag) => *flag,
-            Self::Number(number) => number.as_f64().is_some_and(|number| number != 0.0 && !number.is_nan()),
-            Self::Text(text) => !text.is_empty(),
-            Self::Other(_) => true,
-        }
-    }
-
-    pub fn to_value(&self) -> Value {
-        match self {
-            Self::Null => Value::Null,
-            Self::Flag(flag) => Value::Bool(*flag),
-            Self::Number(number) => Value::Number(number.clone()),
-            Self::Text(text) => Value::from(&**text),
-            Self::Other(value) => Value::clone(value),
-        }
-    }
-}
-
-impl From<&Value> for Scalar {
-    fn from(value: &Value) -> Self {
-        match value {
-            Value::Null => Self::Null,
-            Value::Bool(flag) => Self::Flag(*flag),
-            Value::Number(number) => Self::Number(number.clone()),
-            Value::String(text) => Self::Text(text.as_str().into()),
-            Value::Array(_) | Value::Object(_) => Self::Other(Box::new(value.clone())),
-        }
-    }
-}
+/// Beginning and end of each value; both are 0 where there is none.
+type Places = [(u32, u32); Field::ALL.len()];
 
 impl Glance {
-    /// Looks at the text of a record; `None` if it is no record.
-    pub fn at(text: &str) -> Option<Self> {
-        // A record that the quick way does not take may still be one.
-        serde_json::from_str(&json::readable(text)).ok().or_else(|| match json::parse(text).ok()? {
-            Value::Object(object) => Some(Self::of(&SessionEntry::new(object))),
-            _ => None,
+    /// Looks at the record that is this part of a text; `None` if it is none.
+    pub fn at(text: &Arc<String>, place: Range<usize>) -> Option<Self> {
+        let record = text.get(place.clone())?;
+        Some(match json::readable(record) {
+            Cow::Borrowed(record) => {
+                Self { places: places_in(record)?, text: text.clone(), start: place.start }
+            }
+            Cow::Owned(readable) => {
+                Self { places: places_in(&readable)?, text: Arc::new(readable), start: 0 }
+            }
         })
     }
 
+    /// The same of a record that was parsed already.
     pub fn of(entry: &SessionEntry) -> Self {
-        Self(Field::ALL.map(|field| entry.get(field.name()).map(Scalar::from)))
+        let mut text = String::new();
+        let mut places = Places::default();
+        for (field, place) in Field::ALL.iter().zip(&mut places) {
+            if let Some(value) = entry.get(field.name()) {
+                let start = text.len();
+                text.push_str(&value.to_string());
+                *place = (offset(start), offset(text.len()));
+            }
+        }
+        Self { text: Arc::new(text), start: 0, places }
     }
 
-    pub fn get(&self, field: Field) -> Option<&Scalar> {
-        self.0.get(field as usize)?.as_ref()
+    /// The JSON text of a field.
+    pub fn raw(&self, field: Field) -> Option<&str> {
+        let (from, to) = *self.places.get(field as usize)?;
+        let (from, to) = (usize::try_from(from).ok()?, usize::try_from(to).ok()?);
+        self.text.get(self.start + from..self.start + to).filter(|raw| !raw.is_empty())
     }
 
-    pub fn text(&self, field: Field) -> Option<&str> {
-        self.get(field)?.as_str()
+    pub fn value(&self, field: Field) -> Option<Value> {
+        // It was made readable as a whole, and must not be once more. What is too large is null.
+        Some(serde_json::from_str(self.raw(field)?).unwrap_or_default())
+    }
+
+    pub fn text(&self, field: Field) -> Option<Cow<'_, str>> {
+        let raw = self.raw(field)?;
+        let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
+        if inner.contains('\\') {
+            return serde_json::from_str(raw).ok().map(Cow::Owned);
+        }
+        Some(Cow::Borrowed(inner))
     }
 
     pub fn number(&self, field: Field) -> Option<f64> {
-        self.get(field)?.as_f64()
+        self.raw(field)?.parse().ok().filter(|number: &f64| number.is_finite())
+    }
+
+    /// Whether a field says anything, as JavaScript has it.
+    pub fn is_truthy(&self, field: Field) -> bool {
+        match self.raw(field) {
+            None | Some("null" | "false" | "\"\"") => false,
+            Some(raw) => raw.parse() != Ok(0.0),
+        }
     }
 
     /// All that the session is called by its person.
-    pub fn labels(&self) -> impl Iterator<Item = &str> {
-        let further = self.get(Field::Labels).and_then(Scalar::as_list).unwrap_or_default();
-        self.text(Field::Label).into_iter().chain(further.iter().filter_map(Value::as_str))
+    pub fn labels(&self) -> Vec<String> {
+        let further = match self.value(Field::Labels) {
+            Some(Value::Array(labels)) => labels,
+            _ => Vec::new(),
+        };
+        let further = further.into_iter().filter_map(|label| match label {
+            Value::String(label) => Some(label),
+            _ => None,
+        });
+        self.text(Field::Label).map(Cow::into_owned).into_iter().chain(further).collect()
     }
 }
 
-impl<'t> Deserialize<'t> for Glance {
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(0)
+}
+
+/// Where the fields stand in the text of a record.
+fn places_in(record: &str) -> Option<Places> {
+    // More than four gigabytes are no record.
+    u32::try_from(record.len()).ok()?;
+    let Looked(found) = serde_json::from_str(record).ok()?;
+    // A part of a text begins as far behind its beginning as their addresses are apart.
+    let place = |raw: &RawValue| {
+        let start = raw.get().as_ptr().addr() - record.as_ptr().addr();
+        (offset(start), offset(start + raw.get().len()))
+    };
+    Some(found.map(|raw| raw.map(place).unwrap_or_default()))
+}
+
+/// The texts of the fields of a record.
+struct Looked<'t>([Option<&'t RawValue>; Field::ALL.len()]);
+
+impl<'t> Deserialize<'t> for Looked<'t> {
     fn deserialize<D: Deserializer<'t>>(source: D) -> Result<Self, D::Error> {
-        source.deserialize_map(GlanceVisitor)
+        source.deserialize_map(LookedVisitor)
     }
 }
 
-struct GlanceVisitor;
+struct LookedVisitor;
 
-impl<'t> Visitor<'t> for GlanceVisitor {
-    type Value = Glance;
+impl<'t> Visitor<'t> for LookedVisitor {
+    type Value = Looked<'t>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a session record")
     }
 
-    fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Glance, A::Error> {
-        let mut glance = Glance::default();
+    fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Looked<'t>, A::Error> {
+        let mut looked = Looked([None; Field::ALL.len()]);
         while let Some(name) = map.next_key::<Name>()? {
-            match name.0.and_then(|field| glance.0.get_mut(field as usize)) {
+            match name.0.and_then(|field| looked.0.get_mut(field as usize)) {
                 Some(place) => *place = Some(map.next_value()?),
                 None => {
                     map.next_value::<IgnoredAny>()?;
                 }
             }
         }
-        Ok(glance)
-    }
-}
-
-impl<'t> Deserialize<'t> for Scalar {
-    fn deserialize<D: Deserializer<'t>>(source: D) -> Result<Self, D::Error> {
-        source.deserialize_any(ScalarVisitor)
-    }
-}
-
-struct ScalarVisitor;
-
-impl<'t> Visitor<'t> for ScalarVisitor {
-    type Value = Scalar;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<Scalar, E> {
-        Ok(Scalar::Null)
-    }
-
-    fn visit_bool<E: de::Error>(self, flag: bool) -> Result<Scalar, E> {
-        Ok(Scalar::Flag(flag))
-    }
-
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Scalar, E> {
-        Ok(Scalar::Number(number.into()))
-    }
-
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Scalar, E> {
-        Ok(Scalar::Number(number.into()))
-    }
-
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Scalar, E> {
-        Ok(Number::from_f64(number).map_or(Scalar::Null, Scalar::Number))
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Scalar, E> {
-        Ok(Scalar::Text(text.into()))
-    }
-
-    fn visit_seq<A: SeqAccess<'t>>(self, list: A) -> Result<Scalar, A::Error> {
-        let list = Value::deserialize(SeqAccessDeserializer::new(list))?;
-        Ok(Scalar::Other(Box::new(list)))
-    }
-
-    fn visit_map<A: MapAccess<'t>>(self, map: A) -> Result<Scalar, A::Error> {
-        let object = Value::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Scalar::Other(Box::new(object)))
+        Ok(looked)
     }
 }
 
@@ -250,21 +217,43 @@ impl<'t> Deserialize<'t> for Name {
 mod tests {
     use super::*;
 
+    fn at(record: &str) -> Option<Glance> {
+        let text = Arc::new(format!("before {record} behind"));
+        Glance::at(&text, 7..7 + record.len())
+    }
+
     #[test]
     fn a_glance_sees_what_the_whole_record_says() {
         let records = [
             r#"{"sessionId":"s","updatedAt":7,"skillsSnapshot":{"prompt":"long"},"label":"a","labels":["b",3]}"#,
-            r#"{"sessionId":"\ud83d","model":null,"totalTokens":"many","model":"twice"}"#,
+            r#"{"sessionId":"\ud83d","model":null,"totalTokens":"many","model":"tw\\ice","label":""}"#,
+            r#"{ "updatedAt" : 1.5e3 , "systemSent":false,"abortedLastRun":true}"#,
             "{}",
         ];
         for record in records {
             let Ok(Value::Object(object)) = json::parse(record) else { panic!("{record}") };
-            assert_eq!(Glance::at(record), Some(Glance::of(&SessionEntry::new(object))), "{record}");
+            let entry = SessionEntry::new(object);
+            for glance in [at(record).unwrap(), Glance::of(&entry)] {
+                for field in Field::ALL {
+                    let value = entry.get(field.name());
+                    assert_eq!(glance.value(field).as_ref(), value, "{record} {field:?}");
+                    assert_eq!(
+                        glance.text(field).as_deref(),
+                        value.and_then(Value::as_str),
+                        "{record} {field:?}"
+                    );
+                    assert_eq!(glance.number(field), value.and_then(Value::as_f64), "{record} {field:?}");
+                    assert_eq!(
+                        glance.is_truthy(field),
+                        value.is_some_and(json::truthy),
+                        "{record} {field:?}"
+                    );
+                }
+            }
         }
-        let glance = Glance::at(records[0]).unwrap();
-        assert_eq!(glance.labels().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(at(records[0]).unwrap().labels(), ["a", "b"]);
         for other in ["null", "[]", "7", "{"] {
-            assert_eq!(Glance::at(other), None, "{other}");
+            assert!(at(other).is_none(), "{other}");
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What a list of sessions says about each one (`cli.md` §2).
 
-use crate::json::{self, Value};
-use crate::session::glance::{Field, Glance, Scalar};
+use std::borrow::Cow;
+
+use crate::json;
+use crate::session::glance::{Field, Glance};
 use crate::session::key::{SessionKey, SessionKind};
 use crate::text;
 
@@ -18,6 +20,8 @@ pub struct Row {
     pub key: SessionKey,
     pub kind: SessionKind,
     pub glance: Glance,
+    /// When it changed; `None` if its record does not say.
+    updated_at: Option<f64>,
 }
 
 /// Which sessions a list is to hold. Every condition that is given must hold.
@@ -34,21 +38,18 @@ pub struct RowFilter {
 
 impl Row {
     pub fn new(key: SessionKey, glance: Glance) -> Self {
-        let kind = key.kind(glance.text(Field::ChatType));
-        Self { key, kind, glance }
-    }
-
-    fn updated_at(&self) -> Option<f64> {
-        self.glance.number(Field::UpdatedAt).filter(|at| *at != 0.0)
+        let kind = key.kind(glance.text(Field::ChatType).as_deref());
+        let updated_at = glance.number(Field::UpdatedAt).filter(|at| *at != 0.0);
+        Self { key, kind, glance, updated_at }
     }
 
     /// How long ago the session changed.
     pub fn age(&self, now: f64) -> Option<f64> {
-        self.updated_at().map(|at| now - at)
+        self.updated_at.map(|at| now - at)
     }
 
-    pub fn model<'r>(&'r self, defaults: &'r RowDefaults) -> &'r str {
-        self.glance.text(Field::Model).unwrap_or(&defaults.model)
+    pub fn model<'r>(&'r self, defaults: &'r RowDefaults) -> Cow<'r, str> {
+        self.glance.text(Field::Model).unwrap_or(Cow::Borrowed(&defaults.model))
     }
 
     /// The part of the context that is used, as `15k/200k (8%)`; `-` if none is.
@@ -86,16 +87,19 @@ impl Row {
             ("usage", Field::ResponseUsage),
             ("activation", Field::GroupActivation),
         ];
-        let said = |field| self.glance.get(field).filter(|value| value.is_truthy());
-        let named = NAMED.iter().filter_map(|(name, field)| Some(format!("{name}:{}", plain(said(*field)?))));
+        let said =
+            |field| Some(field).filter(|field| self.glance.is_truthy(*field)).map(|field| self.plain(field));
+        let named = NAMED.iter().filter_map(|(name, field)| Some(format!("{name}:{}", said(*field)?)));
         let marks = [(Field::SystemSent, "system"), (Field::AbortedLastRun, "aborted")];
         let marks = marks.into_iter().filter_map(|(field, mark)| said(field).map(|_| mark.to_owned()));
-        let id = said(Field::SessionId).map(|id| format!("id:{}", plain(id)));
+        let id = said(Field::SessionId).map(|id| format!("id:{id}"));
         named.chain(marks).chain(id).collect()
     }
 
     /// The row as `sessions --json` prints it.
-    pub fn members(&self, defaults: &RowDefaults, now: f64) -> Vec<(&'static str, Value)> {
+    ///
+    /// Every value is JSON text.
+    pub fn members(&self, defaults: &RowDefaults, now: f64) -> Vec<(&'static str, Cow<'_, str>)> {
         const COPIED: [Field; 12] = [
             Field::SessionId,
             Field::SystemSent,
@@ -110,24 +114,52 @@ impl Row {
             Field::OutputTokens,
             Field::TotalTokens,
         ];
-        let stated = |field| self.glance.get(field).map(Scalar::to_value).filter(|value| !value.is_null());
-        let mut row = vec![
-            ("key", self.key.as_str().into()),
-            ("kind", self.kind.as_str().into()),
-            ("updatedAt", stated(Field::UpdatedAt).unwrap_or_default()),
-            ("ageMs", self.age(now).map_or(Value::Null, json::number)),
-        ];
-        row.extend(
-            COPIED.iter().filter_map(|field| Some((field.name(), self.glance.get(*field)?.to_value()))),
-        );
-        row.push(("model", stated(Field::Model).unwrap_or_else(|| self.model(defaults).into())));
+        let quoted = |text: &str| {
+            let mut out = String::with_capacity(text.len() + 2);
+            json::push_string(&mut out, text);
+            Cow::Owned(out)
+        };
+        let stated = |field| self.written(field).filter(|value| value != "null");
+        let mut row = Vec::with_capacity(24);
+        row.push(("key", quoted(self.key.as_str())));
+        row.push(("kind", quoted(self.kind.as_str())));
+        row.push(("updatedAt", stated(Field::UpdatedAt).unwrap_or(Cow::Borrowed("null"))));
+        let age = self.age(now).map(|age| Cow::Owned(json::number_text(age)));
+        row.push(("ageMs", age.unwrap_or(Cow::Borrowed("null"))));
+        row.extend(COPIED.iter().filter_map(|field| Some((field.name(), self.written(*field)?))));
+        row.push(("model", stated(Field::Model).unwrap_or_else(|| quoted(&defaults.model))));
         let tokens = stated(Field::ContextTokens);
-        row.push(("contextTokens", tokens.unwrap_or_else(|| json::number(defaults.context_tokens))));
+        row.push((
+            "contextTokens",
+            tokens.unwrap_or_else(|| Cow::Owned(json::number_text(defaults.context_tokens))),
+        ));
         // Ours, where there are any: the reference lists no labels.
         row.extend(
             [Field::Label, Field::Labels].iter().filter_map(|field| Some((field.name(), stated(*field)?))),
         );
         row
+    }
+
+    /// A field as JavaScript would write it. Most are written that way already.
+    fn written(&self, field: Field) -> Option<Cow<'_, str>> {
+        let raw = self.glance.raw(field)?;
+        let is_plain = match raw.as_bytes() {
+            [b'"', inner @ .., b'"'] => {
+                inner.iter().all(|byte| (0x20..0x7F).contains(byte) && *byte != b'\\')
+            }
+            b"0" | b"true" | b"false" | b"null" => true,
+            [b'1'..=b'9', digits @ ..] => digits.len() < 15 && digits.iter().all(u8::is_ascii_digit),
+            _ => false,
+        };
+        if is_plain {
+            return Some(Cow::Borrowed(raw));
+        }
+        Some(Cow::Owned(json::stringify(&self.glance.value(field)?)))
+    }
+
+    /// A field for people: a text without its quotes.
+    fn plain(&self, field: Field) -> String {
+        self.glance.text(field).or_else(|| self.written(field)).unwrap_or_default().into_owned()
     }
 }
 
@@ -137,14 +169,15 @@ impl RowFilter {
             .active_minutes
             .is_none_or(|minutes| row.age(now).is_some_and(|age| age <= minutes * 60_000.0));
         let is_kind = self.kinds.is_empty() || self.kinds.contains(&row.kind);
-        let labels = || row.glance.labels();
-        let is_labelled = self.label.as_ref().is_none_or(|label| labels().any(|own| same(own, label)));
+        let labels = || row.glance.labels().into_iter().map(Cow::Owned);
+        let is_labelled = self.label.as_ref().is_none_or(|label| labels().any(|own| same(&own, label)));
         let is_found = self.search.as_ref().is_none_or(|search| {
             let names =
                 [Field::DisplayName, Field::Subject, Field::SessionId].map(|name| row.glance.text(name));
             let search = text::lower(text::trim(search));
-            let mut texts = names.into_iter().flatten().chain(labels()).chain([row.key.as_str()]);
-            texts.any(|text| text::lower(text).contains(&search))
+            let mut texts =
+                names.into_iter().flatten().chain(labels()).chain([Cow::Borrowed(row.key.as_str())]);
+            texts.any(|text| text::lower(&text).contains(&search))
         });
         is_active && is_kind && is_labelled && is_found
     }
@@ -156,7 +189,7 @@ fn same(a: &str, b: &str) -> bool {
 
 /// Puts the session that changed last first; those of one moment keep their order.
 pub fn newest_first(rows: &mut [Row]) {
-    let at = |row: &Row| row.updated_at().unwrap_or(0.0);
+    let at = |row: &Row| row.updated_at.unwrap_or(0.0);
     rows.sort_by(|a, b| at(b).total_cmp(&at(a)));
 }
 
@@ -200,16 +233,14 @@ fn rounded(value: f64) -> f64 {
     (value + 0.5).floor()
 }
 
-fn plain(value: &Scalar) -> String {
-    value.as_str().map_or_else(|| json::stringify(&value.to_value()), str::to_owned)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn row(key: &str, record: &str) -> Row {
-        Row::new(SessionKey::new(key), Glance::at(record).unwrap())
+        Row::new(SessionKey::new(key), Glance::at(&Arc::new(record.to_owned()), 0..record.len()).unwrap())
     }
 
     #[test]

@@ -1,10 +1,8 @@
 //! The text of `sessions.json`: reading any, writing the reference's (`sessions.md` §6).
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -51,37 +49,39 @@ fn rename(entry: &mut Object, old: &str, new: &str) -> bool {
 
 /// A store taken apart without parsing its records.
 #[derive(Debug)]
-pub struct Parts<'t> {
+pub struct Parts {
     /// What the records are parts of.
-    pub text: Cow<'t, str>,
-    /// Each key with the place of its record, in order.
-    pub records: Vec<(String, Range<usize>)>,
+    pub text: String,
+    /// Each key with the place of its record, in order. Of two equal keys the last record counts.
+    pub records: Vec<(Arc<str>, Range<usize>)>,
 }
 
-/// Takes a store apart; `None` if it is no store.
-pub fn split_store(text: &str) -> Option<Parts<'_>> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if let Ok(Members(members)) = serde_json::from_str(text) {
+/// Takes a store apart, or says why it is none.
+pub fn split_store(text: String) -> Result<Parts, String> {
+    let inner = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    if let Ok(Members(members)) = serde_json::from_str(inner) {
         // A part of a text begins as far behind its beginning as their addresses are apart.
         let place = |record: &RawValue| {
             let start = record.get().as_ptr().addr() - text.as_ptr().addr();
             start..start + record.get().len()
         };
-        let records = members.into_iter().map(|(key, record)| (key, place(record))).collect();
-        return Some(Parts { text: Cow::Borrowed(text), records });
+        let records = members.into_iter().map(|(key, record)| (key.0, place(record))).collect();
+        return Ok(Parts { text, records });
     }
-    let Value::Object(store) = json::parse_json5(text)? else { return None };
+    let Some(Value::Object(store)) = json::parse_json5(inner) else { return Err(damage(inner)) };
     let (mut text, mut records) = (String::new(), Vec::new());
     for (key, record) in &store {
         let start = text.len();
         text.push_str(&json::stringify(record));
-        records.push((key.clone(), start..text.len()));
+        records.push((key.as_str().into(), start..text.len()));
     }
-    Some(Parts { text: Cow::Owned(text), records })
+    Ok(Parts { text, records })
 }
 
-/// The texts of the values of an object, in order; of two equal keys the last one counts.
-struct Members<'t>(Vec<(String, &'t RawValue)>);
+/// The texts of the values of an object, in order.
+struct Members<'t>(Vec<(Key, &'t RawValue)>);
+
+struct Key(Arc<str>);
 
 impl<'t> Deserialize<'t> for Members<'t> {
     fn deserialize<D: Deserializer<'t>>(source: D) -> Result<Self, D::Error> {
@@ -99,26 +99,34 @@ impl<'t> Visitor<'t> for MembersVisitor {
     }
 
     fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Members<'t>, A::Error> {
-        let mut parts: Vec<(String, &RawValue)> = Vec::new();
-        let mut places = HashMap::new();
-        while let Some((key, record)) = map.next_entry::<String, &RawValue>()? {
-            match places.entry(text::from_outside(&key).into_owned()) {
-                Entry::Occupied(place) => {
-                    let place: &usize = place.get();
-                    parts[*place].1 = record;
-                }
-                Entry::Vacant(place) => {
-                    parts.push((place.key().clone(), record));
-                    place.insert(parts.len() - 1);
-                }
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
+        }
+        Ok(Members(members))
+    }
+}
+
+impl<'t> Deserialize<'t> for Key {
+    fn deserialize<D: Deserializer<'t>>(source: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+        impl Visitor<'_> for KeyVisitor {
+            type Value = Key;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the key of a session")
+            }
+
+            fn visit_str<E>(self, key: &str) -> Result<Key, E> {
+                Ok(Key(text::from_outside(key).as_ref().into()))
             }
         }
-        Ok(Members(parts))
+        source.deserialize_str(KeyVisitor)
     }
 }
 
 /// Why a text is no store, with its line.
-pub fn damage(text: &str) -> String {
+fn damage(text: &str) -> String {
     match serde_json::from_str::<Members<'_>>(text) {
         Err(error) => error.to_string(),
         Ok(_) => "it is no store".to_owned(),

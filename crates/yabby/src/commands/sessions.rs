@@ -202,6 +202,8 @@ pub fn defaults(config: &Config) -> RowDefaults {
 }
 
 fn print_json(listed: &Listed, active_minutes: Option<f64>, defaults: &RowDefaults, now: f64) -> Result<()> {
+    /// What is printed at a time.
+    const MUCH: usize = 1 << 16;
     let mut text = String::from("{\n  \"path\": ");
     json::push_string(&mut text, &listed.path);
     let minutes = active_minutes.map_or_else(|| "null".to_owned(), json::number_text);
@@ -209,13 +211,19 @@ fn print_json(listed: &Listed, active_minutes: Option<f64>, defaults: &RowDefaul
         ",\n  \"count\": {},\n  \"activeMinutes\": {minutes},\n  \"sessions\": [",
         listed.rows.len()
     ));
+    // Nothing in JSON can steer a terminal, so it needs no filter.
+    let mut out = std::io::stdout().lock();
     for (at, row) in listed.rows.iter().enumerate() {
         text.push_str(if at == 0 { "\n    " } else { ",\n    " });
         json::push_pretty_object(&mut text, &row.members(defaults, now), 2);
+        if text.len() > MUCH {
+            out.write_all(text.as_bytes())?;
+            text.clear();
+        }
     }
     text.push_str(if listed.rows.is_empty() { "]\n}\n" } else { "\n  ]\n}\n" });
-    // Nothing in JSON can steer a terminal, so it needs no filter.
-    Ok(std::io::stdout().write_all(text.as_bytes())?)
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
 }
 
 const HEADING: Style = Style::new().bold();
@@ -269,7 +277,7 @@ impl Table {
                 row.kind.as_str(),
                 row.key.as_str(),
                 &age_text(row.age(now)),
-                row.model(defaults),
+                &row.model(defaults),
                 &row.tokens_text(defaults),
             ];
             told.map(terminal::harmless)
@@ -303,7 +311,7 @@ impl Table {
         if self.terminal.is_none() {
             return row.flags().join(" ");
         }
-        let named = row.glance.labels().map(|label| format!("\"{label}\""));
+        let named = row.glance.labels().into_iter().map(|label| format!("\"{label}\""));
         let flags = row.flags().into_iter().map(|flag| match flag.starts_with("id:") {
             true => flag.chars().take(OF_AN_ID).collect(),
             false => flag,

@@ -35,7 +35,7 @@ enum Content {
 /// A part of the text of a store, which all of its records share.
 #[derive(Debug)]
 struct Part {
-    store: Arc<str>,
+    store: Arc<String>,
     place: Range<usize>,
 }
 
@@ -52,17 +52,17 @@ pub(super) struct TooDeep;
 impl Catalog {
     /// The records in the text of a store, or why it is none. Blank text holds nothing, which is no
     /// damage.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    pub(super) fn read(text: String) -> Result<Self, String> {
         if text.trim_start_matches('\u{feff}').trim().is_empty() {
             return Ok(Self::default());
         }
-        let parts = store_text::split_store(text).ok_or_else(|| store_text::damage(text))?;
-        let store: Arc<str> = parts.text.into();
+        let parts = store_text::split_store(text)?;
+        let store = Arc::new(parts.text);
         let record = |place| {
             let text = Part { store: store.clone(), place };
             Arc::new(Record::new(Content::Text(text)))
         };
-        Ok(Self(parts.records.into_iter().map(|(key, place)| (key.into(), record(place))).collect()))
+        Ok(Self(parts.records.into_iter().map(|(key, place)| (key, record(place))).collect()))
     }
 
     /// A record; `None` also for a value that is none, such as null.
@@ -82,7 +82,7 @@ impl Catalog {
     pub(super) fn glances(&self) -> Vec<(SessionKey, Glance)> {
         let glance = |record: &Record| match &record.content {
             Content::Entry(entry) => Some(Glance::of(entry)),
-            Content::Text(text) => Glance::at(text.as_str()),
+            Content::Text(text) => Glance::at(&text.store, text.place.clone()),
         };
         let records = self.0.iter();
         records.filter_map(|(key, record)| Some((SessionKey::new(key.clone()), glance(record)?))).collect()
@@ -157,7 +157,7 @@ mod tests {
         )
         .unwrap();
         let text = json::stringify_pretty(&store);
-        let mut catalog = Catalog::read(&text).unwrap();
+        let mut catalog = Catalog::read(text.clone()).unwrap();
         assert_eq!(catalog.text(), text);
         let mut entry = catalog.entry("b").unwrap().unwrap();
         let mut patch = yabby_domain::session::entry::Patch::default();
@@ -176,19 +176,21 @@ mod tests {
 
     #[test]
     fn any_spelling_is_read_and_the_reference_s_is_written() {
-        let catalog = Catalog::read("\u{feff}// mine\n{k: {sessionId: 's', room: 'x',},}").unwrap();
+        let catalog =
+            Catalog::read("\u{feff}// mine\n{k: {sessionId: 's', room: 'x',},}".to_owned()).unwrap();
         let written = "{\n  \"k\": {\n    \"sessionId\": \"s\",\n    \"groupChannel\": \"x\"\n  }\n}";
         assert_eq!(catalog.text(), written);
-        assert_eq!(Catalog::read(" \n").unwrap().text(), "{}");
-        let damage = Catalog::read("{\n\"k\": {\"sessionId\"\n").unwrap_err();
+        assert_eq!(Catalog::read(" \n".to_owned()).unwrap().text(), "{}");
+        let damage = Catalog::read("{\n\"k\": {\"sessionId\"\n".to_owned()).unwrap_err();
         assert!(damage.contains("line 3"), "{damage}");
-        assert!(Catalog::read("[]").is_err());
+        assert!(Catalog::read("[]".to_owned()).is_err());
     }
 
     #[test]
     fn records_of_an_older_store_are_added_unless_they_are_known() {
-        let mut catalog = Catalog::read(r#"{"a":{"sessionId":"new"}}"#).unwrap();
-        catalog.adopt(Catalog::read(r#"{"a":{"sessionId":"old"},"b":{"sessionId":"b"}}"#).unwrap());
+        let mut catalog = Catalog::read(r#"{"a":{"sessionId":"new"}}"#.to_owned()).unwrap();
+        catalog
+            .adopt(Catalog::read(r#"{"a":{"sessionId":"old"},"b":{"sessionId":"b"}}"#.to_owned()).unwrap());
         assert_eq!(catalog.entry("a").unwrap().unwrap().session_id(), Some("new"));
         assert_eq!(catalog.entry("b").unwrap().unwrap().session_id(), Some("b"));
     }

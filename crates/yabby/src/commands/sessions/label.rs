@@ -120,7 +120,8 @@ impl Relabel {
 
 /// Refuses a name that another session of the store has.
 pub fn check_free(found: &Found, name: &str, own: Option<&SessionKey>) -> Result<()> {
-    let is_taken = |row: &Row| Some(&row.key) != own && row.glance.text(Field::Label) == Some(name);
+    let is_taken =
+        |row: &Row| Some(&row.key) != own && row.glance.text(Field::Label).as_deref() == Some(name);
     if book::rows(&found.store)?.iter().any(is_taken) {
         bail!("label already in use: {name}");
     }

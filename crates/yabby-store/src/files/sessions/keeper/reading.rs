@@ -241,7 +241,7 @@ fn read_store(path: &Path) -> Result<Option<Catalog>, StoreError> {
     };
     let damaged = |what| StoreError::Damaged { path: shown(path), what };
     let text = String::from_utf8(bytes).map_err(|error| damaged(error.utf8_error().to_string()))?;
-    Catalog::read(&text).map(Some).map_err(damaged)
+    Catalog::read(text).map(Some).map_err(damaged)
 }
 
 /// `agents/<id>/sessions.json` for `agents/<id>/sessions/sessions.json`.
