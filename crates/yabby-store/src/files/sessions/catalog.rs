@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
+use std::thread;
 
 use indexmap::IndexMap;
 use yabby_domain::json::Value;
@@ -78,14 +79,30 @@ impl Catalog {
             .collect()
     }
 
-    /// A look at each record.
+    /// A look at each record. Many are looked at by several threads.
     pub(super) fn glances(&self) -> Vec<(SessionKey, Glance)> {
-        let glance = |record: &Record| match &record.content {
-            Content::Entry(entry) => Some(Glance::of(entry)),
-            Content::Text(text) => Glance::at(&text.store, text.place.clone()),
+        const ENOUGH_FOR_A_THREAD: usize = 2000;
+        let records: Vec<(&Arc<str>, &Arc<Record>)> = self.0.iter().collect();
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let share = records.len().div_ceil(threads).max(ENOUGH_FOR_A_THREAD);
+        let look = |records: &[(&Arc<str>, &Arc<Record>)]| -> Vec<(SessionKey, Glance)> {
+            let look = |(key, record): &(&Arc<str>, &Arc<Record>)| {
+                Some((SessionKey::new(Arc::clone(key)), record.glance()?))
+            };
+            records.iter().filter_map(look).collect()
         };
-        let records = self.0.iter();
-        records.filter_map(|(key, record)| Some((SessionKey::new(key.clone()), glance(record)?))).collect()
+        thread::scope(|scope| {
+            let (mine, others) = records.split_at(share.min(records.len()));
+            let others: Vec<_> = others.chunks(share).map(|some| scope.spawn(move || look(some))).collect();
+            let mut glances = look(mine);
+            for other in others {
+                match other.join() {
+                    Ok(some) => glances.extend(some),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            glances
+        })
     }
 
     /// Sets or removes a record.
@@ -125,6 +142,13 @@ impl Record {
                 Value::Object(entry) => Ok(Some(SessionEntry::new(entry))),
                 _ => Ok(None),
             },
+        }
+    }
+
+    fn glance(&self) -> Option<Glance> {
+        match &self.content {
+            Content::Entry(entry) => Some(Glance::of(entry)),
+            Content::Text(text) => Glance::at(&text.store, text.place.clone()),
         }
     }
 
