@@ -6,6 +6,8 @@ pub mod recent;
 
 use std::fmt;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
 use crate::body;
 use crate::channel::ChatType;
 use crate::config::Config;
@@ -49,6 +51,19 @@ impl ThreadId {
     }
 }
 
+impl Serialize for ThreadId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_value().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ThreadId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        Self::from_value(&value).ok_or_else(|| de::Error::custom("neither a number nor a text"))
+    }
+}
+
 impl fmt::Display for ThreadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -59,46 +74,81 @@ impl fmt::Display for ThreadId {
 }
 
 /// The reference calls this the message context. A field is `None` where the channel said nothing.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
 pub struct InboundMessage {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_body: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub command_body: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub body_for_agent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub body_for_commands: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub body_stripped: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_starter_body: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub untrusted_context: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<Attachment>,
 
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub surface: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub chat_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub originating_channel: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub originating_to: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message_thread_id: Option<ThreadId>,
 
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session_key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub command_source: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub command_target_session_key: Option<String>,
     pub command_authorized: bool,
 
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation_label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub group_subject: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub group_channel: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub group_space: Option<String>,
 
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sender_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sender_username: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sender_tag: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sender_e164: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sender_id: Option<String>,
 }
 

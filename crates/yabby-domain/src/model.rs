@@ -12,7 +12,7 @@ use crate::text;
 use crate::unique::unique;
 
 /// A model and its provider, e.g. `anthropic/claude-opus-4-5`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ModelRef {
     pub provider: String,
     pub model: String,

@@ -1,7 +1,13 @@
-//! The doors to the outside: what the rules need from whatever keeps state (`sessions.md` §6,
-//! `transcripts.md` §2, §4).
+//! The doors to the outside: whatever keeps state (here; `sessions.md` §6, `transcripts.md` §2, §4),
+//! answers ([`model`]), does things ([`tool`]), sends messages ([`channel`]) and remembers turns
+//! ([`journal`]).
 //!
-//! One set of stories, `store_contract` in the test kit, is told to every back end behind these traits.
+//! One set of stories, `store_contract` in the test kit, is told to every back end that keeps state.
+
+pub mod channel;
+pub mod journal;
+pub mod model;
+pub mod tool;
 
 use async_trait::async_trait;
 

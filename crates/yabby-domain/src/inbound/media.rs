@@ -1,9 +1,12 @@
 //! Attachments of a message and the note that tells the agent about them (`sessions.md` §11).
 
+use serde::{Deserialize, Serialize};
+
 use crate::text;
 
 /// One file that came with a message.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Attachment {
     pub path: String,
     pub content_type: Option<String>,

@@ -1,21 +1,33 @@
 //! One message to be sent (`sessions.md` §16).
 
+use serde::{Deserialize, Serialize};
+
 use crate::json::Object;
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct ReplyPayload {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub media_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub media_urls: Option<Vec<String>>,
     /// The message it answers on the platform.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reply_to_id: Option<String>,
     /// It was a tag in the text that asked for the answer; `None` where nobody looked yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reply_to_tag: Option<bool>,
     /// It answers the message that started the turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reply_to_current: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub audio_as_voice: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
     /// What only the channel understands.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_data: Option<Object>,
 }
 

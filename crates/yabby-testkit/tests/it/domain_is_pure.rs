@@ -31,7 +31,9 @@ fn the_domain_does_no_io() {
         }
         // The doors say that they wait; whoever implements them does.
         for line in text.lines().filter(|line| line.contains("async fn")) {
-            let is_signature = file.ends_with("src/seam.rs") && !line.contains('{');
+            let is_door =
+                file.ends_with("src/seam.rs") || file.parent().is_some_and(|at| at.ends_with("src/seam"));
+            let is_signature = is_door && !line.contains('{');
             assert!(is_signature, "{} waits: {line}", file.display());
         }
     }

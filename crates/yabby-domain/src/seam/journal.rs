@@ -1,0 +1,28 @@
+//! The door to what makes a turn survive: its steps, written down before they are relied on
+//! (`sessions.md` §9, §18).
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::turn::Record;
+
+/// Where the steps of turns are written down.
+#[async_trait]
+pub trait Journal: Send + Sync {
+    /// Adds records, in order. Of an error nothing remains.
+    async fn append(&self, records: Vec<Record>, promise: Promise) -> Result<(), StoreError>;
+
+    /// The records of every turn that is not settled, and of those that were settled a short while ago,
+    /// in the order in which they were written. Includes what processes that are no more left behind;
+    /// it is this one's from now on.
+    async fn replay(&self) -> Result<Vec<Record>, StoreError>;
+}
+
+/// What survives once a record was added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// The end of the process. A later durable record makes this one durable, too.
+    Written,
+    /// A power failure.
+    Durable,
+}

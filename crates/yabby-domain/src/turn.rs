@@ -1,0 +1,306 @@
+//! The steps of a turn as they are written down, and what they tell after a crash (`sessions.md` §9, §18).
+//!
+//! A message is on record before anybody is told that it was accepted. Whoever starts after a crash reads
+//! the records, and knows of every message how far it came: see [`Progress`].
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use crate::inbound::InboundMessage;
+use crate::json::{self, Value};
+use crate::reply::payload::ReplyPayload;
+
+/// The name of a message on its way to a reply.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TurnId(String);
+
+impl TurnId {
+    pub fn new(id: impl Into<String>) -> Self {
+        Self(id.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name of one of the messages that are sent in this turn.
+    pub fn delivery(&self, number: usize) -> String {
+        format!("{}:{number}", self.0)
+    }
+
+    /// The name of a piece of an answer that is sent while the rest is still being written.
+    pub fn block(&self, number: usize) -> String {
+        format!("{}:block:{number}", self.0)
+    }
+}
+
+impl std::fmt::Display for TurnId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One line of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    pub turn: TurnId,
+    /// Milliseconds since 1970.
+    pub at: i64,
+    #[serde(flatten)]
+    pub step: Step,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Step {
+    Accepted(Box<Accepted>),
+    /// A run takes care of the message: its own, or one that was going on already.
+    Begun {
+        run: TurnId,
+    },
+    Opened(Opened),
+    ToolBegun {
+        call: String,
+        tool: String,
+    },
+    ToolEnded {
+        call: String,
+    },
+    /// The answer is in the transcript; these messages are to be sent, under the names of
+    /// [`TurnId::delivery`].
+    Ready {
+        payloads: Vec<ReplyPayload>,
+    },
+    /// Somebody is about to be sent something.
+    Sending {
+        delivery: String,
+        /// What it is, unless a `ready` tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        block: Option<ReplyPayload>,
+    },
+    Delivered {
+        delivery: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message_id: Option<String>,
+    },
+    Settled {
+        outcome: Outcome,
+    },
+}
+
+/// A message as it came, and how it is to be answered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Accepted {
+    pub session_key: String,
+    pub message: InboundMessage,
+    #[serde(default)]
+    pub options: TurnOptions,
+    /// What a repeated delivery of the message is recognised by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dedupe: Option<String>,
+}
+
+/// How a turn is to be taken, where that differs from what the session says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TurnOptions {
+    pub lane: LaneClass,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verbose: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// What only this turn's system prompt says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra_system_prompt: Option<String>,
+    /// The reply goes back to the caller alone, not to the channel of the session.
+    pub to_caller: bool,
+    pub heartbeat: bool,
+}
+
+/// Turns of different classes do not wait for each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LaneClass {
+    #[default]
+    Main,
+    Subagent,
+    Cron,
+}
+
+/// The session that a turn belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Opened {
+    pub session_key: String,
+    pub session_id: String,
+    /// The file of the transcript, without its ending.
+    pub transcript: String,
+    /// The `timestamp` of the question in the transcript, by which it is found there.
+    pub asked_at: i64,
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    Answered,
+    /// Another turn's run answered it.
+    Joined,
+    /// Somebody stopped it.
+    Aborted,
+    /// It ended in an error that was told.
+    Failed,
+    /// It gave way to others in a full queue.
+    Dropped,
+}
+
+impl Record {
+    pub fn new(turn: &TurnId, at: i64, step: Step) -> Self {
+        Self { turn: turn.clone(), at, step }
+    }
+
+    /// The record as a line, without its line feed.
+    pub fn line(&self) -> String {
+        // Nothing in a record can fail to become a value: keys are texts, numbers are finite.
+        json::stringify(&serde_json::to_value(self).unwrap_or_default())
+    }
+
+    /// The record on a line; `None` if it is not one.
+    pub fn parse(line: &str) -> Option<Self> {
+        let value: Value = json::parse(line).ok()?;
+        serde_json::from_value(value).ok()
+    }
+}
+
+/// How far a turn came.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    pub accepted: Accepted,
+    pub accepted_at: i64,
+    /// The run that took care of it.
+    pub run: Option<TurnId>,
+    pub opened: Option<Opened>,
+    /// Tools that began, by call; `true` once they ended.
+    pub tools: IndexMap<String, bool>,
+    pub ready: Option<Vec<ReplyPayload>>,
+    /// Pieces of the answer that were sent, or may have been, before it was complete.
+    pub blocks: Vec<ReplyPayload>,
+    pub deliveries: IndexMap<String, DeliveryState>,
+    pub settled: Option<Outcome>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveryState {
+    /// It may have been sent or not.
+    InDoubt,
+    Done,
+}
+
+/// How far each turn came, in the order in which they were accepted. Records of turns that nobody
+/// accepted say nothing.
+pub fn progress(records: impl IntoIterator<Item = Record>) -> IndexMap<TurnId, Progress> {
+    let mut turns: IndexMap<TurnId, Progress> = IndexMap::new();
+    for Record { turn, at, step } in records {
+        if let Step::Accepted(accepted) = step {
+            turns.entry(turn).or_insert_with(|| Progress {
+                accepted: *accepted,
+                accepted_at: at,
+                ..Progress::default()
+            });
+        } else if let Some(progress) = turns.get_mut(&turn) {
+            progress.advance(step);
+        }
+    }
+    turns
+}
+
+impl Progress {
+    fn advance(&mut self, step: Step) {
+        match step {
+            Step::Accepted(_) => {}
+            Step::Begun { run } => self.run = Some(run),
+            Step::Opened(opened) => self.opened = Some(opened),
+            Step::ToolBegun { call, .. } => {
+                self.tools.insert(call, false);
+            }
+            Step::ToolEnded { call } => {
+                self.tools.insert(call, true);
+            }
+            Step::Ready { payloads } => self.ready = Some(payloads),
+            Step::Sending { delivery, block } => {
+                self.blocks.extend(block);
+                self.deliveries.insert(delivery, DeliveryState::InDoubt);
+            }
+            Step::Delivered { delivery, .. } => {
+                self.deliveries.insert(delivery, DeliveryState::Done);
+            }
+            Step::Settled { outcome } => self.settled = Some(outcome),
+        }
+    }
+
+    /// Whether a tool call began and nobody knows how it ended.
+    pub fn was_interrupted(&self, call: &str) -> bool {
+        self.tools.get(call) == Some(&false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(turn: &str, step: Step) -> Record {
+        Record::new(&TurnId::new(turn), 7, step)
+    }
+
+    fn accepted(turn: &str, body: &str) -> Record {
+        let message = InboundMessage { body: Some(body.to_owned()), ..InboundMessage::default() };
+        step(turn, Step::Accepted(Box::new(Accepted { message, ..Accepted::default() })))
+    }
+
+    #[test]
+    fn every_record_comes_back_from_its_line() {
+        let payload = ReplyPayload::from_text("hi \u{10ffff}\n");
+        let steps = [
+            accepted("a", "line\nbreak").step,
+            Step::Begun { run: TurnId::new("r") },
+            Step::Opened(Opened { session_id: "s".into(), asked_at: 5, ..Opened::default() }),
+            Step::ToolBegun { call: "1".into(), tool: "write".into() },
+            Step::ToolEnded { call: "1".into() },
+            Step::Ready { payloads: vec![payload.clone()] },
+            Step::Sending { delivery: "a:0".into(), block: Some(payload) },
+            Step::Delivered { delivery: "a:0".into(), message_id: None },
+            Step::Settled { outcome: Outcome::Answered },
+        ];
+        for kind in steps {
+            let record = step("a", kind);
+            let line = record.line();
+            assert!(!line.contains('\n'), "{line}");
+            assert_eq!(Record::parse(&line), Some(record), "{line}");
+        }
+        assert_eq!(Record::parse(r#"{"turn":"a","at":1,"step":"unheard-of"}"#), None);
+        assert_eq!(Record::parse("{"), None);
+    }
+
+    #[test]
+    fn progress_is_what_the_records_say_in_order() {
+        let told = progress([
+            step("lost", Step::ToolEnded { call: "9".into() }),
+            accepted("a", "one"),
+            accepted("b", "two"),
+            step("a", Step::ToolBegun { call: "1".into(), tool: "t".into() }),
+            step("a", Step::ToolBegun { call: "2".into(), tool: "t".into() }),
+            step("a", Step::ToolEnded { call: "2".into() }),
+            step("a", Step::Sending { delivery: "a:0".into(), block: None }),
+            step("b", Step::Settled { outcome: Outcome::Joined }),
+        ]);
+        assert_eq!(told.keys().map(TurnId::as_str).collect::<Vec<_>>(), ["a", "b"]);
+        let (a, b) = (&told[0], &told[1]);
+        assert!(a.was_interrupted("1") && !a.was_interrupted("2") && !a.was_interrupted("3"));
+        assert_eq!(a.deliveries["a:0"], DeliveryState::InDoubt);
+        assert_eq!((a.settled, b.settled), (None, Some(Outcome::Joined)));
+    }
+}
