@@ -8,6 +8,7 @@ pub mod branch;
 pub mod cut;
 pub mod files;
 pub mod prepare;
+pub mod projected;
 pub mod reserve;
 pub mod safeguard;
 pub mod summary;

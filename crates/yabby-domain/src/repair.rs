@@ -23,7 +23,7 @@ pub(crate) fn call_id(block: &Value) -> Option<&str> {
 }
 
 /// The id of the call that a tool result answers.
-pub(crate) fn answered_id(result: &Message) -> Option<&str> {
+pub fn answered_id(result: &Message) -> Option<&str> {
     let id = |field: &str| result.text_field(field).filter(|id| !id.is_empty());
     id("toolCallId").or_else(|| id("toolUseId"))
 }

@@ -6,6 +6,7 @@
 
 pub mod channel;
 pub mod journal;
+pub mod ledger;
 pub mod model;
 pub mod tool;
 
@@ -106,7 +107,7 @@ pub enum Compacted {
 
 /// A conversation that is being written. It is let go of when this is dropped.
 #[async_trait]
-pub trait TranscriptWriter: Send {
+pub trait TranscriptWriter: Send + Sync {
     /// The conversation; of a long one perhaps only what is needed to go on with it.
     fn transcript(&self) -> &Transcript;
 

@@ -38,6 +38,13 @@ impl RecentMessages {
         repeated
     }
 
+    /// The message was not taken in after all: its next delivery is the first.
+    pub fn forget(&mut self, key: &str) {
+        if let Some(sighting) = self.seen.remove(key) {
+            self.order.remove(&sighting.order);
+        }
+    }
+
     fn forget_old(&mut self, now: i64) {
         let oldest_kept = now.saturating_sub(LIFETIME_MS);
         while let Some((order, key)) = self.order.first_key_value() {
@@ -71,6 +78,15 @@ mod tests {
         for (key, minute, repeated) in table {
             assert_eq!(recent.is_repeated(key, minute * 60_000), repeated, "{key} {minute}");
         }
+    }
+
+    #[test]
+    fn a_message_that_was_not_taken_in_is_new_again() {
+        let mut recent = RecentMessages::default();
+        assert!(!recent.is_repeated("a", 0));
+        recent.forget("a");
+        assert!(!recent.is_repeated("a", 1));
+        assert!(recent.is_repeated("a", 2));
     }
 
     #[test]

@@ -74,6 +74,16 @@ pub enum Purpose {
     Summary,
 }
 
+impl Purpose {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Turn => "turn",
+            Self::Flush => "flush",
+            Self::Summary => "summary",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelEvent {
     Text(String),

@@ -1,0 +1,73 @@
+//! How full the context will be with what is about to be asked (`transcripts.md` §6.1, §6.5).
+
+use super::tokens::{context_tokens, estimate, estimate_all};
+use crate::json::{self, Value};
+use crate::message::{Message, Role};
+use crate::transcript::context::build_context;
+use crate::transcript::entry::{Entry, EntryKind};
+
+/// The tokens of a request: what the provider last counted, and an estimate for everything since.
+///
+/// The last report counts only if it is younger than the last compaction: what was reported before it
+/// was the size of a history that is no longer told. Without a report everything is estimated, the
+/// system prompt and the tools (`overhead`) included.
+pub fn projected(branch: &[&Entry], pending: &[Message], overhead: u64) -> u64 {
+    let since = branch.iter().rposition(|entry| entry.kind() == EntryKind::Compaction).map_or(0, |at| at + 1);
+    let report = branch[since..].iter().rposition(|entry| reported(entry).is_some()).map(|at| since + at);
+    let coming = estimate_all(pending);
+    match report.and_then(|at| Some((at, reported(branch[at])?))) {
+        Some((at, tokens)) => {
+            let after = branch[at + 1..].iter().filter_map(|entry| entry.message());
+            tokens + after.map(|message| estimate(&message)).sum::<u64>() + coming
+        }
+        None => overhead + estimate_all(&build_context(branch).messages) + coming,
+    }
+}
+
+/// What the provider said about the size of the context, in an answer that can be relied on.
+fn reported(entry: &Entry) -> Option<u64> {
+    if entry.kind() != EntryKind::Message || entry.role() != Some(Role::Assistant) {
+        return None;
+    }
+    let message = entry.message()?;
+    if matches!(message.stop_reason(), Some("aborted" | "error")) {
+        return None;
+    }
+    let tokens = context_tokens(message.get("usage").filter(|usage: &&Value| json::truthy(usage))?);
+    // A copy of something that was said elsewhere reports nothing.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
+    (tokens >= 1.0).then_some(tokens as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(lines: &[&str]) -> Vec<Entry> {
+        lines.iter().map(|line| Entry::parse(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn reports_from_before_a_compaction_do_not_count() {
+        let user = r#"{"type":"message","id":"a","message":{"role":"user","content":"12345678"}}"#;
+        let answer = r#"{"type":"message","id":"b","parentId":"a","message":{"role":"assistant","content":[],"stopReason":"stop","usage":{"totalTokens":900}}}"#;
+        let compaction =
+            r#"{"type":"compaction","id":"c","parentId":"b","summary":"1234","firstKeptEntryId":"b"}"#;
+        let failed = r#"{"type":"message","id":"d","parentId":"c","message":{"role":"assistant","content":[],"stopReason":"error","usage":{"totalTokens":5000}}}"#;
+        let table: [(&[&str], u64); 4] = [
+            (&[user], 12),
+            (&[user, answer], 900),
+            (&[user, answer, user], 902),
+            (&[user, answer, compaction, failed], 11),
+        ];
+        for (lines, tokens) in table {
+            let entries = entries(lines);
+            let branch: Vec<&Entry> = entries.iter().collect();
+            assert_eq!(projected(&branch, &[], 10), tokens, "{lines:?}");
+        }
+        let entries = entries(&[user, answer]);
+        let branch: Vec<&Entry> = entries.iter().collect();
+        let pending = [entries[0].message().unwrap()];
+        assert_eq!(projected(&branch, &pending, 10), 902);
+    }
+}

@@ -1,0 +1,18 @@
+//! The agent: it asks a model, does what the model wants done, and asks again until there is an answer.
+
+mod answer;
+mod call;
+pub(crate) mod compact;
+pub(crate) mod context;
+pub(crate) mod conversation;
+pub(crate) mod model;
+mod resume;
+pub(crate) mod run;
+pub(crate) mod system_prompt;
+mod tools;
+
+pub(crate) mod said {
+    pub(crate) use super::answer::{text_of, thinking_of};
+}
+
+pub(crate) use run::{Run, RunRequest, run};

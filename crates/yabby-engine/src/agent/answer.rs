@@ -1,0 +1,117 @@
+//! What a model said, as it stands in the transcript (`transcripts.md` §1.3).
+
+use yabby_domain::json::{Object, Value, number};
+use yabby_domain::message::{Block, Message, text_block};
+use yabby_domain::reply::usage_line::Prices;
+use yabby_domain::seam::model::Answer;
+use yabby_domain::usage::Usage;
+
+use super::model::ModelChoice;
+
+/// A tool call of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) arguments: Option<Object>,
+}
+
+/// A complete answer.
+pub(crate) fn answered(answer: &Answer, choice: &ModelChoice, prices: Option<&Prices>, now: i64) -> Message {
+    let mut message = said(answer.blocks.clone(), choice, &answer.usage, prices);
+    message.set("stopReason", answer.stop.as_str());
+    message.set("timestamp", now);
+    message
+}
+
+/// An answer that somebody stopped: what was said of it so far.
+pub(crate) fn aborted(text: &str, choice: &ModelChoice, now: i64) -> Message {
+    ended(text, choice, "aborted", "Request was aborted.", now)
+}
+
+/// No answer, and why.
+pub(crate) fn failed(text: &str, choice: &ModelChoice, error: &str, now: i64) -> Message {
+    ended(text, choice, "error", error, now)
+}
+
+fn ended(text: &str, choice: &ModelChoice, stop: &str, error: &str, now: i64) -> Message {
+    let blocks = if text.is_empty() { Vec::new() } else { vec![text_block(text)] };
+    let mut message = said(blocks, choice, &Usage::default(), None);
+    message.set("stopReason", stop);
+    message.set("errorMessage", error);
+    message.set("timestamp", now);
+    message
+}
+
+/// What reached somebody of an answer that broke off.
+pub(crate) fn interrupted(text: &str, choice: &ModelChoice, now: i64) -> Message {
+    let mut message = said(vec![text_block(text)], choice, &Usage::default(), None);
+    message.set("stopReason", "stop");
+    message.set("timestamp", now);
+    message
+}
+
+fn said(blocks: Vec<Value>, choice: &ModelChoice, usage: &Usage, prices: Option<&Prices>) -> Message {
+    let mut message = Message::default();
+    message.set("role", "assistant");
+    message.set("content", blocks);
+    message.set("api", choice.info.api.as_str());
+    message.set("provider", choice.model.provider.as_str());
+    message.set("model", choice.model.model.as_str());
+    message.set("usage", Value::Object(usage_object(usage, prices)));
+    message
+}
+
+fn usage_object(usage: &Usage, prices: Option<&Prices>) -> Object {
+    let count = |tokens: Option<f64>| number(tokens.unwrap_or(0.0));
+    let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write];
+    let total = usage.total.unwrap_or_else(|| parts.iter().map(|part| part.unwrap_or(0.0)).sum());
+    let mut object = Object::new();
+    object.insert("input".into(), count(usage.input));
+    object.insert("output".into(), count(usage.output));
+    object.insert("cacheRead".into(), count(usage.cache_read));
+    object.insert("cacheWrite".into(), count(usage.cache_write));
+    object.insert("totalTokens".into(), number(total));
+    let price = |part: fn(&Prices) -> f64, tokens: Option<f64>| {
+        number(prices.map_or(0.0, |prices| part(prices) * tokens.unwrap_or(0.0) / 1e6))
+    };
+    let mut cost = Object::new();
+    cost.insert("input".into(), price(|prices| prices.input, usage.input));
+    cost.insert("output".into(), price(|prices| prices.output, usage.output));
+    cost.insert("cacheRead".into(), price(|prices| prices.cache_read, usage.cache_read));
+    cost.insert("cacheWrite".into(), price(|prices| prices.cache_write, usage.cache_write));
+    cost.insert("total".into(), number(prices.map_or(0.0, |prices| prices.of(usage))));
+    object.insert("cost".into(), Value::Object(cost));
+    object
+}
+
+/// The tools that an answer asks for.
+pub(crate) fn calls(message: &Message) -> Vec<Call> {
+    let call = |block: &Value| match Block::of(block) {
+        Block::ToolCall(call) => Some(Call {
+            id: call.id.unwrap_or_default().to_owned(),
+            name: call.name.unwrap_or_default().to_owned(),
+            arguments: call.arguments.and_then(Value::as_object).cloned(),
+        }),
+        _ => None,
+    };
+    message.blocks().iter().filter_map(call).collect()
+}
+
+/// The text of a message, its blocks one after the other.
+pub(crate) fn text_of(message: &Message) -> String {
+    let text = |block: &Value| match Block::of(block) {
+        Block::Text(text) => Some(text.to_owned()),
+        _ => None,
+    };
+    message.to_blocks().iter().filter_map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// What the model thought, as far as it tells.
+pub(crate) fn thinking_of(message: &Message) -> String {
+    let text = |block: &Value| match Block::of(block) {
+        Block::Thinking { text, .. } => Some(text.to_owned()),
+        _ => None,
+    };
+    message.blocks().iter().filter_map(text).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,99 @@
+//! One call of a model: what is heard of it on the way, and how it ends.
+
+use std::time::Instant;
+
+use yabby_domain::ledger::CallRecord;
+use yabby_domain::seam::model::{Answer, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Purpose};
+
+use super::run::RunRequest;
+use crate::events::{Call, EventKind};
+
+/// How a call ended.
+pub(crate) enum Called {
+    Answered(Answer),
+    Failed {
+        said: String,
+        error: ModelError,
+    },
+    /// Somebody stopped it.
+    Aborted {
+        said: String,
+    },
+}
+
+/// Asks the model once.
+pub(crate) async fn call_model(request: &RunRequest<'_>, asked: &ModelRequest) -> Called {
+    let RunRequest { engine, opened, control, turn, .. } = request;
+    let began = Instant::now();
+    let mut said = String::new();
+    let is_turn = request.purpose == Purpose::Turn;
+    let called = {
+        let mut heard = |event: ModelEvent| match event {
+            ModelEvent::Text(text) => {
+                said.push_str(&text);
+                if is_turn {
+                    if let Some(blocks) = &request.blocks {
+                        blocks.text(&text);
+                    }
+                    engine.tell(&opened.key, Some(turn), EventKind::Text(text));
+                }
+            }
+            ModelEvent::Thinking(text) if is_turn => {
+                engine.tell(&opened.key, Some(turn), EventKind::Thinking(text));
+            }
+            ModelEvent::Thinking(_) | ModelEvent::ToolCall { .. } => {}
+        };
+        let asking = request.choice.provider.stream(asked, &mut heard);
+        tokio::select! {
+            answer = asking => Some(answer),
+            () = control.cancel.cancelled() => None,
+            () = tokio::time::sleep_until(request.deadline) => Some(Err(timed_out())),
+        }
+    };
+    match called {
+        Some(Ok(answer)) => {
+            account(request, request.purpose, &answer, began);
+            Called::Answered(answer)
+        }
+        Some(Err(error)) => Called::Failed { said, error },
+        None => Called::Aborted { said },
+    }
+}
+
+fn timed_out() -> ModelError {
+    ModelError::new(
+        ModelErrorKind::TimedOut,
+        "There was no answer in time. Try again, or allow more with `agents.defaults.timeoutSeconds`.",
+    )
+}
+
+/// Puts a call on the books.
+pub(crate) fn account(request: &RunRequest<'_>, purpose: Purpose, answer: &Answer, began: Instant) {
+    let RunRequest { engine, opened, .. } = request;
+    let cost = request.choice.prices(&opened.config).map_or(0.0, |prices| prices.of(&answer.usage));
+    let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let call = Call { model: request.choice.model.clone(), purpose, usage: answer.usage, cost, duration_ms };
+    engine.0.ledger.record(record(request, &call));
+    engine.tell(&opened.key, Some(request.turn), EventKind::Called(call));
+}
+
+fn record(request: &RunRequest<'_>, call: &Call) -> CallRecord {
+    let count = |tokens: Option<f64>| tokens.unwrap_or(0.0);
+    CallRecord {
+        at: request.engine.now_ms(),
+        session_key: request.opened.key.as_str().to_owned(),
+        session_id: request.opened.session_id.clone(),
+        agent: request.agent.as_str().to_owned(),
+        provider: call.model.provider.clone(),
+        model: call.model.model.clone(),
+        purpose: call.purpose.as_str().to_owned(),
+        input: count(call.usage.input),
+        output: count(call.usage.output),
+        cache_read: count(call.usage.cache_read),
+        cache_write: count(call.usage.cache_write),
+        cost: call.cost,
+        turn: Some(request.turn.as_str().to_owned()),
+        duration_ms: call.duration_ms,
+        sender: request.sender.clone(),
+    }
+}

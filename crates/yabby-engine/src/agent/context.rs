@@ -1,0 +1,100 @@
+//! What the model is told: any transcript, whatever happened to it, as a request that the provider takes
+//! (`transcripts.md` §5, §8).
+
+use jiff::Timestamp;
+use yabby_domain::config::Config;
+use yabby_domain::history_limit::{dm_limit, limit_turns};
+use yabby_domain::json::Value;
+use yabby_domain::message::Message;
+use yabby_domain::provider_rules::make_acceptable;
+use yabby_domain::pruning;
+use yabby_domain::sanitize::policy::TranscriptPolicy;
+use yabby_domain::sanitize::{CustomEntry, join_turns, sanitize};
+use yabby_domain::transcript::tree::{NewEntry, Transcript};
+
+use super::model::ModelChoice;
+
+/// How much of old tool results is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Results {
+    Whole,
+    /// Only their ends: the request was too long even after a compaction.
+    Trimmed,
+}
+
+pub(crate) struct Told {
+    pub(crate) messages: Vec<Message>,
+    /// What the transcript is to remember about this request.
+    pub(crate) to_append: Vec<NewEntry>,
+}
+
+/// The messages of a request: the conversation, and `pending` behind it.
+pub(crate) fn told(
+    transcript: &Transcript,
+    pending: Vec<Message>,
+    choice: &ModelChoice,
+    config: &Config,
+    session_key: &str,
+    now: Timestamp,
+    results: Results,
+) -> Told {
+    let target = choice.target();
+    let sanitized = sanitize(transcript.context().messages, &target, transcript.entries(), now);
+    let joined = join_turns(sanitized.messages, &TranscriptPolicy::of(&target));
+    let mut messages = limit_turns(&joined, dm_limit(session_key, config)).to_vec();
+    let touch = prune(&mut messages, transcript, choice, config, now);
+    let custom = |entry: CustomEntry| NewEntry::Custom {
+        custom_type: entry.custom_type.to_owned(),
+        data: Some(Value::Object(entry.data)),
+    };
+    let to_append = sanitized.to_append.into_iter().chain(touch).map(custom).collect();
+    if results == Results::Trimmed {
+        messages.iter_mut().for_each(trim_results);
+    }
+    messages.extend(pending);
+    Told { messages: make_acceptable(messages, &choice.recipient()), to_append }
+}
+
+/// Shortens old tool results once the provider's cache has forgotten them anyway, where that is
+/// configured.
+fn prune(
+    messages: &mut [Message],
+    transcript: &Transcript,
+    choice: &ModelChoice,
+    config: &Config,
+    now: Timestamp,
+) -> Option<CustomEntry> {
+    let settings = pruning::Settings::from_config(config);
+    let (provider, model) = (choice.model.provider.as_str(), choice.model.model.as_str());
+    let touch = pruning::cache_touch(settings.as_ref(), provider, model, now)?;
+    #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
+    let now_ms = now.as_millisecond() as f64;
+    let last_touch = pruning::last_cache_touch(transcript.entries());
+    if let Some(settings) = settings.filter(|settings| pruning::is_due(last_touch, now_ms, settings)) {
+        let replacements = pruning::prune(messages, &settings, Some(choice.window(config)));
+        pruning::apply(messages, &replacements);
+    }
+    Some(touch)
+}
+
+/// A tool result longer than this is trimmed when nothing else helps.
+const TRIM_OVER: usize = 2000;
+
+fn trim_results(message: &mut Message) {
+    if message.text_field("role") != Some("toolResult") {
+        return;
+    }
+    for block in message.blocks_mut() {
+        let Some(text) = block.get("text").and_then(Value::as_str) else { continue };
+        let length = yabby_domain::text::units(text);
+        if length > TRIM_OVER {
+            let head = yabby_domain::text::head(text, TRIM_OVER / 2);
+            let tail = yabby_domain::text::skip(text, length - TRIM_OVER / 2);
+            let trimmed = format!(
+                "{head}\n[… {} characters left out: the conversation was too long …]\n{tail}",
+                length - TRIM_OVER
+            );
+            block["text"] = trimmed.into();
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A conversation that a turn is writing: the transcript, held for as long as the turn takes.
+
+use yabby_domain::message::Message;
+use yabby_domain::message::Role;
+use yabby_domain::seam::{Begin, StoreError, TranscriptWriter};
+use yabby_domain::transcript::before_run::{RunSettings, opening_entries};
+use yabby_domain::transcript::entry::{Entry, EntryKind};
+use yabby_domain::transcript::tree::{NewEntry, Transcript};
+
+use crate::Engine;
+use crate::events::EventKind;
+use crate::turn::TurnError;
+use crate::turn::open::Opened;
+
+pub(crate) struct Conversation {
+    writer: Box<dyn TranscriptWriter>,
+    /// Entries that go to the transcript together with the next one that matters: they cost no write of
+    /// their own, and say nothing without it.
+    pending: Vec<NewEntry>,
+}
+
+impl Conversation {
+    pub(crate) async fn open(opened: &Opened) -> Result<Self, TurnError> {
+        let begin = Begin {
+            session_id: opened.session_id.clone(),
+            cwd: opened.home.workspace.to_string_lossy().into_owned(),
+            parent: None,
+        };
+        let writer = opened.home.transcripts.open(&opened.transcript, begin).await?;
+        Ok(Self { writer, pending: Vec::new() })
+    }
+
+    pub(crate) fn transcript(&self) -> &Transcript {
+        self.writer.transcript()
+    }
+
+    /// What the transcript will say next.
+    pub(crate) fn pending_messages(&self) -> Vec<Message> {
+        let message = |entry: &NewEntry| match entry {
+            NewEntry::Message(message) => Some(message.clone()),
+            _ => None,
+        };
+        self.pending.iter().filter_map(message).collect()
+    }
+
+    /// Prepares for a new question: the settings that a run writes down first, and a step off a question
+    /// that nobody answered.
+    pub(crate) async fn begin(&mut self, settings: RunSettings<'_>) -> Result<(), StoreError> {
+        let transcript = self.writer.transcript();
+        self.pending = opening_entries(&transcript.branch(), settings);
+        let unanswered = transcript.leaf().filter(|leaf| is_question(leaf));
+        if let Some(leaf) = unanswered {
+            let parent = leaf.parent_id().map(str::to_owned);
+            let parent = parent.filter(|parent| transcript.entry(parent).is_some());
+            self.writer.move_leaf(parent.as_deref()).await?;
+        }
+        Ok(())
+    }
+
+    /// Puts aside what waits, for another run that comes in between.
+    pub(crate) fn set_aside(&mut self) -> Vec<NewEntry> {
+        std::mem::take(&mut self.pending)
+    }
+
+    /// What was set aside waits again.
+    pub(crate) fn put_back(&mut self, entries: Vec<NewEntry>) {
+        self.pending = entries;
+    }
+
+    /// Adds something that is written with whatever comes next.
+    pub(crate) fn add(&mut self, entry: NewEntry) {
+        self.pending.push(entry);
+    }
+
+    /// Adds something in front of everything else that waits.
+    pub(crate) fn add_first(&mut self, entries: Vec<NewEntry>) {
+        // Settings come before what is sanitised for them; the question comes last.
+        let at = self.pending.iter().position(|entry| matches!(entry, NewEntry::Message(_)));
+        let at = at.unwrap_or(self.pending.len());
+        self.pending.splice(at..at, entries);
+    }
+
+    /// Writes messages, after everything that waits; the ids of the messages.
+    pub(crate) async fn say(
+        &mut self,
+        engine: &Engine,
+        opened: &Opened,
+        messages: Vec<Message>,
+    ) -> Result<(), StoreError> {
+        let mut entries = std::mem::take(&mut self.pending);
+        entries.extend(messages.into_iter().map(NewEntry::Message));
+        if entries.is_empty() {
+            return Ok(());
+        }
+        self.append(engine, opened, entries).await.map(drop)
+    }
+
+    /// Writes entries at once.
+    pub(crate) async fn append(
+        &mut self,
+        engine: &Engine,
+        opened: &Opened,
+        entries: Vec<NewEntry>,
+    ) -> Result<Vec<String>, StoreError> {
+        let ids = self.writer.append(entries).await?;
+        let transcript = opened.transcript.as_str().to_owned();
+        engine.tell(&opened.key, None, EventKind::TranscriptChanged { transcript });
+        Ok(ids)
+    }
+}
+
+fn is_question(entry: &Entry) -> bool {
+    entry.kind() == EntryKind::Message && entry.role() == Some(Role::User)
+}

@@ -1,0 +1,497 @@
+//! One run: model and tools, until there is an answer.
+//!
+//! Messages that arrive meanwhile are looked for at two points: between two calls of the model
+//! ([`RunControl::steered`]) and before the run ends ([`RunControl::followed_up`]).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use yabby_domain::compaction::is_due;
+use yabby_domain::compaction::projected::projected;
+use yabby_domain::directive::level::{Level, ThinkLevel};
+use yabby_domain::id::AgentId;
+use yabby_domain::json::Object;
+use yabby_domain::message::Message;
+use yabby_domain::model::ModelRef;
+use yabby_domain::provider_rules::may_think;
+use yabby_domain::reply::payload::ReplyPayload;
+use yabby_domain::seam::model::{ModelError, ModelErrorKind, ModelRequest, Purpose};
+use yabby_domain::seam::tool::{Sent, Tool, ToolSpec};
+use yabby_domain::status::SessionStatus;
+use yabby_domain::transcript::before_run::RunSettings;
+use yabby_domain::transcript::tree::NewEntry;
+use yabby_domain::turn::{Progress, Step, TurnId};
+use yabby_domain::usage::Usage;
+
+use super::answer;
+use super::call::{Called, call_model};
+use super::compact::{self, Why};
+use super::context::{Results, told};
+use super::conversation::Conversation;
+use super::model::ModelChoice;
+use super::resume::{Standing, standing};
+use super::system_prompt;
+use super::tools::call_tools;
+use crate::Engine;
+use crate::events::{Compacted, EventKind};
+use crate::hooks::{HookEvent, HookPoint};
+use crate::inbox::Inbound;
+use crate::steering::RunControl;
+use crate::turn::TurnError;
+use crate::turn::blocks::Blocks;
+use crate::turn::open::Opened;
+use crate::turn::prompt::{Prompt, user_message};
+
+/// How often a request that was too long is tried again.
+const OVERFLOW_TRIES: usize = 3;
+
+/// What a run is for.
+pub(crate) struct RunRequest<'r> {
+    pub(crate) engine: &'r Engine,
+    pub(crate) turn: &'r TurnId,
+    pub(crate) opened: &'r Opened,
+    pub(crate) agent: AgentId,
+    pub(crate) choice: ModelChoice,
+    pub(crate) thinking: ThinkLevel,
+    pub(crate) prompt: Prompt,
+    pub(crate) purpose: Purpose,
+    /// What only this run's system prompt says.
+    pub(crate) extra_system: Option<String>,
+    pub(crate) control: &'r RunControl,
+    pub(crate) sender: Option<String>,
+    pub(crate) sender_is_owner: bool,
+    pub(crate) resume: Option<Arc<Progress>>,
+    pub(crate) status: Arc<SessionStatus>,
+    pub(crate) deadline: Instant,
+    /// Where pieces of the answer go while it is being written.
+    pub(crate) blocks: Option<Blocks>,
+    tools: Vec<(ToolSpec, Arc<dyn Tool>)>,
+}
+
+/// How a run went.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// What the agent said, one message after the other.
+    pub(crate) answers: Vec<Message>,
+    pub(crate) last_usage: Option<Usage>,
+    pub(crate) model: ModelRef,
+    pub(crate) context_window: u64,
+    pub(crate) system_prompt_report: Object,
+    pub(crate) cli_session_id: Option<String>,
+    pub(crate) aborted: bool,
+    pub(crate) error: Option<ModelError>,
+    pub(crate) compactions: Vec<Compacted>,
+    /// Messages that tools sent.
+    pub(crate) sent: Vec<Sent>,
+    /// Pieces of the answer that were sent already.
+    pub(crate) blocks: Vec<ReplyPayload>,
+}
+
+impl<'r> RunRequest<'r> {
+    /// The run of a turn.
+    pub(crate) fn turn(
+        engine: &'r Engine,
+        inbound: &'r Inbound,
+        opened: &'r Opened,
+        prompt: Prompt,
+        control: &'r RunControl,
+    ) -> Result<Self, ModelError> {
+        Ok(Self {
+            blocks: Blocks::start(engine, inbound, opened),
+            resume: inbound.resume.clone(),
+            extra_system: inbound.options.extra_system_prompt.clone(),
+            ..Self::new(engine, inbound, opened, prompt, control, Purpose::Turn)?
+        })
+    }
+
+    pub(crate) fn new(
+        engine: &'r Engine,
+        inbound: &'r Inbound,
+        opened: &'r Opened,
+        prompt: Prompt,
+        control: &'r RunControl,
+        purpose: Purpose,
+    ) -> Result<Self, ModelError> {
+        let configured = opened.config.number(&["agents", "defaults", "timeoutSeconds"]);
+        let configured = configured.filter(|seconds| *seconds >= 1.0).unwrap_or(600.0).min(86_400.0);
+        let limit = inbound
+            .options
+            .timeout_ms
+            .map_or_else(|| Duration::from_secs_f64(configured), Duration::from_millis);
+        let tools = opened.home.tools.iter().map(|tool| (tool.spec(), tool.clone())).collect();
+        Ok(Self {
+            engine,
+            turn: &inbound.turn,
+            opened,
+            agent: inbound.target.agent.clone(),
+            choice: opened.model.clone()?,
+            thinking: opened.thinking(),
+            prompt,
+            purpose,
+            extra_system: None,
+            control,
+            sender: inbound.message.sender().label(),
+            sender_is_owner: inbound.authority.is_owner || inbound.options.to_caller,
+            resume: None,
+            status: Arc::new(engine.status_of(inbound, opened)),
+            deadline: Instant::now() + limit,
+            blocks: None,
+            tools,
+        })
+    }
+
+    /// A memory flush in the midst of this run. It is told no more of the history than the model can
+    /// read.
+    pub(crate) fn flush_of(&self, prompt: Prompt, system: String) -> RunRequest<'_> {
+        RunRequest {
+            engine: self.engine,
+            turn: self.turn,
+            opened: self.opened,
+            agent: self.agent.clone(),
+            choice: self.choice.clone(),
+            thinking: self.thinking,
+            prompt,
+            purpose: Purpose::Flush,
+            extra_system: Some(system),
+            control: self.control,
+            sender: self.sender.clone(),
+            sender_is_owner: self.sender_is_owner,
+            resume: None,
+            status: self.status.clone(),
+            deadline: self.deadline,
+            blocks: None,
+            tools: self.tools.clone(),
+        }
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.tools.iter().find(|(spec, _)| spec.name == name).map(|(_, tool)| tool.clone())
+    }
+
+    pub(crate) fn specs(&self) -> Vec<ToolSpec> {
+        self.tools.iter().map(|(spec, _)| spec.clone()).collect()
+    }
+}
+
+/// Runs until there is an answer, or a reason why there is none.
+pub(crate) async fn run(
+    mut request: RunRequest<'_>,
+    conversation: &mut Conversation,
+) -> Result<Run, TurnError> {
+    let began = Instant::now();
+    let mut looping = Loop::begin(&mut request, conversation).await?;
+    let ran = looping.go(&request, conversation).await;
+    let mut run = looping.run;
+    if let Some(blocks) = request.blocks.take() {
+        run.blocks.extend(blocks.finish().await);
+    }
+    tell_end(&request, &run, began);
+    ran.map(|()| run)
+}
+
+struct Loop {
+    run: Run,
+    system: String,
+    specs: Vec<ToolSpec>,
+    overhead: u64,
+    /// How often the request was too long.
+    overflows: usize,
+    results: Results,
+    /// The transcript knows what this run sanitises for.
+    noted: bool,
+    /// There is nothing left to ask.
+    done: bool,
+}
+
+impl Loop {
+    /// Puts the question at the end of the conversation, or finds out how far an earlier run came.
+    async fn begin(request: &mut RunRequest<'_>, conversation: &mut Conversation) -> Result<Self, TurnError> {
+        let specs = request.specs();
+        let mut system = system_prompt::system_prompt(request, &specs);
+        let choice = request.choice.clone();
+        let mut run = Run {
+            answers: Vec::new(),
+            last_usage: None,
+            model: choice.model.clone(),
+            context_window: choice.window(&request.opened.config),
+            system_prompt_report: Object::new(),
+            cli_session_id: None,
+            aborted: false,
+            error: None,
+            compactions: Vec::new(),
+            sent: Vec::new(),
+            blocks: Vec::new(),
+        };
+        let now = request.engine.now_ms();
+        let before = standing(
+            conversation.transcript(),
+            request.prompt.asked_at,
+            request.resume.as_deref(),
+            |name| request.tool(name).map(|tool| tool.effect()),
+            now,
+        );
+        // A question that stands in the transcript before its turn began is another turn's.
+        let before = if request.resume.is_some() { before } else { Standing::Unasked };
+        let mut done = false;
+        match before {
+            Standing::Answered(answers) => {
+                run.answers = answers;
+                done = true;
+            }
+            Standing::Underway { answers, results } => {
+                run.answers = answers;
+                conversation.say(request.engine, request.opened, results).await?;
+            }
+            Standing::Unasked => {
+                let model = Some((choice.model.provider.as_str(), choice.model.model.as_str()));
+                let settings = RunSettings { model, thinking_level: request.thinking.as_str() };
+                conversation.begin(settings).await?;
+                system = ask_hooks(request, conversation, system).await;
+                conversation.add(NewEntry::Message(request.prompt.message()));
+                let reached =
+                    request.resume.as_ref().map(|progress| said_in(&progress.blocks)).unwrap_or_default();
+                if !reached.is_empty() {
+                    // Part of an answer was sent, and the rest of it is lost.
+                    conversation.add(NewEntry::Message(answer::interrupted(&reached, &choice, now)));
+                    conversation.add(NewEntry::Message(user_message(CONTINUE, now)));
+                }
+            }
+        }
+        if let Some(progress) = &request.resume {
+            run.blocks.extend(progress.blocks.iter().cloned());
+        }
+        run.system_prompt_report = system_prompt::report(request, &system, &specs, now);
+        let overhead = system_prompt::overhead(&system, &specs);
+        Ok(Self { run, system, specs, overhead, overflows: 0, results: Results::Whole, noted: false, done })
+    }
+
+    async fn go(
+        &mut self,
+        request: &RunRequest<'_>,
+        conversation: &mut Conversation,
+    ) -> Result<(), TurnError> {
+        let RunRequest { engine, opened, control, turn, .. } = request;
+        if self.done {
+            return Ok(());
+        }
+        engine.tell(&opened.key, Some(turn), EventKind::RunStarted { model: request.choice.model.clone() });
+        if request.purpose == Purpose::Turn {
+            control.open();
+        }
+        loop {
+            self.compact_if_due(request, conversation).await?;
+            let asked = self.ask(request, conversation);
+            let now = engine.now_ms();
+            match call_model(request, &asked).await {
+                Called::Answered(given) => {
+                    let prices = request.choice.prices(&opened.config);
+                    let message = answer::answered(&given, &request.choice, prices.as_ref(), now);
+                    self.run.last_usage = Some(given.usage);
+                    self.run.cli_session_id = given.cli_session_id.or(self.run.cli_session_id.take());
+                    conversation.say(engine, opened, vec![message.clone()]).await?;
+                    if let Some(blocks) = &request.blocks {
+                        blocks.message_end();
+                    }
+                    let calls = answer::calls(&message);
+                    self.run.answers.push(message);
+                    if !self.act(request, conversation, calls).await? {
+                        return Ok(());
+                    }
+                }
+                Called::Aborted { said } => {
+                    let message = answer::aborted(&said, &request.choice, now);
+                    conversation.say(engine, opened, vec![message.clone()]).await?;
+                    self.run.answers.push(message);
+                    self.run.aborted = true;
+                    return Ok(());
+                }
+                Called::Failed { error, .. }
+                    if error.kind == ModelErrorKind::ContextOverflow && self.overflows < OVERFLOW_TRIES =>
+                {
+                    self.overflows += 1;
+                    self.make_room(request, conversation, error).await?;
+                }
+                Called::Failed { said, error } => {
+                    return self.give_up(request, conversation, &said, error).await;
+                }
+            }
+        }
+    }
+
+    /// Does what an answer asks for; whether the model is to be asked again.
+    async fn act(
+        &mut self,
+        request: &RunRequest<'_>,
+        conversation: &mut Conversation,
+        calls: Vec<answer::Call>,
+    ) -> Result<bool, TurnError> {
+        let RunRequest { engine, opened, control, .. } = request;
+        let more = if calls.is_empty() {
+            let more = if request.purpose == Purpose::Turn { control.followed_up() } else { Vec::new() };
+            if more.is_empty() {
+                return Ok(false);
+            }
+            more
+        } else {
+            let done = call_tools(request, calls).await?;
+            conversation.say(engine, opened, done.results).await?;
+            self.run.sent.extend(done.sent);
+            if control.cancel.is_cancelled() {
+                self.run.aborted = true;
+                return Ok(false);
+            }
+            if request.purpose == Purpose::Turn { control.steered() } else { Vec::new() }
+        };
+        for inbound in more {
+            let text = inbound.message.body_for_agent.clone().unwrap_or_default();
+            conversation.add(NewEntry::Message(user_message(&text, inbound.accepted_at)));
+            engine.0.log.note(&inbound.turn, [Step::Begun { run: request.turn.clone() }]).await?;
+            engine.tell(&opened.key, Some(request.turn), EventKind::Steered { turn: inbound.turn });
+        }
+        Ok(true)
+    }
+
+    /// The next request.
+    fn ask(&mut self, request: &RunRequest<'_>, conversation: &mut Conversation) -> ModelRequest {
+        let RunRequest { engine, opened, choice, .. } = request;
+        let told = told(
+            conversation.transcript(),
+            conversation.pending_messages(),
+            choice,
+            &opened.config,
+            opened.key.as_str(),
+            engine.now(),
+            self.results,
+        );
+        if !std::mem::replace(&mut self.noted, true) {
+            conversation.add_first(told.to_append);
+        }
+        let may_think = choice.info.reasoning && may_think(&told.messages, &choice.recipient());
+        ModelRequest {
+            model: choice.model.clone(),
+            system: self.system.clone(),
+            messages: told.messages,
+            tools: self.specs.clone(),
+            thinking: if may_think { request.thinking } else { ThinkLevel::Off },
+            max_tokens: None,
+            session_id: opened.session_id.clone(),
+            purpose: request.purpose,
+        }
+    }
+
+    /// Compacts before the context is too full for the next question.
+    async fn compact_if_due(
+        &mut self,
+        request: &RunRequest<'_>,
+        conversation: &mut Conversation,
+    ) -> Result<(), TurnError> {
+        let opened = request.opened;
+        let settings = compact::settings(&opened.config, self.run.context_window);
+        let tokens =
+            projected(&conversation.transcript().branch(), &conversation.pending_messages(), self.overhead);
+        #[expect(clippy::cast_precision_loss, reason = "no context is that large")]
+        if request.choice.info.keeps_own_context
+            || request.purpose != Purpose::Turn
+            || self.overflows > 0
+            || !is_due(tokens as f64, self.run.context_window, &settings)
+        {
+            return Ok(());
+        }
+        match compact::compact(request, conversation, Why::Full).await {
+            Ok(compacted) => self.run.compactions.push(compacted),
+            // The provider may still take it; if not, that is the overflow's business.
+            Err(error) => tracing::warn!(session = %opened.key, %error, "the history was not compacted"),
+        }
+        Ok(())
+    }
+
+    /// Makes a request fit that was too long: memories are saved and the history compacted, and if that
+    /// is not enough, tool results are trimmed.
+    async fn make_room(
+        &mut self,
+        request: &RunRequest<'_>,
+        conversation: &mut Conversation,
+        error: ModelError,
+    ) -> Result<(), TurnError> {
+        let first = self.overflows == 1;
+        if request.purpose != Purpose::Turn || !first {
+            if self.results == Results::Trimmed {
+                self.give_up(request, conversation, "", error).await?;
+                return Err(too_long().into());
+            }
+            self.results = Results::Trimmed;
+            return Ok(());
+        }
+        Box::pin(crate::turn::flush::flush_on_overflow(request, conversation)).await;
+        match compact::compact(request, conversation, Why::Overflow).await {
+            Ok(compacted) => self.run.compactions.push(compacted),
+            Err(failed) => {
+                tracing::warn!(session = %request.opened.key, error = %failed, "the history was not compacted");
+                self.results = Results::Trimmed;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down that there is no answer, and why.
+    async fn give_up(
+        &mut self,
+        request: &RunRequest<'_>,
+        conversation: &mut Conversation,
+        said: &str,
+        error: ModelError,
+    ) -> Result<(), TurnError> {
+        let message = answer::failed(said, &request.choice, &error.message, request.engine.now_ms());
+        conversation.say(request.engine, request.opened, vec![message]).await?;
+        self.run.error = Some(error);
+        Ok(())
+    }
+}
+
+/// What the model is told after part of its answer was lost.
+const CONTINUE: &str = "System: the program was stopped while you were answering. What stands above reached the user; the rest is lost. Go on where it ends, without repeating any of it. If nothing is missing, answer with NO_REPLY.";
+
+fn too_long() -> ModelError {
+    ModelError::new(
+        ModelErrorKind::ContextOverflow,
+        "The conversation is too long for the model, even after it was compacted. Begin a new one with /new, or choose a model that reads more with /model.",
+    )
+}
+
+fn said_in(blocks: &[ReplyPayload]) -> String {
+    blocks.iter().filter_map(|block| block.text.as_deref()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Lets hooks put something before the prompt, or say other opening words.
+async fn ask_hooks(request: &mut RunRequest<'_>, conversation: &Conversation, system: String) -> String {
+    let hooks = &request.engine.0.hooks;
+    if request.purpose != Purpose::Turn || !hooks.has(HookPoint::BeforeAgentStart) {
+        return system;
+    }
+    let change = hooks
+        .start(HookEvent::BeforeAgentStart {
+            session_key: request.opened.key.as_str().to_owned(),
+            prompt: request.prompt.text.clone(),
+            messages: Arc::new(conversation.transcript().context().messages),
+        })
+        .await;
+    if let Some(context) = change.prepend_context {
+        request.prompt.text = format!("{context}\n\n{}", request.prompt.text);
+    }
+    change.system_prompt.unwrap_or(system)
+}
+
+fn tell_end(request: &RunRequest<'_>, run: &Run, began: Instant) {
+    let hooks = &request.engine.0.hooks;
+    if request.purpose != Purpose::Turn || !hooks.has(HookPoint::AgentEnd) {
+        return;
+    }
+    hooks.tell(HookEvent::AgentEnd {
+        session_key: request.opened.key.as_str().to_owned(),
+        messages: Arc::new(run.answers.clone()),
+        success: run.error.is_none() && !run.aborted,
+        error: run.error.as_ref().map(ToString::to_string),
+        duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+    });
+}

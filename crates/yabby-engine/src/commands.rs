@@ -1,0 +1,209 @@
+//! Chat commands: messages that are for the program, not for the model (`sessions.md` §15, §17).
+//!
+//! To add one, write a file and list it in [`COMMANDS`].
+
+mod activation;
+mod compact;
+mod context;
+mod help;
+mod model;
+mod send;
+mod settings;
+mod status;
+pub(crate) mod stop;
+mod usage;
+mod whoami;
+
+use std::pin::Pin;
+
+use yabby_domain::body::strip_structure;
+use yabby_domain::command::{is_abort_word, is_command, normalize_body};
+use yabby_domain::config::Config;
+use yabby_domain::directive::{Circumstances, Directives};
+use yabby_domain::mention::{mention_patterns, strip_mentions};
+use yabby_domain::model::ModelAliases;
+use yabby_domain::reply::payload::ReplyPayload;
+use yabby_domain::session::reset::ResetTriggers;
+use yabby_domain::text;
+
+use crate::Engine;
+use crate::inbox::{Inbound, Words};
+use crate::recovery;
+use crate::steering::RunControl;
+use crate::turn::TurnError;
+use crate::turn::open::Opened;
+
+/// When a message is dealt with while a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// It stops the run.
+    Abort,
+    /// It is answered beside the run.
+    AtOnce,
+    /// It waits for the run, alone and at its place.
+    InPlace,
+    /// As the queue mode says.
+    Usual,
+}
+
+/// What a command works with.
+pub(crate) struct CommandContext<'c> {
+    pub(crate) engine: &'c Engine,
+    pub(crate) inbound: &'c Inbound,
+    pub(crate) opened: &'c mut Opened,
+    pub(crate) control: &'c RunControl,
+    /// What follows the name of the command.
+    pub(crate) rest: &'c str,
+}
+
+type Answering<'c> = Pin<Box<dyn Future<Output = Result<String, TurnError>> + Send + 'c>>;
+
+/// A command: its name without the slash, what it does, and how.
+struct Command {
+    name: &'static str,
+    usage: &'static str,
+    does: &'static str,
+    answer: for<'c> fn(CommandContext<'c>) -> Answering<'c>,
+}
+
+macro_rules! command {
+    ($name:literal, $usage:literal, $does:literal, $answer:path) => {
+        Command { name: $name, usage: $usage, does: $does, answer: |context| Box::pin($answer(context)) }
+    };
+}
+
+const COMMANDS: &[Command] = &[
+    command!("help", "/help", "what can be said", help::answer),
+    command!("commands", "/commands", "the same", help::answer),
+    command!("status", "/status", "the session, its model and how full its context is", status::answer),
+    command!("whoami", "/whoami", "who you are here, and what you may do", whoami::answer),
+    command!("context", "/context", "what the model will see, and what each part costs", context::answer),
+    command!("usage", "/usage off|tokens|full", "tell what each reply took", usage::answer),
+    command!("compact", "/compact [what to heed]", "summarise the conversation so far", compact::answer),
+    command!("model", "/model [name]", "which model answers, or choose another", model::answer),
+    command!("models", "/models", "which models there are", model::list),
+    command!("send", "/send on|off|inherit", "whether replies are sent here", send::answer),
+    command!("activation", "/activation mention|always", "when a group is answered", activation::answer),
+    command!("stop", "/stop", "stop what is going on", stop::answer),
+];
+
+/// What else can be said: settings that may also stand alone in a message, and words that begin anew.
+const SETTINGS: &[(&str, &str)] = &[
+    ("/new [model] [words]", "begin a new session"),
+    ("/think off|minimal|low|medium|high", "how much the model thinks"),
+    ("/verbose on|full|off", "how much of a run is told"),
+    ("/reasoning on|off|stream", "whether reasoning is shown"),
+    (
+        "/queue steer|followup|collect|steer-backlog|interrupt|default",
+        "what happens to messages during a run",
+    ),
+];
+
+/// When a message is dealt with.
+pub(crate) fn urgency(inbound: &Inbound, config: &Config) -> Urgency {
+    if recovery::is_underway(inbound) {
+        return Urgency::InPlace;
+    }
+    if inbound.words != Words::OfMessage || !inbound.authority.is_authorized {
+        return Urgency::Usual;
+    }
+    let words = words(inbound, config);
+    if is_abort(&words) {
+        return Urgency::Abort;
+    }
+    let raw = inbound.command_text();
+    if ResetTriggers::from_config(config).find(raw, &words).is_some() {
+        return Urgency::InPlace;
+    }
+    match named(&words) {
+        Some(("compact", _)) => Urgency::InPlace,
+        Some(_) => Urgency::AtOnce,
+        None if is_command(&words, config, None) => Urgency::AtOnce,
+        None => Urgency::Usual,
+    }
+}
+
+/// The answer to a message that is for the program; `None` if it is for the model.
+pub(crate) async fn answer(
+    engine: &Engine,
+    inbound: &Inbound,
+    opened: &mut Opened,
+    control: &RunControl,
+) -> Result<Option<Vec<ReplyPayload>>, TurnError> {
+    if inbound.words != Words::OfMessage || opened.was_reset {
+        return Ok(None);
+    }
+    let config = opened.config.clone();
+    let words = words(inbound, &config);
+    let is_abort = is_abort(&words);
+    if !inbound.authority.is_authorized {
+        // A stranger's command is neither carried out nor explained, and no business of the model.
+        let ignored = is_command(&words, &config, None) && !is_abort;
+        return Ok(ignored.then(Vec::new));
+    }
+    if let Some(told) = settings::apply(engine, inbound, opened).await? {
+        return Ok(Some(vec![ReplyPayload::from_text(told)]));
+    }
+    let (name, rest) = match named(&words) {
+        _ if is_abort => ("stop", ""),
+        Some(found) => found,
+        None if is_command(&words, &config, None) => {
+            let name = words.split(text::is_space).next().unwrap_or_default();
+            return Ok(Some(vec![ReplyPayload::from_text(format!(
+                "{name} is not available here yet. /help tells what is."
+            ))]));
+        }
+        None => return Ok(None),
+    };
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else { return Ok(None) };
+    let told = (command.answer)(CommandContext { engine, inbound, opened, control, rest }).await?;
+    Ok(Some(vec![ReplyPayload::from_text(told)]))
+}
+
+/// The command that a message names, and what follows the name.
+fn named(words: &str) -> Option<(&'static str, &str)> {
+    let line = words.strip_prefix('/')?;
+    let end = line.find(text::is_space).unwrap_or(line.len());
+    let name = text::lower(&line[..end]);
+    let command = COMMANDS.iter().find(|command| command.name == name)?;
+    Some((command.name, text::trim(&line[end..])))
+}
+
+fn is_abort(words: &str) -> bool {
+    is_abort_word(words) || text::lower(words) == "/stop"
+}
+
+/// The words of a message as commands are read: without headers, histories and mentions.
+fn words(inbound: &Inbound, config: &Config) -> String {
+    let stripped = strip_structure(inbound.command_text());
+    let stripped = match inbound.target.is_group {
+        true => without_mentions(inbound, config, &stripped),
+        false => stripped,
+    };
+    normalize_body(&stripped, None)
+}
+
+fn without_mentions(inbound: &Inbound, config: &Config, text: &str) -> String {
+    let patterns = mention_patterns(config, Some(&inbound.target.agent));
+    strip_mentions(text, &inbound.message, &patterns)
+}
+
+/// The directives that take effect, and what is left of the message.
+fn directives(inbound: &Inbound, opened: &Opened) -> Option<Directives> {
+    let aliases = ModelAliases::from_config(&opened.config, "anthropic");
+    let names: Vec<String> = aliases.all().iter().map(|alias| alias.name.clone()).collect();
+    let authorized = inbound.authority.is_authorized;
+    let taken = Directives::take(&opened.body, &names, authorized);
+    let untouched = Directives { rest: taken.rest.clone(), ..Directives::default() };
+    if taken == untouched {
+        return None;
+    }
+    let here = Circumstances {
+        in_group: inbound.target.is_group,
+        mentioned: true,
+        text_commands_allowed: opened.config.flag(&["commands", "text"]) != Some(false),
+        sender_authorized: authorized,
+        commands_authorized: authorized,
+    };
+    Some(taken.in_effect(here, &names, |text| without_mentions(inbound, &opened.config, text)))
+}

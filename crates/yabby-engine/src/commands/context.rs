@@ -1,0 +1,83 @@
+//! `/context`: exactly what the model will see, and what each part costs.
+
+use yabby_domain::compaction::tokens::{estimate, estimate_all};
+use yabby_domain::json;
+use yabby_domain::message::Role;
+use yabby_domain::seam::model::Purpose;
+use yabby_domain::status::tokens;
+use yabby_domain::text;
+
+use super::CommandContext;
+use crate::agent::RunRequest;
+use crate::agent::context::{Results, told};
+use crate::agent::said::text_of;
+use crate::agent::system_prompt;
+use crate::turn::TurnError;
+use crate::turn::prompt::Prompt;
+
+/// How many messages are listed one by one.
+const LISTED: usize = 12;
+
+pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnError> {
+    let CommandContext { engine, inbound, opened, control, rest } = context;
+    let prompt = Prompt { text: String::new(), asked_at: inbound.accepted_at };
+    let request = RunRequest::new(engine, inbound, opened, prompt, control, Purpose::Turn)?;
+    let specs = request.specs();
+    let system = system_prompt::system_prompt(&request, &specs);
+    let messages = match opened.home.transcripts.load(&opened.transcript).await? {
+        Some(transcript) => {
+            let (choice, config) = (&request.choice, &opened.config);
+            let now = engine.now();
+            if transcript.branch().is_empty() {
+                Vec::new()
+            } else {
+                told(&transcript, Vec::new(), choice, config, opened.key.as_str(), now, Results::Whole)
+                    .messages
+            }
+        }
+        None => Vec::new(),
+    };
+    if text::lower(rest) == "json" {
+        let messages: Vec<json::Value> = messages.into_iter().map(|message| message.into_value()).collect();
+        let tools: Vec<json::Value> = specs
+            .iter()
+            .map(|tool| serde_json::json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters}))
+            .collect();
+        let all = serde_json::json!({"model": request.choice.model.to_string(), "system": system, "tools": tools, "messages": messages});
+        return Ok(json::stringify_pretty(&all));
+    }
+    let window = request.choice.window(&opened.config);
+    let system_tokens = system_prompt::overhead(&system, &[]);
+    let tool_tokens = system_prompt::overhead("", &specs);
+    let message_tokens = estimate_all(&messages);
+    let total = system_tokens + tool_tokens + message_tokens;
+    let mut lines = vec![
+        format!("{} sees about {} of {} tokens:", request.choice.model, tokens(total), tokens(window)),
+        format!("System prompt: {}", tokens(system_tokens)),
+        format!("Tools ({}): {}", specs.len(), tokens(tool_tokens)),
+    ];
+    lines.extend(
+        specs.iter().map(|tool| {
+            format!("  {}: {}", tool.name, system_prompt::overhead("", std::slice::from_ref(tool)))
+        }),
+    );
+    lines.push(format!("Messages ({}): {}", messages.len(), tokens(message_tokens)));
+    let skipped = messages.len().saturating_sub(LISTED);
+    if skipped > 0 {
+        lines.push(format!("  … {skipped} earlier: {}", tokens(estimate_all(&messages[..skipped]))));
+    }
+    lines.extend(messages[skipped..].iter().map(|message| {
+        let who = match message.role() {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::ToolResult => message.text_field("toolName").unwrap_or("tool"),
+            _ => "other",
+        };
+        let said = text::collapse_spaces(&text_of(message));
+        let said =
+            if said.is_empty() { "(calls tools)".to_owned() } else { text::head(&said, 60).into_owned() };
+        format!("  {who} {}: {said}", estimate(message))
+    }));
+    lines.push("/context json shows every word of it.".to_owned());
+    Ok(lines.join("\n"))
+}

@@ -1,0 +1,19 @@
+//! Where an agent lives: its sessions, its conversations, its folder of work, its tools.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use yabby_domain::seam::tool::Tool;
+use yabby_domain::seam::{SessionStore, TranscriptStore};
+
+pub struct AgentHome {
+    pub sessions: Arc<dyn SessionStore>,
+    pub transcripts: Arc<dyn TranscriptStore>,
+    /// The folder that holds everything, as records name it.
+    pub state: String,
+    /// The folder of the conversations, as records name it.
+    pub conversations: String,
+    pub workspace: PathBuf,
+    /// In the order in which models are told about them, which stays the same.
+    pub tools: Vec<Arc<dyn Tool>>,
+}

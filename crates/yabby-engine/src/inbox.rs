@@ -1,0 +1,334 @@
+//! Taking a message in: once, if it is for us, and so that it cannot be lost.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use yabby_domain::access::command_auth::{CommandAuthority, command_authority};
+use yabby_domain::access::group_policy::{MentionOverride, group_policy};
+use yabby_domain::access::mention_gate::{self, CommandInGroup};
+use yabby_domain::command::{Activation, is_control_message};
+use yabby_domain::config::Config;
+use yabby_domain::envelope::{Envelope, EnvelopeOptions};
+use yabby_domain::history::{DEFAULT_GROUP_LIMIT, HistoryEntry, HistoryFormat};
+use yabby_domain::inbound::{InboundMessage, Rederive};
+use yabby_domain::mention::{ExplicitMention, Mentions, mention_patterns};
+use yabby_domain::queue::followup::FollowupRoute;
+use yabby_domain::route::{Routes, Source};
+use yabby_domain::seam::StoreError;
+use yabby_domain::session::key::{KeyPolicy, PeerKind, SessionKey, group_history_key};
+use yabby_domain::session::open::Target;
+use yabby_domain::text;
+use yabby_domain::turn::{Accepted, Progress, Record, Step, TurnId, TurnOptions};
+
+use crate::hooks::{HookEvent, HookPoint};
+use crate::report::TurnReport;
+use crate::steering::Asked;
+use crate::{Engine, fresh_id, unpoisoned};
+
+/// What somebody heard.
+#[derive(Clone, Debug, Default)]
+pub struct Heard {
+    /// As it came. A message that names its session goes there; any other is routed by where it came from.
+    pub message: InboundMessage,
+    /// Where on its platform it came from.
+    pub source: Option<HeardFrom>,
+    /// What the platform says about mentions.
+    pub mention: ExplicitMention,
+    /// It answers something that the agent said.
+    pub answers_agent: bool,
+    /// When it was written, in milliseconds since 1970.
+    pub sent_at: Option<i64>,
+    pub options: TurnOptions,
+}
+
+/// A place on a platform, as routing rules know it.
+#[derive(Clone, Debug, Default)]
+pub struct HeardFrom {
+    pub channel: String,
+    pub account: String,
+    pub peer: Option<yabby_domain::route::Peer>,
+    pub parent_peer: Option<yabby_domain::route::Peer>,
+    pub guild: String,
+    pub team: String,
+}
+
+/// What became of a message.
+pub enum Hearing {
+    /// It is on record, and will be answered.
+    Accepted(Ticket),
+    /// It came before.
+    Repeated,
+    /// A group talks among itself; it is remembered as context.
+    Overheard,
+    /// The group is not one that the agent serves.
+    NotServed,
+}
+
+/// The way to what becomes of a message that was accepted.
+pub struct Ticket {
+    pub turn: TurnId,
+    pub session_key: SessionKey,
+    pub done: oneshot::Receiver<TurnReport>,
+}
+
+/// A message that was accepted.
+#[derive(Clone, Debug)]
+pub(crate) struct Inbound {
+    pub(crate) turn: TurnId,
+    /// Also the `timestamp` of the question in the transcript.
+    pub(crate) accepted_at: i64,
+    pub(crate) message: InboundMessage,
+    pub(crate) target: Target,
+    pub(crate) options: TurnOptions,
+    pub(crate) authority: CommandAuthority,
+    pub(crate) words: Words,
+    /// How far it came before the engine was stopped.
+    pub(crate) resume: Option<Arc<Progress>>,
+}
+
+/// What is said to the agent.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Words {
+    /// What the message says.
+    OfMessage,
+    /// What messages that had to wait say together, and where the answer goes.
+    Queued { prompt: String, route: FollowupRoute },
+}
+
+impl Inbound {
+    pub(crate) fn key(&self) -> &SessionKey {
+        &self.target.key
+    }
+
+    pub(crate) fn new(turn: TurnId, accepted_at: i64, accepted: Accepted, config: &Config) -> Self {
+        let Accepted { message, options, .. } = accepted;
+        Self {
+            target: Target::of(&message, &KeyPolicy::from_config(config)),
+            authority: command_authority(&message, config, message.command_authorized),
+            turn,
+            accepted_at,
+            message,
+            options,
+            words: Words::OfMessage,
+            resume: None,
+        }
+    }
+
+    /// The text in which commands are looked for.
+    pub(crate) fn command_text(&self) -> &str {
+        match &self.words {
+            Words::OfMessage => self.message.body_for_commands.as_deref().unwrap_or_default(),
+            // These words were looked at when they came.
+            Words::Queued { .. } => "",
+        }
+    }
+
+    /// The channel that the answer goes to.
+    pub(crate) fn channel(&self) -> Option<&str> {
+        let message = &self.message;
+        [&message.originating_channel, &message.surface, &message.provider]
+            .into_iter()
+            .flatten()
+            .find_map(|name| text::non_blank(name))
+    }
+
+    /// The name under which the group's history is kept.
+    pub(crate) fn history_key(&self) -> Option<String> {
+        let group = self.target.group.as_ref()?;
+        let kind = PeerKind::parse(group.chat_type.as_str());
+        let account = self.message.account_id.as_deref().unwrap_or_default();
+        Some(group_history_key(&group.channel, account, &kind, &group.id))
+    }
+}
+
+impl Engine {
+    /// Takes a message in. Once this answers that it was accepted, it will be answered, whatever happens.
+    pub async fn hear(&self, heard: Heard) -> Result<Hearing, StoreError> {
+        let config = self.config();
+        let now = self.now_ms();
+        let Heard { message, source, mention, answers_agent, sent_at, options } = heard;
+        let message = routed(message, source.as_ref(), &config);
+        let dedupe = message.dedupe_key();
+        if let Some(key) = &dedupe
+            && unpoisoned(&self.0.recent).is_repeated(key, now)
+        {
+            return Ok(Hearing::Repeated);
+        }
+        let (turn, accepted_at) = (TurnId::new(fresh_id()), now);
+        let accepted = Accepted { message: message.clone(), options, ..Accepted::default() };
+        let inbound = Inbound::new(turn, accepted_at, accepted, &config);
+        match self.attention(&inbound, &config, mention, answers_agent).await? {
+            Attention::Answer => {}
+            Attention::Listen => {
+                self.overhear(&inbound, &config, sent_at.unwrap_or(now));
+                return Ok(Hearing::Overheard);
+            }
+            Attention::Ignore => return Ok(Hearing::NotServed),
+        }
+        let accepted = Accepted {
+            session_key: inbound.key().as_str().to_owned(),
+            message: self.with_history(&inbound, &config).finalize(Rederive::default()),
+            options: inbound.options,
+            dedupe: dedupe.clone(),
+        };
+        let inbound = Inbound::new(inbound.turn, accepted_at, accepted.clone(), &config);
+        self.tell_received(&inbound);
+        let step = Step::Accepted(Box::new(accepted));
+        if let Err(error) = self.0.log.promise(Record::new(&inbound.turn, now, step)).await {
+            // Whoever sends it again must be heard.
+            if let Some(key) = &dedupe {
+                unpoisoned(&self.0.recent).forget(key);
+            }
+            return Err(error);
+        }
+        Ok(Hearing::Accepted(self.send_to_lane(inbound)))
+    }
+
+    /// Hands a message that is on record to its lane.
+    pub(crate) fn send_to_lane(&self, inbound: Inbound) -> Ticket {
+        let (sender, done) = oneshot::channel();
+        let ticket = Ticket { turn: inbound.turn.clone(), session_key: inbound.key().clone(), done };
+        self.0.lanes.send(self, Asked { inbound, done: Some(sender) });
+        ticket
+    }
+
+    /// Whether the agent answers.
+    async fn attention(
+        &self,
+        inbound: &Inbound,
+        config: &Config,
+        told: ExplicitMention,
+        answers_agent: bool,
+    ) -> Result<Attention, StoreError> {
+        let Some(group) = inbound.target.group.as_ref().filter(|_| inbound.target.is_group) else {
+            return Ok(Attention::Answer);
+        };
+        let message = &inbound.message;
+        let policy = group_policy(config, &group.channel, message.account_id.as_deref(), Some(&group.id));
+        if !policy.allowed {
+            return Ok(Attention::Ignore);
+        }
+        let entry = self.home(&inbound.target.agent)?.sessions.get(inbound.key()).await?;
+        let activation =
+            entry.as_ref().and_then(|entry| entry.group_activation()).and_then(Activation::parse);
+        let wish = match activation {
+            Some(Activation::Always) => MentionOverride::BeforeConfig(false),
+            Some(Activation::Mention) => MentionOverride::BeforeConfig(true),
+            None => MentionOverride::None,
+        };
+        let patterns = mention_patterns(config, Some(&inbound.target.agent));
+        let body = message.raw_body.as_deref().or(message.body.as_deref()).unwrap_or_default();
+        let mentions = mention_gate::Mentions {
+            required: policy.requires_mention(wish),
+            detectable: told.reliable || !patterns.is_empty(),
+            mentioned: Mentions::new(&patterns).occur_in_or_told(body, told),
+            implicit: answers_agent,
+        };
+        let command = CommandInGroup {
+            is_group: true,
+            anyone_mentioned: told.of_anyone,
+            text_commands_allowed: config.flag(&["commands", "text"]) != Some(false),
+            is_control_command: is_control_message(inbound.command_text_or(body), config, None),
+            authorized: inbound.authority.is_authorized,
+        };
+        let verdict = mention_gate::gate_with_commands(mentions, command);
+        Ok(if verdict.skip { Attention::Listen } else { Attention::Answer })
+    }
+
+    /// Remembers what a group says among itself.
+    fn overhear(&self, inbound: &Inbound, config: &Config, at: i64) {
+        let Some(key) = inbound.history_key() else { return };
+        let message = &inbound.message;
+        let body = message.raw_body.as_deref().or(message.body.as_deref()).unwrap_or_default();
+        let entry = HistoryEntry {
+            sender: message.sender().label().unwrap_or_else(|| "unknown".to_owned()),
+            body: body.to_owned(),
+            #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
+            timestamp: Some(at as f64),
+            message_id: message.message_id.clone(),
+        };
+        unpoisoned(&self.0.history).append(&key, entry, history_limit(config));
+    }
+
+    /// The message behind what its group said since the last reply.
+    fn with_history(&self, inbound: &Inbound, config: &Config) -> InboundMessage {
+        let mut message = inbound.message.clone();
+        let Some((key, group)) = inbound.history_key().zip(inbound.target.group.as_ref()) else {
+            return message;
+        };
+        let book = unpoisoned(&self.0.history);
+        let pending = book.pending(&key, history_limit(config));
+        if pending.is_empty() {
+            return message;
+        }
+        let said = message.body.clone().unwrap_or_default();
+        let options = EnvelopeOptions::from_config(config);
+        let line = |entry: &HistoryEntry| {
+            let body = format!("{}: {}", entry.sender, entry.body);
+            #[expect(clippy::cast_possible_truncation, reason = "it was a whole number of milliseconds")]
+            let timestamp = entry.timestamp.map(|at| at as i64);
+            let from = Some(group.id.as_str());
+            let envelope =
+                Envelope { channel: &group.channel, from, timestamp, body: &body, ..Envelope::default() };
+            envelope.format(&options, &self.0.zone)
+        };
+        // Commands are read without the others' words.
+        message.raw_body.get_or_insert_with(|| said.clone());
+        message.command_body.get_or_insert_with(|| said.clone());
+        message.body = Some(HistoryFormat { entry: &line, line_break: "\n" }.before(pending, &said));
+        message
+    }
+
+    fn tell_received(&self, inbound: &Inbound) {
+        if !self.0.hooks.has(HookPoint::MessageReceived) {
+            return;
+        }
+        let message = &inbound.message;
+        self.0.hooks.tell(HookEvent::MessageReceived {
+            session_key: inbound.key().as_str().to_owned(),
+            from: message.from.clone().unwrap_or_default(),
+            content: message.raw_body.clone().or_else(|| message.body.clone()).unwrap_or_default(),
+            timestamp: inbound.accepted_at,
+        });
+    }
+}
+
+impl Inbound {
+    fn command_text_or<'t>(&'t self, body: &'t str) -> &'t str {
+        self.message.command_body.as_deref().unwrap_or(body)
+    }
+}
+
+enum Attention {
+    Answer,
+    Listen,
+    Ignore,
+}
+
+/// How much of a group's talk is remembered.
+pub(crate) fn history_limit(config: &Config) -> usize {
+    let asked = config.number(&["messages", "groupChat", "historyLimit"]).filter(|limit| *limit >= 0.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative, and saturates"
+    )]
+    asked.map_or(DEFAULT_GROUP_LIMIT, |limit| limit as usize)
+}
+
+/// The message with the key of its session, where routing knows one.
+fn routed(mut message: InboundMessage, source: Option<&HeardFrom>, config: &Config) -> InboundMessage {
+    let named = message.session_key.as_deref().is_some_and(|key| text::non_blank(key).is_some());
+    if let Some(from) = source.filter(|_| !named) {
+        let route = Routes::from_config(config).resolve(&Source {
+            channel: &from.channel,
+            account: &from.account,
+            peer: from.peer.clone(),
+            parent_peer: from.parent_peer.clone(),
+            guild: &from.guild,
+            team: &from.team,
+        });
+        message.session_key = Some(route.session_key.as_str().to_owned());
+    }
+    message
+}

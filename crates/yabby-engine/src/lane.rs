@@ -1,0 +1,430 @@
+//! The lane of one session: its turns are taken one at a time, here (`sessions.md` §18).
+//!
+//! What arrives during a run is slipped into it, waits, or cancels it, as the session's queue mode says.
+//! Commands act at once; those that change the conversation itself wait for the run, and keep their place
+//! between the messages before and after them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use yabby_domain::body;
+use yabby_domain::delivery::DeliveryContext;
+use yabby_domain::inbound::media::media_note;
+use yabby_domain::queue::followup::{Dedupe, Drain, FollowupQueue, FollowupRoute, Waiting};
+use yabby_domain::queue::{Admit, LaneState, QueueSettings, QueueWishes, admit};
+use yabby_domain::session::entry::Patch;
+use yabby_domain::session::key::SessionKey;
+use yabby_domain::turn::{Outcome, Step, TurnId};
+
+use crate::commands::{self, Urgency};
+use crate::events::EventKind;
+use crate::inbox::{Inbound, Words};
+use crate::report::TurnReport;
+use crate::steering::{Asked, RunControl};
+use crate::{Engine, turn, unpoisoned};
+
+/// How long a lane with nothing to do stays open.
+const IDLE: Duration = Duration::from_secs(30);
+
+pub(crate) enum LaneMessage {
+    Take(Box<Asked>),
+    Abort { reply: oneshot::Sender<bool> },
+}
+
+pub(crate) struct Lane {
+    engine: Engine,
+    key: SessionKey,
+    mailbox: mpsc::UnboundedReceiver<LaneMessage>,
+    running: Option<Running>,
+    waiting: VecDeque<Batch>,
+}
+
+struct Running {
+    control: Arc<RunControl>,
+    task: JoinHandle<()>,
+}
+
+/// What waits for the run to end.
+enum Batch {
+    /// Messages that may become one run.
+    Messages { queue: Box<FollowupQueue<Arc<Queued>>>, dropped: Vec<Arc<Queued>> },
+    /// A message that is taken alone, at its place.
+    Apart(Box<Asked>),
+}
+
+/// A message that waits. Whoever takes it out of the queue also answers for it.
+struct Queued {
+    inbound: Inbound,
+    done: std::sync::Mutex<Option<oneshot::Sender<TurnReport>>>,
+}
+
+/// A turn to be taken, and the messages that it answers besides its own.
+pub(crate) struct Work {
+    pub(crate) asked: Asked,
+    joined: Vec<Arc<Queued>>,
+}
+
+impl Lane {
+    pub(crate) fn new(
+        engine: Engine,
+        key: SessionKey,
+        mailbox: mpsc::UnboundedReceiver<LaneMessage>,
+    ) -> Self {
+        Self { engine, key, mailbox, running: None, waiting: VecDeque::new() }
+    }
+
+    pub(crate) async fn run(mut self) {
+        loop {
+            let wake = self.start_next().await;
+            let message = match &mut self.running {
+                Some(running) => tokio::select! {
+                    message = self.mailbox.recv() => message,
+                    _ = &mut running.task => {
+                        self.running = None;
+                        continue;
+                    }
+                },
+                None => match tokio::time::timeout(wake.unwrap_or(IDLE), self.mailbox.recv()).await {
+                    Ok(message) => message,
+                    Err(_) if wake.is_some() => continue,
+                    Err(_) => match self.engine.0.lanes.close(&self.key, &mut self.mailbox) {
+                        Some(message) => Some(message),
+                        None => return,
+                    },
+                },
+            };
+            match message {
+                Some(LaneMessage::Take(asked)) => self.admit(*asked).await,
+                Some(LaneMessage::Abort { reply }) => {
+                    let stopped = self.abort().await;
+                    let _ = reply.send(stopped);
+                }
+                // Nobody can send anything any more.
+                None => return,
+            }
+        }
+    }
+
+    /// Decides what becomes of a message.
+    async fn admit(&mut self, asked: Asked) {
+        let config = self.engine.config();
+        let urgency = commands::urgency(&asked.inbound, &config);
+        match (urgency, &self.running) {
+            (Urgency::Abort, _) => self.answer_abort(asked).await,
+            (Urgency::AtOnce, Some(_)) => self.take_beside(asked),
+            (Urgency::InPlace, Some(_)) => self.waiting.push_back(Batch::Apart(Box::new(asked))),
+            (_, None) if self.waiting.is_empty() => self.take(Work { asked, joined: Vec::new() }),
+            (Urgency::AtOnce | Urgency::InPlace, None) => {
+                self.waiting.push_back(Batch::Apart(Box::new(asked)))
+            }
+            (Urgency::Usual, _) => self.admit_words(asked, &config).await,
+        }
+    }
+
+    async fn admit_words(&mut self, asked: Asked, config: &yabby_domain::config::Config) {
+        let settings = self.settings(&asked.inbound, config).await;
+        let state = self
+            .running
+            .as_ref()
+            .map_or(LaneState::Running { accepts_steering: false }, |running| running.control.state());
+        match admit(settings.mode, state) {
+            Admit::CancelThenRun => {
+                self.abort().await;
+                self.take(Work { asked, joined: Vec::new() });
+            }
+            Admit::Steer => {
+                if let Some(asked) = self.steer(asked) {
+                    self.enqueue(asked, settings).await;
+                }
+            }
+            Admit::SteerAndQueue => {
+                // The run is told, and the message still gets a turn of its own.
+                let told = Asked { inbound: asked.inbound.clone(), done: None };
+                let _ = self.steer(told);
+                self.enqueue(asked, settings).await;
+            }
+            Admit::Queue | Admit::RunNow => self.enqueue(asked, settings).await,
+        }
+    }
+
+    /// Slips a message into the run; it comes back if the run takes none.
+    fn steer(&self, asked: Asked) -> Option<Asked> {
+        match &self.running {
+            Some(running) => running.control.steer(asked).err().map(|asked| *asked),
+            None => Some(asked),
+        }
+    }
+
+    async fn settings(&self, inbound: &Inbound, config: &yabby_domain::config::Config) -> QueueSettings {
+        let entry = match self.engine.home(&inbound.target.agent) {
+            Ok(home) => home.sessions.get(&self.key).await.ok().flatten(),
+            Err(_) => None,
+        };
+        let session = entry.as_ref().map(QueueWishes::from_session).unwrap_or_default();
+        QueueSettings::resolve(&QueueWishes::default(), &session, config, inbound.channel())
+    }
+
+    async fn enqueue(&mut self, asked: Asked, settings: QueueSettings) {
+        let now = self.engine.now_ms();
+        let inbound = asked.inbound.clone();
+        let waiting = Waiting {
+            prompt: queued_prompt(&inbound),
+            message_id: inbound.message.message_id.clone(),
+            summary_line: inbound.message.raw_body.clone(),
+            route: route(&inbound),
+            run: Arc::new(Queued { inbound: asked.inbound, done: std::sync::Mutex::new(asked.done) }),
+        };
+        let message = waiting.run.clone();
+        if !matches!(self.waiting.back(), Some(Batch::Messages { .. })) {
+            let queue = Box::new(FollowupQueue::new(settings));
+            self.waiting.push_back(Batch::Messages { queue, dropped: Vec::new() });
+        }
+        let Some(Batch::Messages { queue, dropped }) = self.waiting.back_mut() else { return };
+        queue.set_settings(settings);
+        let before: Vec<Arc<Queued>> = queue.waiting().map(|waiting| waiting.run.clone()).collect();
+        #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
+        let taken = queue.enqueue(waiting, Dedupe::ByMessageId, now as f64);
+        let left: Vec<Arc<Queued>> = queue.waiting().map(|waiting| waiting.run.clone()).collect();
+        let gone: Vec<Arc<Queued>> = before.into_iter().filter(|one| !contains(&left, one)).collect();
+        let count = left.len();
+        // A line of what gave way may still be told; until then it is not done with.
+        let summarized = queue.dropped().0 > 0;
+        let refused = (!taken).then_some(message);
+        if summarized {
+            dropped.extend(gone);
+            self.finish(refused.into_iter().collect(), Outcome::Dropped).await;
+        } else {
+            self.finish(gone.into_iter().chain(refused).collect(), Outcome::Dropped).await;
+        }
+        self.engine.tell(&self.key, Some(&inbound.turn), EventKind::Queued { waiting: count });
+        self.touch(&inbound, now).await;
+    }
+
+    /// A session in which somebody writes is in use, even if nobody answers yet.
+    async fn touch(&self, inbound: &Inbound, now: i64) {
+        let Ok(home) = self.engine.home(&inbound.target.agent) else { return };
+        let change = move |entry: &mut Option<yabby_domain::session::entry::SessionEntry>| {
+            if let Some(entry) = entry {
+                let mut patch = Patch::default();
+                #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
+                patch.set_updated_at(Some(now as f64));
+                entry.apply(&patch);
+            }
+        };
+        if let Err(error) = home.sessions.update(&self.key, Box::new(change)).await {
+            tracing::warn!(%error, session = %self.key, "the session was not marked as used");
+        }
+    }
+
+    /// Starts what waits, if nothing runs; how long to wait for it, if it is not due yet.
+    async fn start_next(&mut self) -> Option<Duration> {
+        while self.running.is_none() {
+            match self.waiting.pop_front()? {
+                Batch::Apart(asked) => self.take(Work { asked: *asked, joined: Vec::new() }),
+                Batch::Messages { mut queue, dropped } => {
+                    let now = self.engine.now_ms();
+                    let before: Vec<Arc<Queued>> =
+                        queue.waiting().map(|waiting| waiting.run.clone()).collect();
+                    let told_of_dropped = queue.dropped().0 > 0;
+                    #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
+                    match queue.drain(now as f64) {
+                        Drain::Done => self.finish(dropped, Outcome::Dropped).await,
+                        Drain::Wait(until) => {
+                            let wait = (until - now as f64).max(1.0);
+                            self.waiting.push_front(Batch::Messages { queue, dropped });
+                            return Some(Duration::from_secs_f64(wait / 1000.0));
+                        }
+                        Drain::Run(run) => {
+                            let left: Vec<Arc<Queued>> =
+                                queue.waiting().map(|waiting| waiting.run.clone()).collect();
+                            let mut joined: Vec<Arc<Queued>> =
+                                before.into_iter().filter(|one| !contains(&left, one)).collect();
+                            // The run that tells of the messages which gave way also answers for them.
+                            let tells = told_of_dropped && queue.dropped().0 == 0;
+                            let kept = if tells {
+                                joined.extend(dropped);
+                                Vec::new()
+                            } else {
+                                dropped
+                            };
+                            let own = joined.iter().position(|one| Arc::ptr_eq(one, &run.run));
+                            let own = own.map_or(run.run, |at| joined.remove(at));
+                            let mut inbound = own.inbound.clone();
+                            let done = unpoisoned(&own.done).take();
+                            let single = joined.is_empty() && run.prompt == queued_prompt(&inbound);
+                            if !single {
+                                inbound.words = Words::Queued { prompt: run.prompt, route: run.route };
+                            }
+                            self.waiting.push_front(Batch::Messages { queue, dropped: kept });
+                            self.take(Work { asked: Asked { inbound, done }, joined });
+                        }
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Takes a turn.
+    fn take(&mut self, work: Work) {
+        let control = Arc::new(RunControl::default());
+        let task = tokio::spawn(take_turn(self.engine.clone(), self.key.clone(), work, control.clone()));
+        self.running = Some(Running { control, task });
+    }
+
+    /// Answers a command while the run goes on.
+    fn take_beside(&self, asked: Asked) {
+        let work = Work { asked, joined: Vec::new() };
+        tokio::spawn(take_turn(self.engine.clone(), self.key.clone(), work, Arc::default()));
+    }
+
+    /// Stops the run, and forgets what waits.
+    async fn abort(&mut self) -> bool {
+        let waiting = std::mem::take(&mut self.waiting);
+        let mut stopped = !waiting.is_empty();
+        for batch in waiting {
+            match batch {
+                Batch::Messages { queue, dropped } => {
+                    let messages = queue.waiting().map(|waiting| waiting.run.clone()).chain(dropped);
+                    self.finish(messages.collect(), Outcome::Aborted).await;
+                }
+                Batch::Apart(asked) => {
+                    let Asked { inbound, done } = *asked;
+                    let queued = Arc::new(Queued { inbound, done: std::sync::Mutex::new(done) });
+                    self.finish(vec![queued], Outcome::Aborted).await;
+                }
+            }
+        }
+        if let Some(running) = self.running.take() {
+            running.control.cancel.cancel();
+            // A turn that was cancelled writes down what it has, and ends.
+            let _ = running.task.await;
+            stopped = true;
+        }
+        stopped
+    }
+
+    async fn answer_abort(&mut self, asked: Asked) {
+        let stopped = self.abort().await;
+        if stopped {
+            commands::stop::remember(&self.engine, &asked.inbound).await;
+        }
+        self.take(Work { asked, joined: Vec::new() });
+    }
+
+    /// Is done with messages that get no turn of their own.
+    async fn finish(&self, messages: Vec<Arc<Queued>>, outcome: Outcome) {
+        if messages.is_empty() {
+            return;
+        }
+        let settled = messages.iter().map(|message| (message.inbound.turn.clone(), outcome));
+        self.engine.0.log.settle(settled.collect::<Vec<_>>()).await;
+        for message in &messages {
+            if let Some(done) = unpoisoned(&message.done).take() {
+                let _ = done.send(TurnReport::new(&message.inbound.turn, &self.key, outcome));
+            }
+        }
+        self.engine.0.lanes.done(&self.key, messages.len());
+    }
+}
+
+fn contains(list: &[Arc<Queued>], one: &Arc<Queued>) -> bool {
+    list.iter().any(|other| Arc::ptr_eq(other, one))
+}
+
+/// Takes a turn from its place in the class to its report.
+async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<RunControl>) {
+    let Work { asked: Asked { inbound, done }, joined } = work;
+    let run = inbound.turn.clone();
+    let report = {
+        let permit = engine.0.classes.of(inbound.options.lane).clone();
+        tokio::select! {
+            permit = permit.acquire_owned() => {
+                note_joined(&engine, &run, &joined).await;
+                let report = turn::take(&engine, &inbound, &control).await;
+                drop(permit);
+                report
+            }
+            () = control.cancel.cancelled() => TurnReport::new(&run, &key, Outcome::Aborted),
+        }
+    };
+    let (steered, late) = control.close();
+    let mut settled = vec![(run.clone(), report.outcome)];
+    let others = joined.iter().map(|message| message.inbound.turn.clone());
+    // One without anybody waiting for it is a copy: the message itself is in the queue.
+    let steered: Vec<Asked> = steered.into_iter().filter(|asked| asked.done.is_some()).collect();
+    let others = others.chain(steered.iter().map(|asked| asked.inbound.turn.clone()));
+    settled.extend(others.map(|turn| {
+        let outcome = report.joined(&turn).outcome;
+        (turn, outcome)
+    }));
+    let count = settled.len();
+    engine.0.log.settle(settled).await;
+    let waiting =
+        joined.iter().map(|message| (message.inbound.turn.clone(), unpoisoned(&message.done).take()));
+    let steered = steered.into_iter().map(|asked| (asked.inbound.turn, asked.done));
+    for (turn, done) in waiting.chain(steered) {
+        if let Some(done) = done {
+            let _ = done.send(report.joined(&turn));
+        }
+    }
+    if let Some(done) = done {
+        let _ = done.send(report);
+    }
+    // What came too late for the run gets a turn of its own.
+    for asked in late.into_iter().filter(|asked| asked.done.is_some()) {
+        engine.0.lanes.send(&engine, asked);
+        engine.0.lanes.done(&key, 1);
+    }
+    engine.0.lanes.done(&key, count);
+}
+
+/// The run answers for messages that waited.
+async fn note_joined(engine: &Engine, run: &TurnId, joined: &[Arc<Queued>]) {
+    for message in joined {
+        let step = Step::Begun { run: run.clone() };
+        if let Err(error) = engine.0.log.note(&message.inbound.turn, [step]).await {
+            tracing::warn!(%error, "a message that joins a run was not noted");
+        }
+    }
+}
+
+/// What a message says when it has had to wait.
+fn queued_prompt(inbound: &Inbound) -> String {
+    let message = &inbound.message;
+    let note = media_note(&message.media);
+    body::queued_prompt(&body::PromptParts {
+        body: message.body_for_agent.as_deref().unwrap_or_default(),
+        message_id: message.message_id.as_deref(),
+        thread_starter: None,
+        media: note.as_deref().map(|note| body::MediaPart { note, hint: "" }),
+        ..body::PromptParts::default()
+    })
+}
+
+/// Where the answer to a message goes.
+pub(crate) fn route(inbound: &Inbound) -> FollowupRoute {
+    if let Words::Queued { route, .. } = &inbound.words {
+        return route.clone();
+    }
+    let message = &inbound.message;
+    FollowupRoute {
+        channel: message.originating_channel.clone(),
+        to: message
+            .originating_to
+            .clone()
+            .or_else(|| message.to.clone().filter(|_| message.originating_channel.is_some())),
+        account: message.account_id.clone(),
+        thread: message.message_thread_id.clone(),
+    }
+}
+
+/// The same as an address.
+pub(crate) fn address(inbound: &Inbound) -> Option<DeliveryContext> {
+    let FollowupRoute { channel, to, account, thread } = route(inbound);
+    let context = DeliveryContext { channel, to, account, thread };
+    context.channel.is_some().then_some(context)
+}

@@ -1,0 +1,93 @@
+//! The lanes that are open: one for each session in which something goes on.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use tokio::sync::{Notify, mpsc, oneshot};
+use yabby_domain::session::key::SessionKey;
+
+use crate::lane::{Lane, LaneMessage};
+use crate::steering::Asked;
+use crate::{Engine, unpoisoned};
+
+/// Shared, since every channel sends to lanes and every lane closes itself.
+#[derive(Default)]
+pub(crate) struct Lanes {
+    open: Mutex<HashMap<SessionKey, Open>>,
+    /// Something ended.
+    ended: Notify,
+}
+
+struct Open {
+    mailbox: mpsc::UnboundedSender<LaneMessage>,
+    /// Messages that were sent and are not done with.
+    busy: usize,
+}
+
+impl Lanes {
+    /// Sends a message to its lane, which is opened if need be. A lane takes every message at once: what
+    /// has to wait waits there, and the drop policy of the session says how much.
+    pub(crate) fn send(&self, engine: &Engine, asked: Asked) {
+        let key = asked.inbound.key().clone();
+        let mut lanes = unpoisoned(&self.open);
+        let lane = lanes.entry(key.clone()).or_insert_with(|| {
+            let (mailbox, receiver) = mpsc::unbounded_channel();
+            tokio::spawn(Lane::new(engine.clone(), key, receiver).run());
+            Open { mailbox, busy: 0 }
+        });
+        lane.busy += 1;
+        // The lane is open as long as it stands in the map.
+        let _ = lane.mailbox.send(LaneMessage::Take(Box::new(asked)));
+    }
+
+    /// Stops what goes on in a session; whether anything did.
+    pub(crate) async fn abort(&self, key: &SessionKey) -> bool {
+        let (reply, done) = oneshot::channel();
+        let sent = match unpoisoned(&self.open).get(key) {
+            Some(lane) => lane.mailbox.send(LaneMessage::Abort { reply }).is_ok(),
+            None => false,
+        };
+        sent && done.await.unwrap_or(false)
+    }
+
+    /// A lane is done with some messages.
+    pub(crate) fn done(&self, key: &SessionKey, messages: usize) {
+        if let Some(lane) = unpoisoned(&self.open).get_mut(key) {
+            lane.busy = lane.busy.saturating_sub(messages);
+        }
+        self.ended.notify_waiters();
+    }
+
+    /// Closes a lane that has nothing to do, unless something was sent to it in this very moment.
+    pub(crate) fn close(
+        &self,
+        key: &SessionKey,
+        mailbox: &mut mpsc::UnboundedReceiver<LaneMessage>,
+    ) -> Option<LaneMessage> {
+        let mut lanes = unpoisoned(&self.open);
+        let late = mailbox.try_recv().ok();
+        if late.is_none() {
+            lanes.remove(key);
+        }
+        late
+    }
+
+    /// The sessions in which something goes on or waits.
+    pub(crate) fn keys(&self) -> Vec<SessionKey> {
+        let lanes = unpoisoned(&self.open);
+        lanes.iter().filter(|(_, lane)| lane.busy > 0).map(|(key, _)| key.clone()).collect()
+    }
+
+    /// Comes back when nothing goes on.
+    pub(crate) async fn idle(&self) {
+        loop {
+            let ended = self.ended.notified();
+            tokio::pin!(ended);
+            ended.as_mut().enable();
+            if self.keys().is_empty() {
+                return;
+            }
+            ended.await;
+        }
+    }
+}

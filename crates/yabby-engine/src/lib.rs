@@ -1,0 +1,231 @@
+//! From a message to a reply.
+//!
+//! [`Engine::hear`] takes a message and answers once it cannot be lost; [`lane`] decides when its turn
+//! comes; [`turn`] is the turn, step by step; [`agent`] talks to the model. Stores, models, channels and
+//! tools are seen through the doors of the domain only.
+
+mod agent;
+mod commands;
+pub mod events;
+mod home;
+pub mod hooks;
+mod inbox;
+mod lane;
+mod lanes;
+mod log;
+mod recovery;
+mod report;
+mod steering;
+mod turn;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use tokio::sync::{Semaphore, broadcast, watch};
+use yabby_domain::config::Config;
+use yabby_domain::history::HistoryBook;
+use yabby_domain::id::AgentId;
+use yabby_domain::inbound::recent::RecentMessages;
+use yabby_domain::model::ModelRef;
+use yabby_domain::seam::channel::Channel;
+use yabby_domain::seam::journal::Journal;
+use yabby_domain::seam::ledger::Ledger;
+use yabby_domain::seam::model::ModelProvider;
+use yabby_domain::seam::{Clock, StoreError};
+use yabby_domain::session::key::SessionKey;
+use yabby_domain::system_events::SystemEvents;
+use yabby_domain::turn::{LaneClass, TurnId};
+
+pub use home::AgentHome;
+pub use inbox::{Heard, Hearing, Ticket};
+pub use report::TurnReport;
+
+use events::{EngineEvent, EventKind, Events};
+use hooks::Hooks;
+use lanes::Lanes;
+use log::TurnLog;
+
+/// What an engine is made of.
+pub struct Parts {
+    pub config: Arc<Config>,
+    pub clock: Arc<dyn Clock>,
+    /// Where the host is: days begin there.
+    pub zone: TimeZone,
+    pub version: String,
+    /// Where an agent lives.
+    pub homes: Homes,
+    pub journal: Arc<dyn Journal>,
+    pub ledger: Arc<dyn Ledger>,
+    pub models: Vec<Arc<dyn ModelProvider>>,
+    /// Who answers if the configuration names nobody.
+    pub default_model: ModelRef,
+    pub channels: Vec<Arc<dyn Channel>>,
+    pub hooks: Hooks,
+}
+
+/// Finds the home of an agent.
+pub type Homes = Box<dyn Fn(&Config, &AgentId) -> Result<AgentHome, StoreError> + Send + Sync>;
+
+/// Takes turns. Copies are the same engine.
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+pub(crate) struct Inner {
+    config: watch::Sender<Arc<Config>>,
+    clock: Arc<dyn Clock>,
+    zone: TimeZone,
+    version: String,
+    homes: Homes,
+    /// The homes that were opened; an agent has one for as long as the engine lives.
+    opened_homes: Mutex<HashMap<AgentId, Arc<AgentHome>>>,
+    log: TurnLog,
+    ledger: Arc<dyn Ledger>,
+    models: Vec<Arc<dyn ModelProvider>>,
+    default_model: ModelRef,
+    channels: Vec<Arc<dyn Channel>>,
+    hooks: Hooks,
+    events: Events,
+    lanes: Lanes,
+    classes: Classes,
+    /// Messages that came lately. Shared, since every channel asks.
+    recent: Mutex<RecentMessages>,
+    /// What groups said since the agent last spoke there. Shared, since a turn clears what channels add.
+    history: Mutex<HistoryBook>,
+    /// Notices for the next prompt of each session. Shared, since anybody may leave one.
+    notices: Mutex<HashMap<SessionKey, SystemEvents>>,
+}
+
+/// How many turns of each class are taken at once.
+struct Classes {
+    main: Arc<Semaphore>,
+    subagent: Arc<Semaphore>,
+    cron: Arc<Semaphore>,
+}
+
+impl Classes {
+    fn from_config(config: &Config) -> Self {
+        let size = |path: &[&str], usual: usize| {
+            let asked = config.number(path).filter(|size| *size >= 1.0);
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "at least one, and saturates"
+            )]
+            let size = asked.map_or(usual, |size| size as usize);
+            Arc::new(Semaphore::new(size.min(Semaphore::MAX_PERMITS)))
+        };
+        Self {
+            main: size(&["agents", "defaults", "maxConcurrent"], 4),
+            subagent: size(&["agents", "defaults", "subagents", "maxConcurrent"], 8),
+            cron: size(&["cron", "maxConcurrentRuns"], 1),
+        }
+    }
+
+    fn of(&self, class: LaneClass) -> &Arc<Semaphore> {
+        match class {
+            LaneClass::Main => &self.main,
+            LaneClass::Subagent => &self.subagent,
+            LaneClass::Cron => &self.cron,
+        }
+    }
+}
+
+impl Engine {
+    pub fn new(parts: Parts) -> Self {
+        let classes = Classes::from_config(&parts.config);
+        Self(Arc::new(Inner {
+            config: watch::Sender::new(parts.config),
+            clock: parts.clock.clone(),
+            zone: parts.zone,
+            version: parts.version,
+            homes: parts.homes,
+            opened_homes: Mutex::default(),
+            log: TurnLog::new(parts.journal, parts.clock),
+            ledger: parts.ledger,
+            models: parts.models,
+            default_model: parts.default_model,
+            channels: parts.channels,
+            hooks: parts.hooks,
+            events: Events::new(),
+            lanes: Lanes::default(),
+            classes,
+            recent: Mutex::default(),
+            history: Mutex::default(),
+            notices: Mutex::default(),
+        }))
+    }
+
+    /// Everything that happens from now on.
+    pub fn subscribe(&self) -> broadcast::Receiver<EngineEvent> {
+        self.0.events.subscribe()
+    }
+
+    /// Turns that begin from now on are taken with this configuration.
+    pub fn set_config(&self, config: Arc<Config>) {
+        self.0.config.send_replace(config);
+    }
+
+    /// Leaves a notice for the next prompt of a session.
+    pub fn notice(&self, session: &SessionKey, notice: &str) {
+        let now = self.now_ms();
+        unpoisoned(&self.0.notices).entry(session.clone()).or_default().push(notice, now);
+    }
+
+    /// Stops what goes on in a session and forgets what waits there; whether anything did.
+    pub async fn abort(&self, session: &SessionKey) -> bool {
+        self.0.lanes.abort(session).await
+    }
+
+    /// The sessions in which something goes on or waits.
+    pub fn busy(&self) -> Vec<SessionKey> {
+        self.0.lanes.keys()
+    }
+
+    /// Waits until nothing goes on any more; whether that was within `limit`. What still goes on then is
+    /// in the journal, and is taken up by the next start.
+    pub async fn idle(&self, limit: Duration) -> bool {
+        tokio::time::timeout(limit, self.0.lanes.idle()).await.is_ok()
+    }
+
+    fn config(&self) -> Arc<Config> {
+        self.0.config.borrow().clone()
+    }
+
+    fn now(&self) -> jiff::Timestamp {
+        self.0.clock.now()
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.now().as_millisecond()
+    }
+
+    fn home(&self, agent: &AgentId) -> Result<Arc<AgentHome>, StoreError> {
+        let mut homes = unpoisoned(&self.0.opened_homes);
+        if let Some(home) = homes.get(agent) {
+            return Ok(home.clone());
+        }
+        let home = Arc::new((self.0.homes)(&self.config(), agent)?);
+        homes.insert(agent.clone(), home.clone());
+        Ok(home)
+    }
+
+    fn tell(&self, session: &SessionKey, turn: Option<&TurnId>, kind: EventKind) {
+        self.0.events.tell(self.now_ms(), session, turn, kind);
+    }
+
+    fn channel(&self, id: &str) -> Option<&Arc<dyn Channel>> {
+        self.0.channels.iter().find(|channel| channel.id() == id)
+    }
+}
+
+/// A fresh name.
+fn fresh_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+/// Nobody leaves anything half done while holding one of these.
+fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,84 @@
+//! Reaching a run that is going on: to stop it, or to slip a message into it.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use yabby_domain::queue::LaneState;
+
+use crate::inbox::Inbound;
+use crate::report::TurnReport;
+use crate::unpoisoned;
+
+/// A message, and who waits for what becomes of it.
+pub(crate) struct Asked {
+    pub(crate) inbound: Inbound,
+    pub(crate) done: Option<oneshot::Sender<TurnReport>>,
+}
+
+/// The run of a lane, as the lane sees it.
+#[derive(Default)]
+pub(crate) struct RunControl {
+    pub(crate) cancel: CancellationToken,
+    steering: Mutex<Steering>,
+}
+
+#[derive(Default)]
+struct Steering {
+    /// The model is being asked, and can still be told something.
+    open: bool,
+    waiting: VecDeque<Asked>,
+    /// Messages that the run took along; it answers for them.
+    taken: Vec<Asked>,
+}
+
+impl RunControl {
+    pub(crate) fn state(&self) -> LaneState {
+        LaneState::Running { accepts_steering: unpoisoned(&self.steering).open }
+    }
+
+    /// Slips a message into the run; it comes back if the run takes none.
+    pub(crate) fn steer(&self, asked: Asked) -> Result<(), Box<Asked>> {
+        let mut steering = unpoisoned(&self.steering);
+        if !steering.open {
+            return Err(Box::new(asked));
+        }
+        steering.waiting.push_back(asked);
+        Ok(())
+    }
+
+    /// The run takes messages from now on.
+    pub(crate) fn open(&self) {
+        unpoisoned(&self.steering).open = true;
+    }
+
+    /// What was slipped in since this was last asked: between two calls of the model.
+    pub(crate) fn steered(&self) -> Vec<Inbound> {
+        unpoisoned(&self.steering).take()
+    }
+
+    /// The same at the end of a run: if nothing was slipped in, nothing is taken any more.
+    pub(crate) fn followed_up(&self) -> Vec<Inbound> {
+        let mut steering = unpoisoned(&self.steering);
+        let taken = steering.take();
+        steering.open = !taken.is_empty();
+        taken
+    }
+
+    /// Ends the run: the messages that it took along, and those that it did not get to.
+    pub(crate) fn close(&self) -> (Vec<Asked>, VecDeque<Asked>) {
+        let mut steering = unpoisoned(&self.steering);
+        steering.open = false;
+        (std::mem::take(&mut steering.taken), std::mem::take(&mut steering.waiting))
+    }
+}
+
+impl Steering {
+    fn take(&mut self) -> Vec<Inbound> {
+        let asked: Vec<Asked> = self.waiting.drain(..).collect();
+        let inbound = asked.iter().map(|asked| asked.inbound.clone()).collect();
+        self.taken.extend(asked);
+        inbound
+    }
+}

@@ -1,0 +1,102 @@
+//! A turn: from a message that was accepted to a reply that was delivered.
+//!
+//! Each step gives the next one what it needs. Command lines, gateways, schedules and subagents all come
+//! in through [`take`]; there is no second way.
+
+pub(crate) mod blocks;
+pub(crate) mod deliver;
+pub(crate) mod flush;
+pub(crate) mod open;
+pub(crate) mod payloads;
+pub(crate) mod prompt;
+pub(crate) mod usage;
+
+use std::time::Instant;
+
+use yabby_domain::reply::payload::ReplyPayload;
+use yabby_domain::seam::StoreError;
+use yabby_domain::seam::model::ModelError;
+use yabby_domain::turn::Outcome;
+
+use crate::agent::conversation::Conversation;
+use crate::agent::{self, RunRequest};
+use crate::events::EventKind;
+use crate::inbox::Inbound;
+use crate::report::TurnReport;
+use crate::steering::RunControl;
+use crate::{Engine, commands, recovery};
+use deliver::deliver;
+use flush::flush_if_due;
+use open::open_session;
+use payloads::build_payloads;
+use prompt::compose_prompt;
+use usage::record_usage;
+
+/// Why a turn has no answer. It still gets a reply: this.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum TurnError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error(transparent)]
+    Transcript(#[from] yabby_domain::transcript::file_name::UnsafeName),
+}
+
+/// Takes a turn, and reports how it went. Whatever happens, the sender gets an answer.
+pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunControl) -> TurnReport {
+    let started = Instant::now();
+    let taken = match take_turn(engine, inbound, control).await {
+        Ok(report) => report,
+        Err(error) => fail(engine, inbound, &error).await,
+    };
+    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let ended = EventKind::RunEnded { outcome: taken.outcome, error: taken.error.clone() };
+    engine.tell(inbound.key(), Some(&inbound.turn), ended);
+    TurnReport { duration_ms, ..taken }
+}
+
+async fn take_turn(
+    engine: &Engine,
+    inbound: &Inbound,
+    control: &RunControl,
+) -> Result<TurnReport, TurnError> {
+    if let Some(payloads) = recovery::ready_reply(inbound) {
+        return deliver(
+            engine,
+            inbound,
+            TurnReport::new(&inbound.turn, inbound.key(), Outcome::Answered),
+            payloads,
+        )
+        .await;
+    }
+    let mut opened = open_session(engine, inbound).await?;
+    if let Some(answer) = commands::answer(engine, inbound, &mut opened, control).await? {
+        return deliver(engine, inbound, opened.report(inbound), answer).await;
+    }
+    let Some(prompt) = compose_prompt(engine, inbound, &mut opened).await else {
+        return deliver(engine, inbound, opened.report(inbound), vec![prompt::nothing_said()]).await;
+    };
+    let mut conversation = Conversation::open(&opened).await?;
+    flush_if_due(engine, inbound, &opened, &prompt, control, &mut conversation).await;
+    let request = RunRequest::turn(engine, inbound, &opened, prompt, control)?;
+    let run = agent::run(request, &mut conversation).await?;
+    drop(conversation);
+    record_usage(engine, &mut opened, &run).await?;
+    let report = opened.report_of(inbound, &run);
+    deliver(engine, inbound, report, build_payloads(inbound, &opened, run)).await
+}
+
+/// Tells the sender what went wrong.
+async fn fail(engine: &Engine, inbound: &Inbound, error: &TurnError) -> TurnReport {
+    tracing::warn!(session = %inbound.key(), turn = %inbound.turn, %error, "a turn failed");
+    let failed = TurnReport {
+        error: Some(error.to_string()),
+        ..TurnReport::new(&inbound.turn, inbound.key(), Outcome::Failed)
+    };
+    let told = ReplyPayload { is_error: Some(true), ..ReplyPayload::from_text(format!("⚠️ {error}")) };
+    match deliver(engine, inbound, failed.clone(), vec![told.clone()]).await {
+        Ok(report) => report,
+        Err(_) => TurnReport { payloads: vec![told], ..failed },
+    }
+}

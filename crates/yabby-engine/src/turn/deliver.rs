@@ -1,0 +1,207 @@
+//! Sending the reply, once (`sessions.md` §8, §16, §17).
+//!
+//! Every message is on record before it is sent and after it was. Whether one that was about to be sent
+//! when the engine was stopped has arrived, only the platform knows: it is sent again where the platform
+//! recognises it, and otherwise it is left at that, and the session is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use yabby_domain::config::Config;
+use yabby_domain::delivery::DeliveryContext;
+use yabby_domain::reply::deliverable::{DeliveryOptions, deliverable};
+use yabby_domain::reply::payload::ReplyPayload;
+use yabby_domain::seam::channel::{Action, Channel, ChannelError, Outgoing};
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::send_policy::{SendDecision, SendPolicy, SendQuery};
+use yabby_domain::turn::{DeliveryState, Outcome, Step};
+
+use super::TurnError;
+use crate::events::EventKind;
+use crate::hooks::{HookEvent, HookPoint};
+use crate::inbox::{Inbound, history_limit};
+use crate::lane::address;
+use crate::report::TurnReport;
+use crate::{Engine, unpoisoned};
+
+/// How long to wait before a message that was not sent is tried again.
+const PAUSES: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(5)];
+
+/// Delivers the payloads of a turn, and reports them.
+pub(crate) async fn deliver(
+    engine: &Engine,
+    inbound: &Inbound,
+    report: TurnReport,
+    payloads: Vec<ReplyPayload>,
+) -> Result<TurnReport, TurnError> {
+    let config = engine.config();
+    let prefix = config.text(&["messages", "responsePrefix"]).filter(|prefix| *prefix != "auto");
+    let options = DeliveryOptions { prefix, ..DeliveryOptions::default() };
+    let payloads: Vec<ReplyPayload> =
+        payloads.into_iter().filter_map(|payload| deliverable(payload, &options).ok()).collect();
+    let entry = match engine.home(&inbound.target.agent) {
+        Ok(home) if !payloads.is_empty() && !inbound.options.to_caller => {
+            home.sessions.get(inbound.key()).await.ok().flatten()
+        }
+        _ => None,
+    };
+    let outbox = Outbox::of(engine, inbound, entry.as_ref(), &config).filter(|_| !payloads.is_empty());
+    if let Some(outbox) = outbox {
+        engine.0.log.note(&inbound.turn, [Step::Ready { payloads: payloads.clone() }]).await?;
+        for (number, payload) in payloads.iter().enumerate() {
+            let delivery = inbound.turn.delivery(number);
+            if may_be_sent(engine, inbound, &delivery, &outbox, payload) {
+                outbox.send(engine, inbound, &delivery, payload, false).await;
+            }
+        }
+    }
+    if report.outcome == Outcome::Answered
+        && let Some(key) = inbound.history_key()
+    {
+        unpoisoned(&engine.0.history).clear_kept(&key, history_limit(&config));
+    }
+    Ok(TurnReport { payloads, ..report })
+}
+
+/// Whether a message is still to be sent.
+fn may_be_sent(
+    engine: &Engine,
+    inbound: &Inbound,
+    delivery: &str,
+    outbox: &Outbox,
+    payload: &ReplyPayload,
+) -> bool {
+    let before = inbound.resume.as_ref().and_then(|progress| progress.deliveries.get(delivery));
+    match before {
+        None => true,
+        Some(DeliveryState::Done) => false,
+        Some(DeliveryState::InDoubt) if outbox.channel.capabilities().knows_deliveries => true,
+        Some(DeliveryState::InDoubt) => {
+            let start: String = payload.text.as_deref().unwrap_or_default().chars().take(80).collect();
+            engine.notice(
+                inbound.key(),
+                &format!(
+                    "The program was stopped while a reply was being sent; it may not have arrived: {start}"
+                ),
+            );
+            false
+        }
+    }
+}
+
+/// Where the replies of a turn go.
+pub(crate) struct Outbox {
+    channel: Arc<dyn Channel>,
+    to: DeliveryContext,
+}
+
+impl Outbox {
+    /// `None` if they go to nobody but the caller, or must not be sent.
+    pub(crate) fn of(
+        engine: &Engine,
+        inbound: &Inbound,
+        entry: Option<&SessionEntry>,
+        config: &Config,
+    ) -> Option<Self> {
+        if inbound.options.to_caller {
+            return None;
+        }
+        let to = address(inbound).or_else(|| entry.and_then(SessionEntry::delivery))?;
+        let channel = engine.channel(to.channel.as_deref()?)?.clone();
+        let query = SendQuery {
+            entry,
+            key: Some(inbound.key().as_str()),
+            channel: to.channel.as_deref(),
+            chat_type: inbound.message.chat_type.as_deref(),
+        };
+        let allowed = SendPolicy::from_config(config).decide(&query) == SendDecision::Allow;
+        allowed.then_some(Self { channel, to })
+    }
+
+    pub(crate) fn likes_blocks(&self) -> bool {
+        self.channel.capabilities().likes_blocks
+    }
+
+    /// Sends a message; whether it was sent.
+    pub(crate) async fn send(
+        &self,
+        engine: &Engine,
+        inbound: &Inbound,
+        delivery: &str,
+        payload: &ReplyPayload,
+        is_block: bool,
+    ) -> bool {
+        let to = self.to.to.clone().unwrap_or_default();
+        let text = payload.text.clone().unwrap_or_default();
+        let mut payload = payload.clone();
+        if engine.0.hooks.has(HookPoint::MessageSending) {
+            match engine.0.hooks.sending(inbound.key().as_str(), &to, text).await {
+                Some(text) => payload.text = Some(text).filter(|text| !text.is_empty()),
+                None => return false,
+            }
+        }
+        let step = Step::Sending { delivery: delivery.to_owned(), block: is_block.then(|| payload.clone()) };
+        if let Err(error) = engine.0.log.note(&inbound.turn, [step]).await {
+            // What is not on record is not sent: nobody could tell later whether it was.
+            self.failed(engine, inbound, &payload, &to, &error.to_string());
+            return false;
+        }
+        match self.attempt(delivery, &payload).await {
+            Ok(message_id) => {
+                let step = Step::Delivered { delivery: delivery.to_owned(), message_id };
+                if let Err(error) = engine.0.log.note(&inbound.turn, [step]).await {
+                    tracing::warn!(%error, "a delivery was not written down");
+                }
+                engine.tell(
+                    inbound.key(),
+                    Some(&inbound.turn),
+                    EventKind::Delivered { payload: payload.clone() },
+                );
+                self.tell_sent(engine, inbound, &payload, &to, None);
+                true
+            }
+            Err(error) => {
+                self.failed(engine, inbound, &payload, &to, &error.to_string());
+                false
+            }
+        }
+    }
+
+    async fn attempt(&self, delivery: &str, payload: &ReplyPayload) -> Result<Option<String>, ChannelError> {
+        let outgoing =
+            Outgoing { to: self.to.clone(), payload: payload.clone(), delivery: delivery.to_owned() };
+        for pause in PAUSES {
+            match self.channel.perform(Action::Send(outgoing.clone())).await {
+                Err(ChannelError::NotSent(_)) => tokio::time::sleep(pause).await,
+                done => return done,
+            }
+        }
+        self.channel.perform(Action::Send(outgoing)).await
+    }
+
+    fn failed(&self, engine: &Engine, inbound: &Inbound, payload: &ReplyPayload, to: &str, why: &str) {
+        tracing::warn!(session = %inbound.key(), why, "a reply was not sent");
+        let kind = EventKind::NotDelivered { payload: payload.clone(), why: why.to_owned() };
+        engine.tell(inbound.key(), Some(&inbound.turn), kind);
+        self.tell_sent(engine, inbound, payload, to, Some(why));
+    }
+
+    fn tell_sent(
+        &self,
+        engine: &Engine,
+        inbound: &Inbound,
+        payload: &ReplyPayload,
+        to: &str,
+        error: Option<&str>,
+    ) {
+        if engine.0.hooks.has(HookPoint::MessageSent) {
+            engine.0.hooks.tell(HookEvent::MessageSent {
+                session_key: inbound.key().as_str().to_owned(),
+                to: to.to_owned(),
+                content: payload.text.clone().unwrap_or_default(),
+                success: error.is_none(),
+                error: error.map(str::to_owned),
+            });
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What a turn says to the model (`sessions.md` §11, §12).
+
+use yabby_domain::body::{self, MediaPart, PromptParts};
+use yabby_domain::channel::ChatType;
+use yabby_domain::config::Config;
+use yabby_domain::directive::level::{supports_xhigh, take_leading_level};
+use yabby_domain::inbound::media::media_note;
+use yabby_domain::json::Value;
+use yabby_domain::message::{Message, text_block};
+use yabby_domain::reply::notices::NO_TEXT;
+use yabby_domain::reply::payload::ReplyPayload;
+use yabby_domain::session::key::KeyPolicy;
+use yabby_domain::session::reset::words_for_agent;
+use yabby_domain::system_events::{self, stamp_zone};
+
+use super::open::Opened;
+use crate::inbox::{Inbound, Words};
+use crate::{Engine, unpoisoned};
+
+/// How the agent may send media back.
+const MEDIA_HINT: &str = "To send an image back, put MEDIA:./path or MEDIA:https://example.com/image.jpg on a line of its own (no spaces, no quotes), and keep a caption in the text.";
+
+/// The question of a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Prompt {
+    pub(crate) text: String,
+    /// When it was asked, by which it is found in the transcript.
+    pub(crate) asked_at: i64,
+}
+
+impl Prompt {
+    /// The message as it stands in the transcript.
+    pub(crate) fn message(&self) -> Message {
+        user_message(&self.text, self.asked_at)
+    }
+}
+
+/// A message from the user's side.
+pub(crate) fn user_message(text: &str, at: i64) -> Message {
+    let mut message = Message::default();
+    message.set("role", "user");
+    message.set("content", vec![text_block(text)]);
+    message.set("timestamp", at);
+    message
+}
+
+/// Puts the prompt together; `None` if the message says nothing.
+pub(crate) async fn compose_prompt(
+    engine: &Engine,
+    inbound: &Inbound,
+    opened: &mut Opened,
+) -> Option<Prompt> {
+    let message = &inbound.message;
+    let (words, is_message) = match &inbound.words {
+        Words::Queued { prompt, .. } => (prompt.clone(), false),
+        Words::OfMessage => {
+            let raw = message.body_for_commands.as_deref().unwrap_or_default();
+            let note = media_note(&message.media);
+            let said = words_for_agent(&opened.body, raw, opened.is_new && opened.was_reset);
+            match (said, note) {
+                (Some(said), _) => (said.to_owned(), true),
+                (None, Some(_)) => (String::new(), true),
+                (None, None) => return None,
+            }
+        }
+    };
+    let note = media_note(&message.media).filter(|_| is_message);
+    let events = notices(engine, inbound, opened);
+    let text = body::prompt(&PromptParts {
+        body: &words,
+        last_run_aborted: opened.aborted_last_run,
+        message_id: message.message_id.as_deref().filter(|_| is_message),
+        system_events: events.as_deref(),
+        untrusted_context: if is_message { &message.untrusted_context } else { &[] },
+        thread_starter: message.thread_starter_body.as_deref().filter(|_| opened.is_new),
+        media: note.as_deref().map(|note| MediaPart { note, hint: MEDIA_HINT }),
+    });
+    let text = take_level(opened, text);
+    Some(Prompt { text, asked_at: inbound.accepted_at })
+}
+
+pub(crate) fn nothing_said() -> ReplyPayload {
+    ReplyPayload::from_text(NO_TEXT)
+}
+
+/// A first word that names a level of thinking is one, if nobody has named another.
+fn take_level(opened: &mut Opened, text: String) -> String {
+    if opened.thinking.is_some() || opened.entry.thinking_level().is_some() {
+        return text;
+    }
+    let Ok(choice) = &opened.model else { return text };
+    let knows_xhigh = supports_xhigh(Some(&choice.model.provider), &choice.model.model);
+    match take_leading_level(&text, knows_xhigh) {
+        Some((level, rest)) => {
+            opened.thinking = Some(level);
+            rest
+        }
+        None => text,
+    }
+}
+
+/// What happened since the last prompt. A new main session is told about its channels first.
+fn notices(engine: &Engine, inbound: &Inbound, opened: &Opened) -> Option<String> {
+    let events = unpoisoned(&engine.0.notices).remove(&opened.key).map(|mut events| events.drain());
+    let policy = KeyPolicy::from_config(&opened.config);
+    let chat_type = inbound.message.chat_type.as_deref().and_then(ChatType::parse);
+    let in_group = matches!(chat_type, Some(ChatType::Group | ChatType::Channel));
+    let is_main = opened.key == policy.resolve_main_alias(&inbound.target.agent, "main");
+    let summary = match opened.is_new && is_main && !in_group {
+        true => channel_summary(engine, &opened.config),
+        false => Vec::new(),
+    };
+    let zone = stamp_zone(&opened.config, &engine.0.zone);
+    system_events::render(&summary, &events.unwrap_or_default(), &zone)
+}
+
+/// A line for each channel that is configured.
+fn channel_summary(engine: &Engine, config: &Config) -> Vec<String> {
+    let channels = config.object(&["channels"]).into_iter().flatten();
+    let line = |(name, settings): (&String, &Value)| {
+        let is_off = settings.get("enabled").and_then(Value::as_bool) == Some(false);
+        let state = match (is_off, engine.channel(name).is_some()) {
+            (true, _) => "switched off",
+            (false, true) => "connected",
+            (false, false) => "configured, not connected",
+        };
+        (name != "defaults").then(|| format!("Channel {name}: {state}."))
+    };
+    channels.filter_map(line).collect()
+}

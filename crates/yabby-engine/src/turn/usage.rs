@@ -1,0 +1,35 @@
+//! What a run leaves in the session's record (`sessions.md` §14).
+
+use yabby_domain::seam::StoreError;
+use yabby_domain::session::entry::Patch;
+use yabby_domain::usage::{RunUsage, usage_patch};
+
+use super::open::Opened;
+use crate::Engine;
+use crate::agent::Run;
+
+/// One change of the record: tokens, model, what the system prompt was made of. How full the context is,
+/// the last call tells; a sum over all calls of a run would count the history again and again.
+pub(crate) async fn record_usage(engine: &Engine, opened: &mut Opened, run: &Run) -> Result<(), StoreError> {
+    #[expect(clippy::cast_precision_loss, reason = "times and tokens are exact")]
+    let (now, window) = (engine.now_ms() as f64, run.context_window as f64);
+    let (usage, model, report) = (run.last_usage, run.model.clone(), run.system_prompt_report.clone());
+    let cli_session_id = run.cli_session_id.clone();
+    let aborted = run.aborted;
+    opened
+        .update(move |entry| {
+            let used = RunUsage {
+                usage,
+                model: Some(&model.model),
+                provider: Some(&model.provider),
+                context_tokens: Some(window),
+                system_prompt_report: Some(&report),
+                cli_session_id: cli_session_id.as_deref(),
+            };
+            let mut patch = usage_patch(entry, &used, now).unwrap_or_default();
+            patch.set_system_sent(Some(true));
+            patch.set_aborted_last_run(Some(aborted));
+            Some::<Patch>(patch)
+        })
+        .await
+}
