@@ -3,6 +3,8 @@
 //! A message is on record before anybody is told that it was accepted. Whoever starts after a crash reads
 //! the records, and knows of every message how far it came: see [`Progress`].
 
+pub mod retention;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -232,7 +234,10 @@ impl Progress {
             }
             Step::Ready { payloads } => self.ready = Some(payloads),
             Step::Sending { delivery, block } => {
-                self.blocks.extend(block);
+                // A record that was copied from one journal to another may be there twice.
+                if !self.deliveries.contains_key(&delivery) {
+                    self.blocks.extend(block);
+                }
                 self.deliveries.insert(delivery, DeliveryState::InDoubt);
             }
             Step::Delivered { delivery, .. } => {
@@ -283,6 +288,20 @@ mod tests {
         }
         assert_eq!(Record::parse(r#"{"turn":"a","at":1,"step":"unheard-of"}"#), None);
         assert_eq!(Record::parse("{"), None);
+    }
+
+    #[test]
+    fn records_that_are_repeated_say_nothing_new() {
+        let payload = ReplyPayload::from_text("half");
+        let once = [
+            accepted("a", "one"),
+            step("a", Step::ToolBegun { call: "1".into(), tool: "t".into() }),
+            step("a", Step::ToolEnded { call: "1".into() }),
+            step("a", Step::Sending { delivery: "a:block:0".into(), block: Some(payload) }),
+            step("a", Step::Delivered { delivery: "a:block:0".into(), message_id: None }),
+        ];
+        let twice = once.iter().chain(&once).cloned();
+        assert_eq!(progress(twice), progress(once.clone()));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The stores of one machine: `sessions.json` with its journal, and transcripts.
+//! The stores of one machine: `sessions.json` with its journal, transcripts, and the steps of turns.
 
 pub(crate) mod atomic;
 pub(crate) mod folder;
@@ -6,3 +6,4 @@ pub(crate) mod keeping;
 pub(crate) mod lock_file;
 pub mod sessions;
 pub mod transcripts;
+pub mod turns;

@@ -123,6 +123,11 @@ impl StateFolder {
         Ok(folder)
     }
 
+    /// The folder of the journals of turns, which need not exist.
+    pub fn turns(&self) -> PathBuf {
+        self.0.join("turns")
+    }
+
     /// The agents that have a folder.
     pub fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
         let folder = self.0.join("agents");

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 /// A repetition after this time is a new message.
-const LIFETIME_MS: i64 = 20 * 60 * 1000;
-const MAX_MESSAGES: usize = 5000;
+pub const LIFETIME_MS: i64 = 20 * 60 * 1000;
+/// As many as are remembered at all.
+pub const MAX_MESSAGES: usize = 5000;
 
 /// The keys ([`super::InboundMessage::dedupe_key`]) of the latest messages.
 #[derive(Clone, Debug, Default)]

@@ -12,9 +12,12 @@ pub trait Journal: Send + Sync {
     /// Adds records, in order. Of an error nothing remains.
     async fn append(&self, records: Vec<Record>, promise: Promise) -> Result<(), StoreError>;
 
-    /// The records of every turn that is not settled, and of those that were settled a short while ago,
-    /// in the order in which they were written. Includes what processes that are no more left behind;
-    /// it is this one's from now on.
+    /// The records of every turn that is not settled, and of those that were settled a short while ago
+    /// what [`retained`] leaves of them: turn by turn, as they were accepted, each one's in the order in
+    /// which they were written. Includes what processes that are no more left behind; it is this one's
+    /// from now on.
+    ///
+    /// [`retained`]: crate::turn::retention::retained
     async fn replay(&self) -> Result<Vec<Record>, StoreError>;
 }
 

@@ -12,4 +12,6 @@ mod session_races;
 mod sessions;
 mod transcript_faults;
 mod transcripts;
+mod turn_faults;
+mod turns;
 mod watched_disk;

@@ -5,6 +5,7 @@
 mod domain_is_pure;
 mod formats;
 mod fuzz_corpora;
+mod memory_journal;
 mod memory_store;
 mod vectors;
 

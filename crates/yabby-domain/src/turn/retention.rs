@@ -1,0 +1,183 @@
+//! What of a journal of turns is worth keeping, and how journals become one (`sessions.md` §9, §18).
+//!
+//! A turn that is not settled keeps every record. Of one that was settled a short while ago it is enough
+//! to know that it was, and what a repeated delivery of its message is recognised by. The rest is
+//! forgotten.
+
+use indexmap::IndexMap;
+
+use super::{Accepted, Record, Step, TurnId};
+use crate::inbound::recent::{LIFETIME_MS, MAX_MESSAGES};
+
+/// The records that are kept, turn by turn in the order in which they were accepted, each one's in the
+/// order in which they were written. Of settled turns only as many are remembered as messages are. Turns for
+/// which `must_stay` are not forgotten, however long ago they were settled. Records of turns that nobody
+/// accepted say nothing, and are not kept.
+pub fn retained(
+    records: impl IntoIterator<Item = Record>,
+    now: i64,
+    must_stay: impl Fn(&TurnId) -> bool,
+) -> Vec<Record> {
+    let mut turns: Vec<(i64, Vec<Record>)> = Vec::new();
+    let mut settled: Vec<(i64, i64, Vec<Record>)> = Vec::new();
+    for (turn, records) in by_turn(records) {
+        let begins = |record: &&Record| matches!(record.step, Step::Accepted(_));
+        let ends = |record: &&Record| matches!(record.step, Step::Settled { .. });
+        let Some(accepted) = records.iter().find(begins) else { continue };
+        let at = accepted.at;
+        match records.iter().rfind(ends) {
+            None => turns.push((at, records)),
+            Some(end) => {
+                let known = vec![stub(accepted), end.clone()];
+                if must_stay(&turn) {
+                    turns.push((at, known));
+                } else if now.saturating_sub(end.at) < LIFETIME_MS {
+                    settled.push((end.at, at, known));
+                }
+            }
+        }
+    }
+    settled.sort_by_key(|(ended, ..)| *ended);
+    let too_many = settled.len().saturating_sub(MAX_MESSAGES);
+    turns.extend(settled.into_iter().skip(too_many).map(|(_, at, known)| (at, known)));
+    turns.sort_by_key(|(at, _)| *at);
+    turns.into_iter().flat_map(|(_, records)| records).collect()
+}
+
+/// That a message was accepted, without the message.
+fn stub(record: &Record) -> Record {
+    let Step::Accepted(accepted) = &record.step else { return record.clone() };
+    let Accepted { session_key, dedupe, .. } = &**accepted;
+    let known = Accepted { session_key: session_key.clone(), dedupe: dedupe.clone(), ..Accepted::default() };
+    Record::new(&record.turn, record.at, Step::Accepted(Box::new(known)))
+}
+
+/// The records of several journals, without those that somebody copied from one to another: he may have
+/// died over it, so that there is only a part of them.
+pub fn merged(journals: impl IntoIterator<Item = Vec<Record>>) -> Vec<Record> {
+    let mut turns: IndexMap<TurnId, Vec<Vec<Record>>> = IndexMap::new();
+    for journal in journals {
+        for (turn, records) in by_turn(journal) {
+            turns.entry(turn).or_default().push(records);
+        }
+    }
+    let mut all = Vec::new();
+    for (_, mut versions) in turns {
+        // Of what is the beginning of another one nothing is left over.
+        versions.sort_by_key(|records| std::cmp::Reverse(records.len()));
+        let mut versions = versions.into_iter();
+        let mut whole = versions.next().unwrap_or_default();
+        for record in versions.flatten() {
+            if !whole.contains(&record) {
+                whole.push(record);
+            }
+        }
+        all.append(&mut whole);
+    }
+    all
+}
+
+fn by_turn(records: impl IntoIterator<Item = Record>) -> IndexMap<TurnId, Vec<Record>> {
+    let mut turns: IndexMap<TurnId, Vec<Record>> = IndexMap::new();
+    for record in records {
+        turns.entry(record.turn.clone()).or_default().push(record);
+    }
+    turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inbound::InboundMessage;
+    use crate::turn::Outcome;
+
+    const MINUTE: i64 = 60_000;
+
+    fn accepted(turn: &str, minute: i64) -> Record {
+        let message = InboundMessage { body: Some("hello".to_owned()), ..InboundMessage::default() };
+        let dedupe = Some(format!("d-{turn}"));
+        let accepted =
+            Accepted { session_key: "agent:main:main".to_owned(), message, dedupe, ..Accepted::default() };
+        Record::new(&TurnId::new(turn), minute * MINUTE, Step::Accepted(Box::new(accepted)))
+    }
+
+    fn begun(turn: &str, minute: i64) -> Record {
+        Record::new(&TurnId::new(turn), minute * MINUTE, Step::Begun { run: TurnId::new(turn) })
+    }
+
+    fn settled(turn: &str, minute: i64) -> Record {
+        Record::new(&TurnId::new(turn), minute * MINUTE, Step::Settled { outcome: Outcome::Answered })
+    }
+
+    fn told(records: &[Record]) -> Vec<String> {
+        let word = |step: &Step| match step {
+            Step::Accepted(accepted) if accepted.message.body.is_some() => "accepted",
+            Step::Accepted(_) => "stub",
+            Step::Begun { .. } => "begun",
+            Step::Settled { .. } => "settled",
+            _ => "other",
+        };
+        records.iter().map(|record| format!("{} {}", record.turn, word(&record.step))).collect()
+    }
+
+    #[test]
+    fn unsettled_turns_stay_whole_and_settled_ones_are_forgotten_after_a_while() {
+        let journal = || {
+            vec![
+                begun("nobody's", 0),
+                accepted("later", 9),
+                accepted("waits", 1),
+                accepted("done", 2),
+                begun("later", 9),
+                settled("done", 10),
+            ]
+        };
+        let waiting = ["waits accepted", "later accepted", "later begun"];
+        let remembered = ["waits accepted", "done stub", "done settled", "later accepted", "later begun"];
+        //  minute  must stay   kept
+        let table = [
+            (10, false, &remembered[..]),
+            (29, false, &remembered[..]),
+            (30, false, &waiting[..]),
+            (30, true, &remembered[..]),
+            // The clock was put back.
+            (5, false, &remembered[..]),
+        ];
+        for (minute, must_stay, kept) in table {
+            let retained = retained(journal(), minute * MINUTE, |_| must_stay);
+            assert_eq!(told(&retained), kept, "{minute} {must_stay}");
+        }
+        let known = retained(journal(), 10 * MINUTE, |_| false);
+        let Step::Accepted(stub) = &known[1].step else { panic!("{known:?}") };
+        assert_eq!((stub.session_key.as_str(), stub.dedupe.as_deref()), ("agent:main:main", Some("d-done")));
+    }
+
+    #[test]
+    fn of_many_settled_turns_the_latest_are_remembered() {
+        let turn = |at: i64| [accepted(&at.to_string(), 1), Record { at, ..settled(&at.to_string(), 1) }];
+        let most = MAX_MESSAGES as i64;
+        let records = retained((0..most + 3).flat_map(turn), 9, |turn| turn.as_str() == "1");
+        let turns = by_turn(records);
+        assert_eq!(turns.len(), MAX_MESSAGES + 1);
+        let is_known = |turn: i64| turns.contains_key(&TurnId::new(turn.to_string()));
+        assert_eq!([0, 1, 2, 3, most + 2].map(is_known), [false, true, false, true, true]);
+    }
+
+    #[test]
+    fn a_copy_that_was_not_finished_adds_nothing() {
+        let whole = vec![accepted("a", 1), begun("a", 2), accepted("b", 3)];
+        let torn = vec![accepted("a", 1)];
+        let went_on = vec![accepted("a", 1), begun("a", 2), settled("a", 3)];
+        let rewritten = retained(went_on.clone(), 4 * MINUTE, |_| true);
+        //  journals                                     together
+        let table = [
+            (vec![torn.clone(), whole.clone()], vec!["a accepted", "a begun", "b accepted"]),
+            (vec![whole.clone(), went_on], vec!["a accepted", "a begun", "a settled", "b accepted"]),
+            (vec![rewritten, whole], vec!["a stub", "a settled", "a accepted", "a begun", "b accepted"]),
+            (vec![torn.clone(), torn], vec!["a accepted"]),
+        ];
+        for (journals, together) in table {
+            assert_eq!(told(&merged(journals)), together);
+        }
+    }
+}

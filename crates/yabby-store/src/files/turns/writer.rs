@@ -1,0 +1,265 @@
+//! The one thread that writes a process's file.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use tokio::sync::oneshot;
+use yabby_domain::seam::journal::Promise;
+use yabby_domain::seam::{Clock, StoreError};
+use yabby_domain::turn::retention::{merged, retained};
+use yabby_domain::turn::{Record, Step, TurnId};
+
+use super::Settings;
+use super::adopting::{Inheritance, Lingering};
+use super::name::Kind;
+use super::own_file::OwnFile;
+use super::reading::{Text, damage, lines};
+use crate::disk::{Disk, parent, shown};
+
+pub(super) enum Message {
+    Append(Append),
+    Replay { reply: oneshot::Sender<Result<Vec<Record>, StoreError>> },
+    Notices { reply: oneshot::Sender<Vec<String>> },
+    Close,
+}
+
+/// Records on their way to the file.
+pub(super) struct Append {
+    lines: Vec<u8>,
+    begun: Vec<TurnId>,
+    settled: Vec<TurnId>,
+    promise: Promise,
+    reply: oneshot::Sender<Result<(), StoreError>>,
+}
+
+impl Append {
+    /// Whoever appends makes the lines, so that the thread of all has less to do.
+    pub(super) fn new(
+        records: Vec<Record>,
+        promise: Promise,
+        reply: oneshot::Sender<Result<(), StoreError>>,
+    ) -> Self {
+        let lines = lines(&records);
+        let (mut begun, mut settled) = (Vec::new(), Vec::new());
+        for Record { turn, step, .. } in records {
+            match step {
+                Step::Accepted(_) => begun.push(turn),
+                Step::Settled { .. } => settled.push(turn),
+                _ => {}
+            }
+        }
+        Self { lines, begun, settled, promise, reply }
+    }
+}
+
+pub(super) struct Writer {
+    kind: Kind,
+    disk: Arc<dyn Disk>,
+    clock: Arc<dyn Clock>,
+    limit: u64,
+    /// A longer file is written anew.
+    threshold: u64,
+    file: OwnFile,
+    /// Turns in the file that are not settled.
+    unsettled: HashSet<TurnId>,
+    /// Files that were adopted and may still be there.
+    lingering: Vec<Lingering>,
+    notices: Vec<String>,
+    /// What was noticed before, not to be told twice.
+    noticed: HashSet<String>,
+}
+
+/// How many appends may share a sync.
+const BATCH: usize = 1024;
+
+impl Writer {
+    pub(super) fn new(path: PathBuf, kind: Kind, settings: Settings) -> Self {
+        let Settings { disk, clock, limit } = settings;
+        Self {
+            kind,
+            file: OwnFile::new(disk.clone(), path),
+            disk,
+            clock,
+            limit,
+            threshold: limit,
+            unsettled: HashSet::new(),
+            lingering: Vec::new(),
+            notices: Vec::new(),
+            noticed: HashSet::new(),
+        }
+    }
+
+    /// Serves until it is told to close.
+    pub(super) fn run(mut self, messages: &Receiver<Message>) {
+        while let Ok(first) = messages.recv() {
+            let mut appends = Vec::new();
+            for message in std::iter::once(first).chain(messages.try_iter().take(BATCH)) {
+                if let Message::Append(append) = message {
+                    appends.push(append);
+                    continue;
+                }
+                // Who asks after an append sees it.
+                self.commit(std::mem::take(&mut appends));
+                match message {
+                    Message::Replay { reply } => {
+                        let _ = reply.send(self.replay());
+                    }
+                    Message::Notices { reply } => {
+                        let _ = reply.send(std::mem::take(&mut self.notices));
+                    }
+                    Message::Close => return self.close(),
+                    Message::Append(_) => {}
+                }
+            }
+            self.commit(appends);
+        }
+    }
+
+    /// Writes everything that waits with one write, and syncs once if anybody wants it.
+    fn commit(&mut self, appends: Vec<Append>) {
+        if appends.is_empty() {
+            return;
+        }
+        let all = lines_of(&appends);
+        let start = match self.file.write(&all) {
+            Ok(start) => start,
+            Err(error) => return answer(appends, &Err(error)),
+        };
+        let is_durable = |append: &Append| append.promise == Promise::Durable;
+        let (durable, written): (Vec<Append>, Vec<Append>) = appends.into_iter().partition(is_durable);
+        self.take_note(&written);
+        let kept = lines_of(&written);
+        answer(written, &Ok(()));
+        if !durable.is_empty() {
+            let synced = self.file.sync();
+            match &synced {
+                Ok(()) => self.take_note(&durable),
+                Err(_) => self.file.take_back(start, kept),
+            }
+            answer(durable, &synced);
+        }
+        if self.file.length() > self.threshold {
+            self.write_anew();
+        }
+    }
+
+    fn take_note(&mut self, appends: &[Append]) {
+        for append in appends {
+            self.unsettled.extend(append.begun.iter().cloned());
+            for turn in &append.settled {
+                self.unsettled.remove(turn);
+            }
+        }
+    }
+
+    /// Writes the file anew without what is settled. What is left may double before the next time, so
+    /// that it is not done over and over where nothing is settled.
+    fn write_anew(&mut self) {
+        if let Err(error) = self.shortened().and_then(|text| self.file.replace(&text)) {
+            self.notice(format!("{} stays long: {error}", shown(self.file.path())));
+        }
+        self.threshold = self.limit.max(self.file.length().saturating_mul(2));
+    }
+
+    /// What is left of the file's text when it is written anew.
+    fn shortened(&mut self) -> Result<Vec<u8>, StoreError> {
+        self.let_go_of_adopted();
+        let records = self.read_own()?;
+        if !Text::read(&self.file.text()?).damaged.is_empty() {
+            self.file.keep_copy()?;
+        }
+        Ok(lines(&self.retained(records)))
+    }
+
+    fn retained(&self, records: Vec<Record>) -> Vec<Record> {
+        let now = self.clock.now().as_millisecond();
+        // While a file with its beginning may come back, it has to be known that a turn is settled.
+        retained(records, now, |turn| self.lingering.iter().any(|file| file.turns.contains(turn)))
+    }
+
+    fn read_own(&mut self) -> Result<Vec<Record>, StoreError> {
+        let text = Text::read(&self.file.text()?);
+        if !text.damaged.is_empty() {
+            self.notice(damage(&shown(self.file.path()), &text.damaged));
+        }
+        Ok(text.records)
+    }
+
+    /// What is to be gone on with: our own, and what others left behind.
+    fn replay(&mut self) -> Result<Vec<Record>, StoreError> {
+        let own = self.read_own()?;
+        let inheritance = Inheritance::find(&*self.disk, parent(self.file.path()), self.kind)?;
+        for notice in &inheritance.notices {
+            self.notice(notice.clone());
+        }
+        let missing = inheritance.missing_from(&own, |records| self.retained(records));
+        if !missing.is_empty() {
+            let (reply, _) = oneshot::channel();
+            let append = Append::new(missing.clone(), Promise::Durable, reply);
+            let start = self.file.write(&append.lines)?;
+            if let Err(error) = self.file.sync() {
+                self.file.take_back(start, Vec::new());
+                return Err(error);
+            }
+            self.take_note(&[append]);
+        }
+        // Only now that everything is in our file.
+        self.lingering.extend(inheritance.files);
+        self.let_go_of_adopted();
+        Ok(self.retained(merged([own, missing])))
+    }
+
+    /// Removes files whose records are ours now. What cannot be removed stays locked, so that nobody else
+    /// takes it for left behind, and is tried again later.
+    fn let_go_of_adopted(&mut self) {
+        if self.lingering.is_empty() {
+            return;
+        }
+        let folder = parent(self.file.path());
+        let mut failed = None;
+        for file in &mut self.lingering {
+            failed = file.remove(&*self.disk).err().or(failed);
+        }
+        if self.lingering.iter().any(Lingering::is_gone) {
+            match self.disk.sync_folder(folder) {
+                Ok(()) => self.lingering.retain(|file| !file.is_gone()),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        if let Some(error) = failed {
+            self.notice(format!(
+                "cannot remove journals in {} that are no longer needed: {error}; it is tried again",
+                shown(folder)
+            ));
+        }
+    }
+
+    fn close(mut self) {
+        // What stays behind is adopted by whoever comes next.
+        self.let_go_of_adopted();
+        if self.unsettled.is_empty() && self.lingering.is_empty() {
+            let _ = self.file.remove();
+        } else {
+            self.file.flush();
+        }
+    }
+
+    fn notice(&mut self, notice: String) {
+        if self.noticed.insert(notice.clone()) {
+            self.notices.push(notice);
+        }
+    }
+}
+
+fn lines_of(appends: &[Append]) -> Vec<u8> {
+    appends.iter().map(|append| append.lines.as_slice()).collect::<Vec<_>>().concat()
+}
+
+fn answer(appends: Vec<Append>, result: &Result<(), StoreError>) {
+    for append in appends {
+        // Whoever does not wait any more need not be told.
+        let _ = append.reply.send(result.clone());
+    }
+}
