@@ -239,7 +239,10 @@ fn print_examination(setting: &Setting, found: &Examination) -> Result<()> {
             format!("{} of damage, {}.", counted(damages, "case"), counted(warnings, "warning"))
         }
     };
-    let command = if found.is_fixable() { " Run: yabby doctor --fix" } else { "" };
+    let command = match found.is_fixable() {
+        true => format!(" Run: {}", setting.command("doctor --fix")),
+        false => String::new(),
+    };
     let style = if damages > 0 { RED } else { YELLOW };
     writeln!(out, "{style}{told}{style:#}{command}")?;
     Ok(())
@@ -359,7 +362,7 @@ fn print_treatment(setting: &Setting, treatment: &Treatment) -> Result<()> {
     match (treatment.is_ok(), &treatment.backup) {
         (true, None) => writeln!(out, "{GREEN}There was nothing to repair.{GREEN:#}")?,
         (true, Some(_)) => writeln!(out, "{GREEN}Everything that was damaged is repaired.{GREEN:#}")?,
-        (false, _) => writeln!(out, "{RED}Damage remains.{RED:#} Run: yabby doctor")?,
+        (false, _) => writeln!(out, "{RED}Damage remains.{RED:#} Run: {}", setting.command("doctor"))?,
     }
     Ok(())
 }

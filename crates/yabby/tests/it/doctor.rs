@@ -42,7 +42,8 @@ fn damage_is_told_with_its_remedy_and_repaired_with_a_proof() {
         "agents/garbage/sessions/sessions.json It is not JSON; 2 records can be read in it.",
         "(store-damaged)",
         "✓ Configuration",
-        "Run: yabby doctor --fix",
+        // Whoever types that works in the same folder.
+        &format!("Run: yabby --state-dir {} doctor --fix", state.display()),
     ] {
         assert!(shown.contains(part), "{part:?} is missing in:\n{shown}");
     }
