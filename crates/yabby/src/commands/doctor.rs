@@ -284,7 +284,10 @@ fn print_findings(out: &mut impl io::Write, setting: &Setting, findings: &[&Find
     };
     for finding in findings.iter().take(SHOWN) {
         let path = place(setting, &finding.path);
-        writeln!(out, "    {style}{path}{style:#} {}", harmless(&finding.what))?;
+        // Elsewhere the line is part of what is said.
+        let line = finding.lines.first().filter(|_| finding.code.area() == Area::Config);
+        let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+        writeln!(out, "    {style}{path}{line}{style:#} {}", harmless(&finding.what))?;
         if let Some(pid) = finding.held_by.filter(|_| first.code.severity() > Severity::Note) {
             writeln!(out, "      {DIM}Process {pid} works on it, so it is left alone for now.{DIM:#}")?;
         }
