@@ -128,6 +128,8 @@ fn a_window_shows_how_much_it_leaves_out() {
         (&["--limit", "1"], "… 2 earlier messages|three"),
         (&["--limit", "1", "--offset", "1"], "… 1 earlier message|two|… 1 later message"),
         (&["--offset", "2"], "one|… 2 later messages"),
+        (&["--offset", "9"], "… 3 later messages"),
+        (&["--limit", "0", "--offset", "1"], "… 2 earlier messages|… 1 later message"),
         (&["--limit", "0"], "… 3 earlier messages"),
         (&["--limit", "99999999999999999999999"], "one|two|three"),
     ];
