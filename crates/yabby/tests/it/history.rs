@@ -248,3 +248,16 @@ fn a_disk_that_is_full_is_told() {
         );
     }
 }
+
+#[test]
+fn a_tool_is_one_line_and_says_that_it_failed() {
+    let call = json!({"role": "assistant", "content": [
+        {"type": "toolCall", "id": "c", "name": "exec", "arguments": {"command": "cd x\nls"}},
+    ]});
+    let result = json!({"role": "toolResult", "toolCallId": "c", "toolName": "exec", "isError": true,
+        "content": [{"type": "text", "text": "no such folder\nx"}]});
+    let said = |id: &str, message: Value| json!({"type": "message", "id": id, "message": message});
+    let home = Home::saying(&[said("1", call), said("2", result)]);
+    let told = home.out(&["history", "main"]);
+    assert!(told.ends_with("  ▸ exec cd x ls → failed: no such folder (+1 line)\n"), "{told}");
+}
