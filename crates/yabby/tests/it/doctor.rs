@@ -138,6 +138,10 @@ fn a_configuration_of_another_release_is_repaired_and_loses_nothing() {
     let told = doctor(&state, &["--fix", "--json"]);
     assert_eq!(told.status.code(), Some(1));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{gateway: {port: \"x\"}, future: 7}");
+    // Old keys do not hide it.
+    std::fs::write(&file, "{telegram: {botToken: \"1:a\"},\ngateway: {port: \"x\"}}").unwrap();
+    let told = text(&doctor(&state, &["--fix"]).stdout);
+    assert!(told.contains("openclaw.json:2 gateway.port: Invalid input: expected number"), "{told}");
 }
 
 /// Runs yabby as somebody whom modes stop; root may read everything. `None` where there is nobody else to be.

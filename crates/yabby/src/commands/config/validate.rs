@@ -52,11 +52,18 @@ fn print(setting: &Setting, snapshot: &Snapshot) -> Result<()> {
     } else {
         return Ok(());
     };
-    // A value that is wrong is for a person to correct, and a repair waits for it.
-    if ConfigFile::of(&setting.place).can_be_repaired() {
+    let file = ConfigFile::of(&setting.place);
+    if file.can_be_repaired() {
         writeln!(out, "`yabby doctor --fix` {help}.")?;
-    } else if !snapshot.is_valid() {
-        writeln!(out, "`yabby doctor --fix` {help}, once everything else is corrected.")?;
+        return Ok(());
+    }
+    // Old keys hide what else is wrong, and a repair waits for it.
+    let left = file.left_by_repair();
+    if !left.is_empty() {
+        writeln!(out, "`yabby doctor --fix` {help}, once this is corrected:")?;
+    }
+    for issue in &left {
+        writeln!(out, "  {BAD}-{BAD:#} {}", located(setting, snapshot, issue))?;
     }
     Ok(())
 }
