@@ -420,7 +420,7 @@ mod tests {
             allowed(json!({"gateway": {"bind": "x"}})).as_deref(),
             Some("one of: auto, lan, loopback, custom, tailnet")
         );
-        assert_eq!(allowed(json!({"gateway": {"prot": 1}})).as_deref(), Some("did you mean port?"));
+        assert_eq!(allowed(json!({"gateway": {"prot": 1}})).as_deref(), Some("port, among others"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use yabby_store::files::sessions::{SessionFile, Settings};
 use yabby_store::files::transcripts::TranscriptFolder;
 use yabby_store::paths::Place;
 
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::setting::Setting;
 
 /// All stores of a folder.
@@ -36,6 +36,16 @@ pub struct Found {
     pub file: PathBuf,
     /// `None` if its record names nothing that could be one: the record can still be labelled or go.
     pub conversation: Option<Conversation>,
+}
+
+/// The sessions that a text names equally well.
+#[derive(Default)]
+struct Matches {
+    found: Vec<Found>,
+    /// How well; see [`rank`].
+    rank: Option<usize>,
+    /// Why stores could not be looked into.
+    unread: Vec<anyhow::Error>,
 }
 
 /// A transcript in its folder.
@@ -113,8 +123,21 @@ impl<'s> Book<'s> {
     }
 
     /// The session that `wanted` names, in the store of one agent or in all of them.
+    ///
+    /// A store that cannot be read stops nobody who names a session of another one by its key. Anything
+    /// else might be meant for a session in there.
     pub fn find(&self, wanted: &str, agent: Option<&AgentId>) -> Result<Found> {
-        let mut matches = self.matches(wanted, agent)?;
+        let Matches { found: mut matches, rank, unread } = self.matches(wanted, agent)?;
+        if rank != Some(0)
+            && let Some(error) = unread.into_iter().next()
+        {
+            return Err(match agent {
+                Some(_) => error,
+                None => error.context(format!(
+                    "{wanted:?} cannot be looked for in every store; give the whole key, or --agent"
+                )),
+            });
+        }
         match matches.len() {
             1 => Ok(matches.remove(0)),
             0 => Err(self.unknown(wanted, agent).into()),
@@ -125,12 +148,18 @@ impl<'s> Book<'s> {
         }
     }
 
-    /// The session that changed last.
+    /// The session that changed last, of those that can be read.
     pub fn newest(&self, agent: Option<&AgentId>) -> Result<Option<Found>> {
         let mut newest: Option<(f64, Found)> = None;
+        let mut unread = Vec::new();
         for (agent, path) in self.stores(agent)? {
-            let store = open(&path)?;
-            let mut rows = rows(&store)?;
+            let (store, mut rows) = match read(&path) {
+                Ok(read) => read,
+                Err(error) => {
+                    unread.push(error);
+                    continue;
+                }
+            };
             newest_first(&mut rows);
             let Some(row) = rows.into_iter().next() else { continue };
             let at = row.glance.number(Field::UpdatedAt).unwrap_or(0.0);
@@ -138,7 +167,15 @@ impl<'s> Book<'s> {
                 newest = self.found(row.key, &store, &agent)?.map(|found| (at, found)).or(newest);
             }
         }
-        Ok(newest.map(|(_, found)| found))
+        match (newest, unread.into_iter().next()) {
+            (None, Some(error)) => Err(error),
+            (newest, error) => {
+                if let Some(error) = error {
+                    anstream::eprintln!("note: {}", failure::told(&error));
+                }
+                Ok(newest.map(|(_, found)| found))
+            }
+        }
     }
 
     fn stores(&self, agent: Option<&AgentId>) -> Result<Vec<(AgentId, PathBuf)>> {
@@ -158,21 +195,24 @@ impl<'s> Book<'s> {
     }
 
     /// Those that the text names best: by key, else by id, else by label, else by the beginning of an id.
-    fn matches(&self, wanted: &str, agent: Option<&AgentId>) -> Result<Vec<Found>> {
-        let mut best: Vec<Found> = Vec::new();
-        let mut best_rank = usize::MAX;
+    fn matches(&self, wanted: &str, agent: Option<&AgentId>) -> Result<Matches> {
+        let mut best = Matches::default();
         for (agent, path) in self.stores(agent)? {
-            let store = open(&path)?;
-            let spelt = self.spellings(wanted, &agent);
-            for row in rows(&store)? {
-                let Some(rank) = rank(wanted, &spelt, &row).filter(|rank| *rank <= best_rank) else {
+            let (store, rows) = match read(&path) {
+                Ok(read) => read,
+                Err(error) => {
+                    best.unread.push(error);
                     continue;
-                };
-                if rank < best_rank {
-                    best.clear();
-                    best_rank = rank;
                 }
-                best.extend(self.found(row.key, &store, &agent)?);
+            };
+            let spelt = self.spellings(wanted, &agent);
+            for row in rows {
+                let is_as_good = |rank: &usize| best.rank.is_none_or(|best| *rank <= best);
+                let Some(rank) = rank(wanted, &spelt, &row).filter(is_as_good) else { continue };
+                if best.rank.replace(rank) != Some(rank) {
+                    best.found.clear();
+                }
+                best.found.extend(self.found(row.key, &store, &agent)?);
             }
         }
         Ok(best)
@@ -255,6 +295,12 @@ fn rank(wanted: &str, spelt: &[SessionKey; 3], row: &Row) -> Option<usize> {
 
 pub fn open(path: &Path) -> Result<SessionFile> {
     Ok(SessionFile::open(path, Settings::from_environment())?)
+}
+
+fn read(path: &Path) -> Result<(SessionFile, Vec<Row>)> {
+    let store = open(path)?;
+    let rows = rows(&store)?;
+    Ok((store, rows))
 }
 
 pub fn rows(store: &SessionFile) -> Result<Vec<Row>> {

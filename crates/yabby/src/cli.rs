@@ -48,10 +48,31 @@ impl Everywhere {
         Choice { state: self.state_dir.clone(), profile: self.profile.clone().or(dev) }
     }
 
+    /// The options that choose the folder, each with a blank in front, as a shell reads them.
+    pub fn as_typed(&self) -> String {
+        let mut typed = String::new();
+        if let Some(folder) = &self.state_dir {
+            typed.push_str(&format!(" --state-dir {}", quoted(&folder.to_string_lossy())));
+        }
+        if let Some(profile) = &self.profile {
+            typed.push_str(&format!(" --profile {}", profile.as_str()));
+        }
+        if self.dev {
+            typed.push_str(" --dev");
+        }
+        typed
+    }
+
     /// The folder that the person named, if it is not there: most likely a slip.
     pub fn missing_folder(&self) -> Option<&Path> {
         self.state_dir.as_deref().filter(|folder| !folder.exists())
     }
+}
+
+/// A word that a shell takes as it is.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@%".contains(c);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 /// How many; too many to count is just as well all of them.

@@ -36,12 +36,17 @@ pub fn text(error: &anyhow::Error) -> String {
 fn whole_text(error: &anyhow::Error) -> String {
     match error.downcast_ref::<Failure>() {
         Some(failure) => failure.to_string(),
-        None => format!("Error: {}", told(error)),
+        None => format!("Error: {}", causes(error)),
     }
 }
 
+/// An error in the middle of a command that goes on.
+pub fn told(error: &anyhow::Error) -> String {
+    terminal::harmless(&causes(error))
+}
+
 /// An error and its causes, each told once: most errors tell their cause themselves.
-fn told(error: &anyhow::Error) -> String {
+fn causes(error: &anyhow::Error) -> String {
     let mut all = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if all.is_empty() {

@@ -28,7 +28,8 @@ fn main() -> ExitCode {
     if let (Some(folder), true) = (cli.everywhere.missing_folder(), cli.command.only_reads()) {
         anstream::eprintln!("note: there is no folder {}", terminal::harmless(&folder.to_string_lossy()));
     }
-    let setting = Setting { place: Place::find(&cli.everywhere.choice()) };
+    let setting =
+        Setting { place: Place::find(&cli.everywhere.choice()), chosen_by: cli.everywhere.as_typed() };
     let done = match &cli.command {
         Command::Sessions(arguments) => commands::sessions::run(&setting, arguments),
         Command::History(arguments) => commands::history::run(&setting, arguments),

@@ -11,6 +11,8 @@ use crate::failure::Failure;
 /// What every command is given.
 pub struct Setting {
     pub place: Place,
+    /// The options that chose the place, to be given again.
+    pub chosen_by: String,
 }
 
 impl Setting {
@@ -28,12 +30,17 @@ impl Setting {
         if snapshot.is_valid() { Ok(snapshot) } else { Err(self.refusal(&snapshot).into()) }
     }
 
+    /// A command as a person has to type it to work in the same place.
+    pub fn command(&self, words: &str) -> String {
+        format!("yabby{} {words}", self.chosen_by)
+    }
+
     /// What stops a command on an invalid configuration: first each issue with its line and what is
     /// allowed, then the note of the reference (`config.md` §3).
     pub fn refusal(&self, snapshot: &Snapshot) -> Failure {
         let located: Vec<String> =
             snapshot.issues.iter().map(|issue| located(self, snapshot, issue)).collect();
-        Failure::bare(format!("{}\n{}", located.join("\n"), note(snapshot, &self.place)))
+        Failure::bare(format!("{}\n{}", located.join("\n"), note(snapshot, self)))
     }
 }
 
@@ -49,13 +56,14 @@ pub fn located(setting: &Setting, snapshot: &Snapshot, issue: &Issue) -> String 
     }
 }
 
-fn note(snapshot: &Snapshot, place: &Place) -> String {
+fn note(snapshot: &Snapshot, setting: &Setting) -> String {
     let list = |issues: &[Issue]| -> String { issues.iter().map(|issue| format!("  - {issue}\n")).collect() };
     let legacy = match snapshot.legacy.is_empty() {
         true => String::new(),
         false => format!("Legacy config keys detected:\n{}", list(&snapshot.legacy)),
     };
-    let file = place.shortened(&snapshot.path);
+    let file = setting.place.shortened(&snapshot.path);
     let problems = list(&snapshot.issues);
-    format!("Config invalid\nFile: {file}\nProblem:\n{problems}{legacy}\nRun: yabby doctor --fix")
+    let command = setting.command("doctor --fix");
+    format!("Config invalid\nFile: {file}\nProblem:\n{problems}{legacy}\nRun: {command}")
 }

@@ -30,9 +30,9 @@ pub fn columns(text: &str) -> usize {
     textwrap::core::display_width(text)
 }
 
-/// A line of at most so many columns.
+/// One line of at most so many columns; where the text has several, they follow one another.
 pub fn short(text: &str, most: usize) -> String {
-    let text = harmless(text).replace('\t', " ");
+    let text = harmless(&text.replace("\r\n", " ").replace(['\n', '\t'], " "));
     if columns(&text) <= most {
         return text;
     }
@@ -99,6 +99,7 @@ mod tests {
             ("abcd", 3, "ab…"),
             ("漢字漢", 5, "漢字…"),
             ("ab cd", 4, "ab…"),
+            ("cd x\nls\r\n\tw", 9, "cd x ls…"),
             ("x", 0, "…"),
         ];
         for (text, most, shown) in table {

@@ -50,10 +50,21 @@ fn sentence(error: &clap::Error) -> String {
         (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(argument), _) => {
             invalid_value(error, &argument, &named(ContextKind::InvalidValue).unwrap_or_default())
         }
+        (ErrorKind::ArgumentConflict, Some(argument), _) if several(error).len() > 1 => {
+            format!("error: the argument '{argument}' cannot be used with '{}'", several(error).join("', '"))
+        }
         // clap's own first line says it well enough.
         _ => error.to_string().lines().next().unwrap_or("error: invalid command line").to_owned(),
     };
     told + &hint
+}
+
+/// What an argument was given together with, where that is more than one: clap puts each on a line of its own.
+fn several(error: &clap::Error) -> &[String] {
+    match error.get(ContextKind::PriorArg) {
+        Some(ContextValue::Strings(others)) => others,
+        _ => &[],
+    }
 }
 
 /// A value that an option or an argument does not take, and what it would take.

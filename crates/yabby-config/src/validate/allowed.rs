@@ -41,7 +41,7 @@ pub fn of(root: &Value, schema: &Value) -> Option<String> {
 pub fn instead_of(unknown: &[&str], known: &[&str]) -> String {
     let guesses: Vec<_> = unknown.iter().filter_map(|key| closest(key, known)).collect();
     if guesses.len() == unknown.len() {
-        return format!("did you mean {}?", guesses.join(", "));
+        return format!("{}, among others", guesses.join(", "));
     }
     one_of(known)
 }
@@ -126,10 +126,10 @@ mod tests {
     fn guesses_the_key_that_was_meant() {
         let known = ["port", "mode", "bind", "trustedProxies"];
         let table = [
-            (vec!["prot"], "did you mean port?"),
-            (vec!["ports"], "did you mean port?"),
-            (vec!["trustedproxys"], "did you mean trustedProxies?"),
-            (vec!["Mode", "bnd"], "did you mean mode, bind?"),
+            (vec!["prot"], "port, among others"),
+            (vec!["ports"], "port, among others"),
+            (vec!["trustedproxys"], "trustedProxies, among others"),
+            (vec!["Mode", "bnd"], "mode, bind, among others"),
             (vec!["Mode", "colour"], "one of: port, mode, bind, trustedProxies"),
         ];
         for (unknown, words) in table {

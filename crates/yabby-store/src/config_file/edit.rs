@@ -135,6 +135,16 @@ impl<'p> ConfigFile<'p> {
         })
     }
 
+    /// What a repair would leave for a person to correct, and waits for. Empty if it has nothing to do.
+    pub fn left_by_repair(&self) -> Vec<Issue> {
+        match self.repaired(&Snapshot::read(self.place)) {
+            Ok((text, migrated, commented)) if !(migrated.is_empty() && commented.is_empty()) => {
+                Snapshot::of_text(self.place, text).issues
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The text as it would be then, what became of old keys, and which ones are comments.
     fn repaired(&self, snapshot: &Snapshot) -> Result<(String, Vec<String>, Vec<String>), EditError> {
         let raw = snapshot.raw.as_deref().unwrap_or("{}\n");

@@ -16,6 +16,13 @@ pub(super) fn examine(round: &mut Round<'_>) -> Config {
     for issue in &snapshot.issues {
         found(round, &snapshot, issue, code(&snapshot, issue, can_be_repaired));
     }
+    if !snapshot.is_valid() && !can_be_repaired {
+        // Old keys hide what else is wrong.
+        let left = ConfigFile::of(place).left_by_repair();
+        for issue in left.iter().filter(|issue| !snapshot.issues.contains(issue)) {
+            found(round, &snapshot, issue, Code::ConfigInvalid);
+        }
+    }
     for issue in &snapshot.warnings {
         found(round, &snapshot, issue, Code::ConfigWarning);
     }

@@ -105,6 +105,21 @@ pub(super) struct Mode {
     pub(super) wanted: u32,
 }
 
+impl Mode {
+    /// What the owner is to be allowed.
+    const OWNER: u32 = 0o700;
+
+    /// Whether the owner lacks something.
+    pub(super) fn is_closed(&self) -> bool {
+        self.opened() != self.was
+    }
+
+    /// The mode with what the owner lacks, and nothing taken from others yet.
+    pub(super) fn opened(&self) -> u32 {
+        self.was | (self.wanted & Self::OWNER)
+    }
+}
+
 /// A lock by what it protects.
 #[derive(Clone, Debug)]
 pub(super) enum LeftLock {
@@ -209,6 +224,7 @@ impl Doctor {
             other_files::examine(&mut round);
         } else {
             config::examine(&mut round);
+            permissions::examine_closed(&mut round);
         }
         let Round { checked, mut findings, plan, .. } = round;
         findings.sort_by(|one, other| {

@@ -131,7 +131,7 @@ codes! {
     SpaceLow "space-low" Folder Warning left "Free some space before a message cannot be written.";
 
     ConfigUnreadable "config-unreadable" Config Damage left "Correct the file by hand; it is left as it is.";
-    ConfigInvalid "config-invalid" Config Damage left "Correct the value by hand or with `yabby config set`.";
+    ConfigInvalid "config-invalid" Config Damage left "Correct the value by hand; `yabby config validate` names its line.";
     ConfigUnknownKey "config-unknown-key" Config Damage fixed "No command runs with it. Check its spelling; --fix makes it a comment.";
     ConfigLegacyKey "config-legacy-key" Config Damage fixed "--fix gives it its present name.";
     ConfigUnusedKey "config-unused-key" Config Note left "It is kept and has no effect. Check its spelling.";

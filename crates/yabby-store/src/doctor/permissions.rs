@@ -22,14 +22,42 @@ pub(super) fn examine(round: &mut Round<'_>) {
     }
     let backups = state.join("backups");
     look_at(round, &backups);
+    look_at_folder(round, &state.join("agents"));
     // What is behind a link is not ours.
     let agents = folder(&state.join("agents")).into_iter().filter(|agent| !agent.is_symlink());
     for agent in agents {
+        for inside in [agent.clone(), agent.join("agent"), agent.join("sessions")] {
+            look_at_folder(round, &inside);
+        }
         for file in ["auth-profiles.json", "auth.json"] {
             look_at(round, &agent.join("agent").join(file));
         }
         look_at_sessions(round, &agent.join("sessions"));
     }
+}
+
+/// All there is to say of a state folder that cannot be looked into.
+pub(super) fn examine_closed(round: &mut Round<'_>) {
+    let state = round.doctor.place.folder.path().to_owned();
+    if state.is_dir() {
+        look_at(round, &state);
+    }
+}
+
+/// A folder that its owner cannot use hides all that is in it. Whether others may look into it is up to the
+/// state folder above.
+fn look_at_folder(round: &mut Round<'_>, path: &Path) {
+    const NEEDED: u32 = 0o700;
+    let Ok(about) = path.symlink_metadata() else { return };
+    let mode = about.mode() & 0o7777;
+    if about.is_dir() && mode & NEEDED != NEEDED {
+        round.found(Finding::new(Code::ClosedToOwner, path, closed(mode)));
+        round.plan.modes.push(Mode { path: path.to_owned(), was: mode, wanted: mode | NEEDED });
+    }
+}
+
+fn closed(mode: u32) -> String {
+    format!("Its owner may not read or write it: its mode is {mode:04o}.")
 }
 
 fn look_at_all(round: &mut Round<'_>, path: &Path, depth: usize) {
@@ -68,8 +96,7 @@ fn look_at(round: &mut Round<'_>, path: &Path) {
         round.found(Finding::new(Code::OpenToOthers, path, what));
     }
     if mode & needed != needed {
-        let what = format!("Its owner may not read or write it: its mode is {mode:04o}.");
-        round.found(Finding::new(Code::ClosedToOwner, path, what));
+        round.found(Finding::new(Code::ClosedToOwner, path, closed(mode)));
     }
     let wanted = (mode & !OTHERS) | needed;
     if wanted != mode {
@@ -95,7 +122,7 @@ fn look_at_sessions(round: &mut Round<'_>, sessions: &Path) {
     check_owner(round, sessions, &about);
     let is_closed_above =
         round.doctor.place.folder.path().metadata().is_ok_and(|about| about.mode() & OTHERS == 0);
-    let (mut open, mut closed) = (Vec::new(), Vec::new());
+    let (mut open, mut shut) = (Vec::new(), Vec::new());
     for path in folder(sessions) {
         let Ok(about) = path.symlink_metadata() else { continue };
         if !about.is_file() {
@@ -103,7 +130,7 @@ fn look_at_sessions(round: &mut Round<'_>, sessions: &Path) {
         }
         let mode = about.mode() & 0o7777;
         if mode & 0o600 != 0o600 {
-            closed.push(Mode { path, was: mode, wanted: (mode | 0o600) & !OTHERS });
+            shut.push(Mode { path, was: mode, wanted: (mode | 0o600) & !OTHERS });
         } else if mode & OTHERS != 0 && !is_closed_above {
             open.push(Mode { path, was: mode, wanted: mode & !OTHERS });
         }
@@ -112,10 +139,9 @@ fn look_at_sessions(round: &mut Round<'_>, sessions: &Path) {
         let what = format!("Others may read or change {} of the files in it.", open.len());
         round.found(Finding::new(Code::OpenToOthers, sessions, what));
     }
-    for mode in &closed {
-        let what = format!("Its owner may not read or write it: its mode is {:04o}.", mode.was);
-        round.found(Finding::new(Code::ClosedToOwner, &mode.path, what));
+    for mode in &shut {
+        round.found(Finding::new(Code::ClosedToOwner, &mode.path, closed(mode.was)));
     }
     round.plan.modes.extend(open);
-    round.plan.modes.extend(closed);
+    round.plan.modes.extend(shut);
 }

@@ -29,6 +29,8 @@ pub(super) struct References {
     pub(super) sessions: HashSet<String>,
     /// Sessions that have a transcript a topic.
     pub(super) topics: HashSet<String>,
+    /// Stores that cannot be read: nobody knows what their records speak of.
+    pub(super) unread: HashSet<PathBuf>,
     /// What the session of a file is called.
     pub(super) names: HashMap<PathBuf, String>,
 }
@@ -50,7 +52,10 @@ impl Round<'_> {
         for store in ward.store_paths() {
             let is_older = Some(&store) == ward.older_store.as_ref();
             match Look::at(&store) {
-                Err(error) => self.found(Finding::new(Code::StoreUnreadable, &store, format!("{error}."))),
+                Err(error) => {
+                    self.found(Finding::new(Code::StoreUnreadable, &store, format!("{error}.")));
+                    self.references.unread.insert(store);
+                }
                 Ok(look) => {
                     self.checked.stores += usize::from(look.is_there);
                     self.examine_store(&store, &look, is_older);

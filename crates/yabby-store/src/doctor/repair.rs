@@ -63,12 +63,18 @@ impl Doctor {
         before: Examination,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Treatment, StoreError> {
-        let Examination { findings, plan, .. } = &before;
+        let is_fixable = before.is_fixable();
+        let told = before.findings.clone();
+        let (before, opened) = self.open_to_owner(before, progress);
+        let plan = &before.plan;
         let inventory = Inventory::take(plan);
         let mut work = Work { doctor: self, plan, fixed: Vec::new(), failed: Vec::new() };
-        let backup = match findings.iter().any(Finding::is_fixable) {
-            true => Some(backup::make(self, plan)?),
-            false => None,
+        let backup = match is_fixable.then(|| backup::make(self, plan)).transpose() {
+            Ok(backup) => backup,
+            Err(error) => {
+                self.close_again(&opened);
+                return Err(error);
+            }
         };
         if backup.is_some() {
             work.set_modes();
@@ -84,7 +90,47 @@ impl Doctor {
         let state = self.place.folder.path();
         let copies = backup.as_deref().map(|folder| Backup { state, folder });
         let proof = inventory.check(&after.plan, copies.as_ref());
-        Ok(Treatment { before: before.findings, backup, fixed, failed, after, proof })
+        Ok(Treatment { before: told, backup, fixed, failed, after, proof })
+    }
+
+    /// Gives the owner what is closed to them, and looks again: what cannot be read can neither be copied
+    /// nor mended. The plan that comes back has these modes as they were, for the backup and the report.
+    fn open_to_owner(
+        &self,
+        before: Examination,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> (Examination, Vec<Mode>) {
+        let mut examination = before;
+        let mut tried = BTreeSet::<PathBuf>::new();
+        let mut opened = Vec::<Mode>::new();
+        // Behind a folder that is opened there may be more that is closed.
+        loop {
+            let closed = examination.plan.modes.iter().filter(|mode| mode.is_closed());
+            let closed: Vec<Mode> = closed.filter(|mode| tried.insert(mode.path.clone())).cloned().collect();
+            if closed.is_empty() {
+                break;
+            }
+            // What fails here is tried again with all other modes, and told then.
+            let is_done = |mode: &Mode| self.disk.set_mode(&mode.path, mode.opened()).is_ok();
+            opened.extend(closed.into_iter().filter(is_done));
+            examination = self.examine(progress);
+        }
+        let mut before: BTreeMap<&Path, &Mode> =
+            opened.iter().map(|mode| (mode.path.as_path(), mode)).collect();
+        for mode in &mut examination.plan.modes {
+            mode.was = before.remove(mode.path.as_path()).map_or(mode.was, |before| before.was);
+        }
+        let only_opened = before.into_values().map(|mode| Mode { wanted: mode.opened(), ..mode.clone() });
+        examination.plan.modes.extend(only_opened);
+        (examination, opened)
+    }
+
+    /// Takes back what [`Self::open_to_owner`] did, what is inside of a folder first.
+    fn close_again(&self, opened: &[Mode]) {
+        for mode in opened.iter().rev() {
+            // The owner may do more than before; that is no reason to hide why there was no repair.
+            let _ = self.disk.set_mode(&mode.path, mode.was);
+        }
     }
 
     fn transcript_folder(&self, folder: &Path) -> TranscriptFolder {

@@ -174,6 +174,10 @@ impl Round<'_> {
         }
         let Some(ward) = self.plan.wards.get(at) else { return };
         let store = ward.store.clone();
+        let mut stores = ward.store_paths().into_iter().chain([store.clone()]);
+        if stores.any(|store| self.references.unread.contains(&store)) {
+            return;
+        }
         let mut finding = Finding::new(Code::Orphan, path, "No record speaks of it.");
         finding.held_by = self.held.get(&store).map(|held| held.pid);
         let is_free = finding.held_by.is_none();

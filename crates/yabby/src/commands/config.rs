@@ -40,7 +40,7 @@ enum Command {
   yabby config get agents.list[1] --json
   yabby config get 'agents.defaults.models.openai/gpt-5\\.2'")]
     Get {
-        /// The way to the value: keys parted by dots, indexes in brackets, a dot in a key as \.
+        /// The way to the value: keys parted by dots, indexes in brackets, `\.` for a dot in a key
         #[arg(required_unless_present = "all", conflicts_with = "all")]
         path: Option<String>,
         /// Print everything
@@ -57,7 +57,7 @@ enum Command {
   yabby config set agents.defaults.model '{primary: \"anthropic/claude-opus-4-5\"}' --json
   yabby config set gateway.auth.token '${GATEWAY_TOKEN}'")]
     Set {
-        /// The way to the value: keys parted by dots, indexes in brackets, a dot in a key as \.
+        /// The way to the value: keys parted by dots, indexes in brackets, `\.` for a dot in a key
         path: String,
         /// JSON5; what is not is taken as a text
         #[arg(allow_hyphen_values = true)]
@@ -71,7 +71,7 @@ enum Command {
         after_help = "Examples:\n  yabby config unset ui.seamColor\n  yabby config unset agents.list[1]"
     )]
     Unset {
-        /// The way to the value: keys parted by dots, indexes in brackets, a dot in a key as \.
+        /// The way to the value: keys parted by dots, indexes in brackets, `\.` for a dot in a key
         path: String,
     },
     /// Say what is wrong with the configuration, and on which line

@@ -239,7 +239,10 @@ fn print_examination(setting: &Setting, found: &Examination) -> Result<()> {
             format!("{} of damage, {}.", counted(damages, "case"), counted(warnings, "warning"))
         }
     };
-    let command = if found.is_fixable() { " Run: yabby doctor --fix" } else { "" };
+    let command = match found.is_fixable() {
+        true => format!(" Run: {}", setting.command("doctor --fix")),
+        false => String::new(),
+    };
     let style = if damages > 0 { RED } else { YELLOW };
     writeln!(out, "{style}{told}{style:#}{command}")?;
     Ok(())
@@ -281,7 +284,10 @@ fn print_findings(out: &mut impl io::Write, setting: &Setting, findings: &[&Find
     };
     for finding in findings.iter().take(SHOWN) {
         let path = place(setting, &finding.path);
-        writeln!(out, "    {style}{path}{style:#} {}", harmless(&finding.what))?;
+        // Elsewhere the line is part of what is said.
+        let line = finding.lines.first().filter(|_| finding.code.area() == Area::Config);
+        let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+        writeln!(out, "    {style}{path}{line}{style:#} {}", harmless(&finding.what))?;
         if let Some(pid) = finding.held_by.filter(|_| first.code.severity() > Severity::Note) {
             writeln!(out, "      {DIM}Process {pid} works on it, so it is left alone for now.{DIM:#}")?;
         }
@@ -359,7 +365,7 @@ fn print_treatment(setting: &Setting, treatment: &Treatment) -> Result<()> {
     match (treatment.is_ok(), &treatment.backup) {
         (true, None) => writeln!(out, "{GREEN}There was nothing to repair.{GREEN:#}")?,
         (true, Some(_)) => writeln!(out, "{GREEN}Everything that was damaged is repaired.{GREEN:#}")?,
-        (false, _) => writeln!(out, "{RED}Damage remains.{RED:#} Run: yabby doctor")?,
+        (false, _) => writeln!(out, "{RED}Damage remains.{RED:#} Run: {}", setting.command("doctor"))?,
     }
     Ok(())
 }

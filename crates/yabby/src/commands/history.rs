@@ -140,14 +140,13 @@ fn print(
         return shown.messages(out, &messages);
     }
     let chosen = window.of(&branch);
-    let hidden =
-        branch.iter().take_while(|entry| !chosen.first().is_some_and(|first| std::ptr::eq(**entry, *first)));
-    let hidden = hidden.filter(|entry| is_message(entry)).count();
+    let messages = |entries: &[&Entry]| entries.iter().filter(|entry| is_message(entry)).count();
+    let later = window.offset.min(messages(&branch));
+    let hidden = messages(&branch) - later - messages(chosen);
     if hidden > 0 {
         shown.hidden(out, hidden)?;
     }
     shown.pieces(out, &pieces(transcript, chosen))?;
-    let later = window.offset.min(branch.iter().filter(|entry| is_message(entry)).count());
     if later > 0 {
         shown.later(out, later)?;
     }

@@ -8,6 +8,7 @@ mod label;
 mod reset;
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
@@ -23,7 +24,7 @@ use yabby_domain::text;
 
 use crate::book::{self, Book};
 use crate::cli;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::setting::Setting;
 use crate::terminal;
 
@@ -138,12 +139,17 @@ fn list(setting: &Setting, arguments: &List) -> Result<()> {
     let now = Timestamp::now().as_millisecond() as f64;
     let mut listed = Listed { path: String::new(), rows: Vec::new() };
     let paths = stores(&book, arguments)?;
+    let mut unread = Vec::new();
     for path in &paths {
-        let store = book::open(path)?;
-        listed.rows.extend(book::rows(&store)?.into_iter().filter(|row| filter.keeps(row, now)));
-        for notice in store.notices()? {
-            anstream::eprintln!("note: {}", notice.0);
-        }
+        let rows = match noticed_rows(path) {
+            Ok(rows) => rows,
+            Err(error) if paths.len() == 1 => return Err(error),
+            Err(error) => {
+                unread.push(error);
+                continue;
+            }
+        };
+        listed.rows.extend(rows.into_iter().filter(|row| filter.keeps(row, now)));
     }
     listed.path = match paths.as_slice() {
         [path] => path.display().to_string(),
@@ -153,13 +159,27 @@ fn list(setting: &Setting, arguments: &List) -> Result<()> {
     listed.rows.truncate(arguments.limit.unwrap_or(usize::MAX));
     let defaults = defaults(book.config());
     if arguments.json {
-        print_json(&listed, active_minutes, &defaults, now)
+        print_json(&listed, active_minutes, &defaults, now)?;
     } else {
-        print_text(&listed, active_minutes, &defaults, now)
+        print_text(&listed, active_minutes, &defaults, now)?;
     }
+    // One agent's damage hides no other's sessions, but nobody should take this for all there are.
+    for error in &unread {
+        anstream::eprintln!("Error: {}", failure::told(error));
+    }
+    if unread.is_empty() { Ok(()) } else { Err(Failure::silent().into()) }
 }
 
-fn stores(book: &Book<'_>, arguments: &List) -> Result<Vec<std::path::PathBuf>> {
+fn noticed_rows(path: &Path) -> Result<Vec<Row>> {
+    let store = book::open(path)?;
+    let rows = book::rows(&store)?;
+    for notice in store.notices()? {
+        anstream::eprintln!("note: {}", notice.0);
+    }
+    Ok(rows)
+}
+
+fn stores(book: &Book<'_>, arguments: &List) -> Result<Vec<PathBuf>> {
     if let Some(store) = &arguments.store {
         return Ok(vec![book.named_store(store)]);
     }

@@ -131,6 +131,9 @@ fn an_invalid_file_stops_all_but_those_who_help() {
     let (code, report, _) = home.config_command(&["validate"]);
     assert_eq!(code, 1);
     assert!(report.contains("Unknown keys: foo"), "{report}");
+    let waits =
+        "into comments, once this is corrected:\n  - ~/.openclaw/openclaw.json:3: gateway.port: Invalid";
+    assert!(report.contains(waits), "{report}");
     let path = format!("{}\n", home.config().display());
     assert_eq!(home.config_command(&["path"]), (0, path, String::new()));
     let (code, schema, _) = home.config_command(&["schema"]);

@@ -1,5 +1,8 @@
 //! `yabby doctor`.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -39,7 +42,8 @@ fn damage_is_told_with_its_remedy_and_repaired_with_a_proof() {
         "agents/garbage/sessions/sessions.json It is not JSON; 2 records can be read in it.",
         "(store-damaged)",
         "✓ Configuration",
-        "Run: yabby doctor --fix",
+        // Whoever types that works in the same folder.
+        &format!("Run: yabby --state-dir {} doctor --fix", state.display()),
     ] {
         assert!(shown.contains(part), "{part:?} is missing in:\n{shown}");
     }
@@ -134,4 +138,94 @@ fn a_configuration_of_another_release_is_repaired_and_loses_nothing() {
     let told = doctor(&state, &["--fix", "--json"]);
     assert_eq!(told.status.code(), Some(1));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{gateway: {port: \"x\"}, future: 7}");
+    // Old keys do not hide it.
+    std::fs::write(&file, "{telegram: {botToken: \"1:a\"},\ngateway: {port: \"x\"}}").unwrap();
+    let told = text(&doctor(&state, &["--fix"]).stdout);
+    assert!(told.contains("openclaw.json:2 gateway.port: Invalid input: expected number"), "{told}");
+}
+
+/// Runs yabby as somebody whom modes stop; root may read everything. `None` where there is nobody else to be.
+fn as_plain_user(home: &Path, arguments: &[&str]) -> Option<Output> {
+    const NOBODY: u32 = 65534;
+    let mut yabby = Command::new(env!("CARGO_BIN_EXE_yabby"));
+    let is_root = tempfile::tempfile().unwrap().metadata().unwrap().uid() == 0;
+    if is_root {
+        // The folder of the build may be closed to them.
+        let own = home.join("yabby");
+        if !own.exists() {
+            fs::copy(env!("CARGO_BIN_EXE_yabby"), &own).unwrap();
+        }
+        let files = std::iter::once(home.to_owned()).chain(below(home));
+        if files.into_iter().any(|path| chown(path, Some(NOBODY), Some(NOBODY)).is_err()) {
+            return None;
+        }
+        yabby = Command::new(own);
+        yabby.uid(NOBODY).gid(NOBODY);
+    }
+    yabby.env_clear().env("HOME", home).current_dir("/");
+    Some(yabby.args(arguments).output().expect("yabby starts"))
+}
+
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| {
+            let inside = if path.is_dir() { below(&path) } else { Vec::new() };
+            std::iter::once(path).chain(inside)
+        })
+        .collect()
+}
+
+#[test]
+fn what_is_closed_to_its_owner_is_opened_and_nothing_else_is_called_damaged() {
+    let home = TempDir::new().unwrap();
+    let state = home.path().join(".openclaw");
+    let sessions = state.join("agents/main/sessions");
+    fs::create_dir_all(&sessions).unwrap();
+    fs::write(sessions.join("sessions.json"), "{\"agent:main:main\":{\"sessionId\":\"s\",\"updatedAt\":1}}")
+        .unwrap();
+    let conversation = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-02-03T12:00:00.000Z\",\"cwd\":\"/\"}\n\
+        {\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2026-02-03T12:00:00.000Z\",\"message\":{\"role\":\"user\",\"content\":\"hello\"}}\n";
+    fs::write(sessions.join("s.jsonl"), conversation).unwrap();
+    //  what is closed, to which mode
+    let table: [&[(&str, u32)]; 5] = [
+        &[("agents/main/sessions/sessions.json", 0)],
+        &[("agents/main/sessions/s.jsonl", 0o200)],
+        &[("agents/main/sessions", 0)],
+        &[("agents/main/sessions", 0o500), ("agents", 0o400)],
+        &[("agents/main/sessions/sessions.json", 0o400), ("agents/main", 0o100), (".", 0)],
+    ];
+    for closed in table {
+        for (path, mode) in closed {
+            fs::set_permissions(state.join(path), Permissions::from_mode(*mode)).unwrap();
+        }
+        let Some(told) = as_plain_user(home.path(), &["doctor", "--json"]) else { return };
+        let codes = |told: &Output| -> Vec<String> {
+            let found = report(told)["findings"].as_array().unwrap().clone();
+            found.iter().map(|finding| finding["code"].as_str().unwrap().to_owned()).collect()
+        };
+        assert!(codes(&told).iter().any(|code| code == "closed-to-owner"), "{closed:?}: {:?}", codes(&told));
+        assert!(
+            !codes(&told).iter().any(|code| code == "transcript-orphaned"),
+            "{closed:?}: {:?}",
+            codes(&told)
+        );
+        let fixed = as_plain_user(home.path(), &["doctor", "--fix", "--json"]).unwrap();
+        assert_eq!(fixed.status.code(), Some(0), "{closed:?}: {fixed:?}");
+        assert_eq!(
+            (&report(&fixed)["ok"], report(&fixed)["proof"]["records"].as_u64()),
+            (&true.into(), Some(1))
+        );
+        let backup = PathBuf::from(report(&fixed)["backup"].as_str().unwrap());
+        let modes = fs::read_to_string(backup.join("permissions.txt")).unwrap();
+        for (_, mode) in closed {
+            assert!(
+                modes.lines().any(|line| line.starts_with(&format!("{mode:04o} "))),
+                "{closed:?}: {modes}"
+            );
+        }
+        let history = as_plain_user(home.path(), &["history", "main"]).unwrap();
+        assert!(text(&history.stdout).contains("hello"), "{closed:?}: {history:?}");
+        assert_eq!(fs::read_to_string(sessions.join("s.jsonl")).unwrap(), conversation);
+    }
 }

@@ -80,6 +80,24 @@ fn there_is_a_manual_page_for_every_command() {
 }
 
 #[test]
+fn what_does_not_go_together_is_named() {
+    let home = Home::empty();
+    //  arguments                                        told
+    let table = [
+        (&["--follow", "--tree"][..], "error: the argument '--follow' cannot be used with '--tree'"),
+        (
+            &["--follow", "--json", "--tree"],
+            "error: the argument '--follow' cannot be used with '--json', '--tree'",
+        ),
+    ];
+    for (arguments, told) in table {
+        assert_eq!(home.refusal(&[&["history"], arguments].concat()), told);
+    }
+    let help = home.out(&["config", "get", "--help"]);
+    assert!(help.contains(r"`\.` for a dot in a key"), "{help}");
+}
+
+#[test]
 fn nothing_asked_is_answered_with_help() {
     let home = Home::empty();
     let told = home.run(&[]);

@@ -128,6 +128,8 @@ fn a_window_shows_how_much_it_leaves_out() {
         (&["--limit", "1"], "… 2 earlier messages|three"),
         (&["--limit", "1", "--offset", "1"], "… 1 earlier message|two|… 1 later message"),
         (&["--offset", "2"], "one|… 2 later messages"),
+        (&["--offset", "9"], "… 3 later messages"),
+        (&["--limit", "0", "--offset", "1"], "… 2 earlier messages|… 1 later message"),
         (&["--limit", "0"], "… 3 earlier messages"),
         (&["--limit", "99999999999999999999999"], "one|two|three"),
     ];
@@ -245,4 +247,17 @@ fn a_disk_that_is_full_is_told() {
             "{arguments:?}"
         );
     }
+}
+
+#[test]
+fn a_tool_is_one_line_and_says_that_it_failed() {
+    let call = json!({"role": "assistant", "content": [
+        {"type": "toolCall", "id": "c", "name": "exec", "arguments": {"command": "cd x\nls"}},
+    ]});
+    let result = json!({"role": "toolResult", "toolCallId": "c", "toolName": "exec", "isError": true,
+        "content": [{"type": "text", "text": "no such folder\nx"}]});
+    let said = |id: &str, message: Value| json!({"type": "message", "id": id, "message": message});
+    let home = Home::saying(&[said("1", call), said("2", result)]);
+    let told = home.out(&["history", "main"]);
+    assert!(told.ends_with("  ▸ exec cd x ls → failed: no such folder (+1 line)\n"), "{told}");
 }

@@ -452,3 +452,37 @@ fn a_session_that_is_deleted_leaves_the_others_their_conversation() {
     home.out(&["sessions", "delete", "agent:main:b", "--yes"]);
     assert!(!home.transcript("shared").exists(), "nobody needs it any more");
 }
+
+#[test]
+fn a_damaged_store_stops_only_those_who_need_it() {
+    let home = home();
+    home.write(
+        ".openclaw/agents/ops/sessions/sessions.json",
+        r#"{"agent:ops:main": {"sessionId": "o", "updatedAt": 1}}"#,
+    );
+    home.write(".openclaw/agents/cut/sessions/sessions.json", "{\"agent:cut:main\": {\"sessionId\": ");
+    let damaged = "agents/cut/sessions/sessions.json is damaged";
+
+    // A key is a key, whatever the other store holds.
+    assert!(home.out(&["history", "main"]).contains("hello"));
+    assert_eq!(home.out(&["sessions", "label", "agent:main:task", "Shed"]), "agent:main:task: Shed\n");
+    assert_eq!(home.out(&["sessions", "label", "Shed", "--agent", "main"]), "agent:main:task: Shed\n");
+    // Anything else may be meant for a session in there.
+    for wanted in ["Shed", &TASK[..8], "nobody"] {
+        let told = home.refusal(&["sessions", "reset", wanted]);
+        assert!(told.contains(damaged) && told.contains("--agent"), "{wanted}: {told}");
+    }
+    assert!(!home.refusal(&["sessions", "--agent", "cut"]).contains("--agent"));
+
+    let told = home.run(&["history"]);
+    assert_eq!((told.code, told.out.contains("hello")), (0, true), "{told:?}");
+    assert!(told.err.starts_with("note: ") && told.err.contains(damaged), "{}", told.err);
+    let told = home.run(&["sessions", "--agent", "all", "--json"]);
+    let list: Value = serde_json::from_str(&told.out).unwrap();
+    assert_eq!((told.code, &list["count"]), (1, &json!(4)), "what is listed is not all there is");
+    assert!(told.err.starts_with("Error: ") && told.err.contains(damaged), "{}", told.err);
+
+    // The session that a bare name stands for first may be in there, too.
+    fs::write(home.store(), "{").unwrap();
+    assert!(home.refusal(&["sessions", "reset", "main"]).contains("is damaged"));
+}

@@ -7,6 +7,7 @@ use anyhow::Result;
 use yabby_config::issue::Issue;
 use yabby_domain::json::{self, Object, Value};
 use yabby_store::config_file::Snapshot;
+use yabby_store::config_file::edit::ConfigFile;
 
 use crate::failure::Failure;
 use crate::setting::{Setting, located};
@@ -43,11 +44,26 @@ fn print(setting: &Setting, snapshot: &Snapshot) -> Result<()> {
         writeln!(out, "  {DOUBTFUL}warning{DOUBTFUL:#} {notice}")?;
     }
     let unknown = snapshot.unknown_keys();
-    if !snapshot.legacy.is_empty() {
-        writeln!(out, "`yabby doctor --fix` gives old keys their present names.")?;
+    let help = if !snapshot.legacy.is_empty() {
+        "gives old keys their present names"
     } else if !unknown.is_empty() {
         writeln!(out, "Unknown keys: {}", unknown.join(", "))?;
-        writeln!(out, "`yabby doctor --fix` makes those that are not allowed into comments.")?;
+        "makes those that are not allowed into comments"
+    } else {
+        return Ok(());
+    };
+    let file = ConfigFile::of(&setting.place);
+    if file.can_be_repaired() {
+        writeln!(out, "`yabby doctor --fix` {help}.")?;
+        return Ok(());
+    }
+    // Old keys hide what else is wrong, and a repair waits for it.
+    let left = file.left_by_repair();
+    if !left.is_empty() {
+        writeln!(out, "`yabby doctor --fix` {help}, once this is corrected:")?;
+    }
+    for issue in &left {
+        writeln!(out, "  {BAD}-{BAD:#} {}", located(setting, snapshot, issue))?;
     }
     Ok(())
 }

@@ -146,7 +146,11 @@ impl Shown {
         let room = self.width.unwrap_or(WIDTH_OF_A_PIPE).saturating_sub(columns(&name) + 8).max(20);
         let (answered, style) = match &call.result {
             None => ("no answer".to_owned(), FAINT),
-            Some(result) => (answered(&result.text, room * 2 / 5), if result.failed { WRONG } else { FAINT }),
+            // Not everybody sees the colour.
+            Some(result) if result.failed => {
+                (format!("failed: {}", answered(&result.text, room * 2 / 5)), WRONG)
+            }
+            Some(result) => (answered(&result.text, room * 2 / 5), FAINT),
         };
         let asked = short(&asked(&call.arguments), room.saturating_sub(columns(&answered)));
         writeln!(out, "  {WORK}▸ {name}{WORK:#} {asked} {FAINT}→{FAINT:#} {style}{answered}{style:#}")?;
