@@ -3,8 +3,11 @@
 pub mod clock;
 pub mod faulty_disk;
 pub mod fuzz;
+pub mod loopback;
 pub mod memory_journal;
 pub mod memory_store;
+pub mod scripted_model;
+pub mod stage;
 #[allow(clippy::unwrap_used, reason = "a story that cannot go on fails")]
 pub mod store_contract;
 pub mod torture;

@@ -141,9 +141,7 @@ impl ModelProvider for ScriptedModel {
             }
             Line::Call(calls) => {
                 let number = unpoisoned(&self.0.asked).len();
-                let call = |(at, (name, arguments)): (usize, (String, Value))| {
-                    json!({"type": "toolCall", "id": format!("call_{number}_{at}"), "name": name, "arguments": arguments})
-                };
+                let call = |(at, (name, arguments)): (usize, (String, Value))| json!({"type": "toolCall", "id": format!("call_{number}_{at}"), "name": name, "arguments": arguments});
                 (calls.into_iter().enumerate().map(call).collect(), Stop::ToolUse)
             }
             Line::Fail(kind, message) => return Err(ModelError::new(kind, message)),

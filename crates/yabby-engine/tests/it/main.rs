@@ -1,1 +1,4 @@
-//! Whole turns.
+//! Whole turns, with a scripted model and a loopback channel.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod turns;
