@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use yabby_config::lookup::Profile;
 use yabby_store::paths::Choice;
 
-use crate::commands::{agents, completion, config, doctor, history, import, sessions};
+use crate::commands::{agent, agents, completion, config, doctor, history, import, sessions};
 
 #[derive(Parser)]
 #[command(
@@ -16,7 +16,7 @@ use crate::commands::{agents, completion, config, doctor, history, import, sessi
     about = "A personal-assistant gateway in one binary",
     arg_required_else_help = true,
     subcommand_required = true,
-    after_help = "Examples:\n  yabby sessions              what there is\n  yabby history main          read a conversation\n  yabby sessions --help       more about a command"
+    after_help = "Examples:\n  yabby agent                 talk to your assistant\n  yabby sessions              what there is\n  yabby history main          read a conversation\n  yabby sessions --help       more about a command"
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -86,6 +86,11 @@ pub fn count(raw: &str) -> Result<usize, &'static str> {
 
 #[derive(Subcommand)]
 pub enum Command {
+    /// Talk to an agent
+    #[command(
+        after_help = "Examples:\n  yabby agent                                   a conversation, on a terminal\n  yabby agent --agent main -m \"What is on today?\"\n  git diff | yabby agent --agent main\n  yabby agent --session-id 5d1c7a10-6f0e-4c52-9a35-2b1f0c6f8e11 -m \"And tomorrow?\" --json"
+    )]
+    Agent(agent::Arguments),
     /// List the sessions, and work on one
     #[command(
         after_help = "Examples:\n  yabby sessions\n  yabby sessions --active 60 --kind group\n  yabby sessions --agent all --search holiday --json\n  yabby sessions label main \"Holiday\"\n  yabby sessions export main --output holiday.html"

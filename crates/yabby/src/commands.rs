@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub mod agent;
 pub mod agents;
 pub mod completion;
 pub mod config;

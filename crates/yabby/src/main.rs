@@ -8,6 +8,7 @@ mod pager;
 mod setting;
 mod terminal;
 mod usage;
+mod wire;
 
 use std::process::ExitCode;
 
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     let setting =
         Setting { place: Place::find(&cli.everywhere.choice()), chosen_by: cli.everywhere.as_typed() };
     let done = match &cli.command {
+        Command::Agent(arguments) => commands::agent::run(&setting, arguments),
         Command::Sessions(arguments) => commands::sessions::run(&setting, arguments),
         Command::History(arguments) => commands::history::run(&setting, arguments),
         Command::Agents(arguments) => commands::agents::run(&setting, arguments),
