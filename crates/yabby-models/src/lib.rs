@@ -1,0 +1,3 @@
+//! Who answers: providers of models behind [`ModelProvider`](yabby_domain::seam::model::ModelProvider).
+
+pub mod offline;
