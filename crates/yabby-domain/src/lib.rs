@@ -23,6 +23,7 @@ pub mod history_limit;
 pub mod id;
 pub mod inbound;
 pub mod json;
+pub mod ledger;
 pub mod mention;
 pub mod message;
 pub mod model;

@@ -4,6 +4,7 @@ pub mod clock;
 pub mod faulty_disk;
 pub mod fuzz;
 pub mod memory_journal;
+pub mod memory_ledger;
 pub mod memory_store;
 #[allow(clippy::unwrap_used, reason = "a story that cannot go on fails")]
 pub mod store_contract;
