@@ -36,8 +36,9 @@ impl Wired {
     pub fn new(setting: &Setting, config: Config, kind: Kind) -> Result<Self> {
         let place = setting.place.clone();
         let settings = turns::Settings::default();
-        let journal = TurnJournal::open(place.folder.turns(), kind, settings).context("cannot open the journal of turns")?;
-        let ledger = UsageLedger::open(place.folder.usage(), Arc::new(LocalDisk))?;
+        let journal = TurnJournal::open(place.folder.turns(), kind, settings)
+            .context("cannot open the journal of turns")?;
+        let ledger = UsageLedger::open(place.folder.usage())?;
         let engine = Engine::new(Parts {
             config: Arc::new(config),
             clock: Arc::new(SystemClock),

@@ -158,9 +158,10 @@ async fn say(engine: &Engine, destination: &Destination, options: TurnOptions, s
     let message = InboundMessage { body: Some(said), ..destination.message.clone() };
     match engine.hear(Heard { message, options, ..Heard::default() }).await? {
         Hearing::Accepted(ticket) => Ok(ticket),
-        Hearing::Repeated | Hearing::Overheard | Hearing::NotServed => {
-            Err(anyhow!("the message was not taken in; is {} a group that does not serve you?", destination.key))
-        }
+        Hearing::Repeated | Hearing::Overheard | Hearing::NotServed => Err(anyhow!(
+            "the message was not taken in; is {} a group that does not serve you?",
+            destination.key
+        )),
     }
 }
 
@@ -209,10 +210,10 @@ fn report_json(report: &TurnReport) -> Value {
         agent.insert("model".to_owned(), model.model.clone().into());
     }
     if let Some(usage) = &report.usage {
-        let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write].map(|part| part.unwrap_or(0.0));
+        let parts =
+            [usage.input, usage.output, usage.cache_read, usage.cache_write].map(|part| part.unwrap_or(0.0));
         let names = ["input", "output", "cacheRead", "cacheWrite"];
-        let mut object: Object =
-            names.into_iter().map(str::to_owned).zip(parts.map(number)).collect();
+        let mut object: Object = names.into_iter().map(str::to_owned).zip(parts.map(number)).collect();
         object.insert("total".to_owned(), number(usage.total.unwrap_or_else(|| parts.iter().sum())));
         agent.insert("usage".to_owned(), Value::Object(object));
     }
@@ -246,11 +247,21 @@ fn options(arguments: &Arguments) -> Result<TurnOptions> {
     };
     // There is no gateway to go through yet, so that every run is a local one.
     let _ = arguments.local;
-    Ok(TurnOptions { thinking: arguments.thinking.clone(), timeout_ms, to_caller: true, ..TurnOptions::default() })
+    Ok(TurnOptions {
+        thinking: arguments.thinking.clone(),
+        timeout_ms,
+        to_caller: true,
+        ..TurnOptions::default()
+    })
 }
 
 /// The session that the command line names; a conversation without a name is the main session.
-fn destination(setting: &Setting, arguments: &Arguments, config: &Config, is_chat: bool) -> Result<Destination> {
+fn destination(
+    setting: &Setting,
+    arguments: &Arguments,
+    config: &Config,
+    is_chat: bool,
+) -> Result<Destination> {
     let book = Book::open(setting)?;
     let policy = KeyPolicy::from_config(config);
     let agent = match arguments.agent.as_deref() {
@@ -288,7 +299,9 @@ fn by_session_id(book: &Book<'_>, agent: &AgentId, id: &str, blank: InboundMessa
     if let Some(found) = book.find(id, None).ok().filter(is_id) {
         return Ok(with_key(blank, found.key));
     }
-    if Uuid::parse_str(id).is_err() && yabby_domain::transcript::file_name::TranscriptId::new(id, None).is_err() {
+    if Uuid::parse_str(id).is_err()
+        && yabby_domain::transcript::file_name::TranscriptId::new(id, None).is_err()
+    {
         bail!("{id:?} cannot be the id of a session: it would not make a file name");
     }
     let key = SessionKey::new(text::lower(&format!("agent:{agent}:{id}")));

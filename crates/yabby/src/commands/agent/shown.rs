@@ -152,8 +152,9 @@ fn is_token(text: &str) -> bool {
 /// Takes what can be shown of what was said: not what may become a token, nor a tag for the program.
 fn ready(held: &mut String) -> String {
     let start = text::trim_start(held);
-    let may_be_token =
-        [SILENT_TOKEN, HEARTBEAT_TOKEN].iter().any(|token| token.starts_with(start) || start.starts_with(token));
+    let may_be_token = [SILENT_TOKEN, HEARTBEAT_TOKEN]
+        .iter()
+        .any(|token| token.starts_with(start) || start.starts_with(token));
     if may_be_token {
         return String::new();
     }
