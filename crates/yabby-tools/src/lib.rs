@@ -1,7 +1,7 @@
 //! What the agent can do.
 //!
 //! Each tool is a file of its own and a line in [`all`]. They see the disk through
-//! [`workspace`](crate::workspace) only, which nothing leads out of.
+//! `workspace.rs` only, which nothing leads out of.
 
 mod arguments;
 mod list_files;

@@ -54,6 +54,11 @@ pub(super) fn unclear(words: &str) -> String {
     )
 }
 
+/// Somebody told something about themselves, and did not ask for anything.
+pub(super) fn worth_noting(words: &str) -> String {
+    format!("I understood {}. If I shall note it, say “remember that …”.", quote::inline(words, 160))
+}
+
 pub(super) fn no_tool(tool: &str, doing: &str) -> String {
     format!("I cannot {doing} here: the tool `{tool}` is not available.")
 }

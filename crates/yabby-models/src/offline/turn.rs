@@ -9,6 +9,7 @@ use yabby_domain::message::{Block, Message, Role};
 use yabby_domain::seam::model::ModelRequest;
 use yabby_domain::text;
 
+use super::facts::facts;
 use super::prompt::{self, Part};
 use super::reply::{self, Setting};
 use super::wish::{Wish, wishes};
@@ -56,7 +57,7 @@ impl<'r> Turn<'r> {
         let mut made = Vec::new();
         for (id, tool, arguments) in turn.iter().flat_map(calls) {
             let place = results.iter().position(|result| result.text_field("toolCallId") == id);
-            let outcome = place.map_or(Outcome::Interrupted, |at| outcome(results.remove(at)));
+            let outcome = place.map_or(Outcome::Interrupted, |at| outcome(tool, results.remove(at)));
             made.push(Made { tool, arguments, outcome });
         }
         let is_summary =
@@ -100,15 +101,17 @@ fn calls(message: &Message) -> impl Iterator<Item = (Option<&str>, &str, Option<
     })
 }
 
-fn outcome(result: &Message) -> Outcome {
+fn outcome(tool: &str, result: &Message) -> Outcome {
     let told = prompt::texts(result).join("\n");
     let is_error = result.get("isError").is_some_and(json::truthy);
+    // What a tool read may say anything; one that writes speaks of itself.
+    let speaks_of_itself = is_error || tool == "write";
     let lowered = text::lower(&told);
-    let is_interrupted = ["interrupted", "missing tool result", "aborted", "cancelled"];
-    match is_error {
-        true if is_interrupted.iter().any(|sign| lowered.contains(sign)) => Outcome::Interrupted,
-        true => Outcome::Failed(told),
-        false => Outcome::Done(told),
+    let signs = ["interrupted", "missing tool result", "aborted", "cancelled"];
+    match signs.iter().any(|sign| lowered.contains(sign)) {
+        true if speaks_of_itself => Outcome::Interrupted,
+        _ if is_error => Outcome::Failed(told),
+        _ => Outcome::Done(told),
     }
 }
 
@@ -203,6 +206,9 @@ impl<'r> Plan<'r> {
             Wish::Help => {
                 self.is_lost = true;
                 self.replies.push(reply::HELP.to_owned());
+            }
+            Wish::Unclear(words) if !facts(&words).is_empty() => {
+                self.replies.push(reply::worth_noting(&words))
             }
             Wish::Unclear(words) => {
                 self.is_lost = true;

@@ -146,10 +146,15 @@ fn wish(clause: &str) -> Wish {
     // A greeting may be all there is.
     let read =
         |words| RULES.iter().find_map(|(rule, read)| rule.captures(words).and_then(|found| read(&found)));
-    read(words).or_else(|| read(whole)).unwrap_or_else(|| Wish::Unclear(whole.to_owned()))
+    match read(words).or_else(|| read(whole)) {
+        Some(wish) => wish,
+        // Somebody was called, and nothing said.
+        None if words.is_empty() => Wish::Greeting,
+        None => Wish::Unclear(whole.to_owned()),
+    }
 }
 
-/// The words behind greetings and politeness, unless there is nothing else.
+/// The words behind greetings and politeness; none if there is nothing else.
 fn without_preamble(words: &str) -> &str {
     static PREAMBLE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(concat!(
@@ -158,10 +163,7 @@ fn without_preamble(words: &str) -> &str {
             r"\b[\s,!:.]*)+"
         ))
     });
-    match PREAMBLE.find(words) {
-        Some(polite) if polite.end() < words.len() => &words[polite.end()..],
-        _ => words,
-    }
+    PREAMBLE.find(words).map_or(words, |polite| &words[polite.end()..])
 }
 
 type Reading = fn(&Captures<'_>) -> Option<Wish>;
@@ -205,7 +207,7 @@ const GREETING: &str = r"(?:hi|hello|hey|hiya|howdy|yo|greetings|good (?:morning
 
 const THANKS: &str = r"(?:thanks|thank you|thx|ty|cheers|danke(?: schön)?|vielen dank|merci|gracias|grazie|obrigad[oa]|tack|
     спасибо|谢谢|ありがとう)
-    (?:,? (?:thanks|thank you|so much|very much|a lot|yabby|you|for [^?]{1,60}|that's all))*";
+    (?:,? (?:thanks|thank you|so much|very much|a lot|yabby|you|for [^?]{1,60}|that(?:'s| is| was) \S+))*";
 
 const AGREEMENT: &str =
     r"(?:ok|okay|great|perfect|nice|cool|good|fine|yes|no|sure|all right|alright|got it|never ?mind)";
@@ -251,7 +253,7 @@ const RECALL: &str = r"(?:what|anything|something) (?:else )?(?:do|did|can|have)
 
 const REMEMBER: &str = r"(?:remember(?: for (?:me|later))?|memori[sz]e|(?:keep|bear) in mind|(?:make|take) (?:a )?note|
     (?:note|write|jot) down|note|save|store|(?:don't|do not) (?:you )?(?:ever )?forget)(?:\s*[:,–—-])?
-    (?: (?:that|of|this|the fact that|to yourself|for me|in your memory|about)\b)*(?:\s*[:,–—-]\s*| |$)(?P<what>.*)";
+    (?: (?:that|of|this|the fact that|to (?:your)?self|for me|in your memory|about)\b)*(?:\s*[:,–—-]\s*| |$)(?P<what>.*)";
 
 fn listing(found: &Captures<'_>) -> Option<Wish> {
     let path = ["here", "path", "named", "slashed"].iter().find_map(|name| found.name(name));
@@ -344,6 +346,9 @@ mod tests {
             ("Thank you so much for the help", Thanks),
             ("ok great", Agreement),
             ("Perfect!", Agreement),
+            ("thanks, that is great", Thanks),
+            ("yabby!", Greeting),
+            ("note to self: pay rent", remember("pay rent")),
             ("help", Help),
             ("What can you do?", Help),
             ("who are you?", Help),
@@ -404,7 +409,7 @@ mod tests {
 
     #[test]
     fn a_message_is_cut_only_where_another_wish_begins() {
-        let table: [(&str, &[Wish]); 11] = [
+        let table: [(&str, &[Wish]); 12] = [
             ("remember that I like bread and butter", &[remember("I like bread and butter")]),
             ("remember X and list files", &[remember("X"), list("")]),
             ("Hi! Remember that Anna likes tea. Thanks!", &[remember("Anna likes tea")]),
@@ -419,6 +424,7 @@ mod tests {
             ("I moved to Berlin. Remember that!", &[remember("I moved to Berlin")]),
             ("note A\nnote B\nnote A", &[remember("A"), remember("B")]),
             ("what is my name? and what files are there?", &[recall("what is my name"), list("")]),
+            ("yabby, what files are there", &[list("")]),
             ("It rains. Status?", &[unclear("It rains"), Status]),
             ("hi, thanks", &[Greeting]),
             ("hello", &[Greeting]),

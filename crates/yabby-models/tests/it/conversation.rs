@@ -96,6 +96,7 @@ async fn small_talk_is_answered_without_tools() {
         (BARE_RESET, "Hello! A new session has begun."),
         ("thanks!", "You are welcome."),
         ("Okay.", "All right."),
+        ("My name is Sam.", "If I shall note it, say “remember that …”."),
         ("what time is it?", "your message came at 2026-02-03T12:00Z"),
         (
             "[Telegram Al 2026-02-03 13:00 GMT+1] what day is it?",
