@@ -26,6 +26,8 @@ tasks:
   interop         hold yabby's files against the real OpenClaw, which is installed once
   crash store [--rounds N] [--seed S]
                   kill a writer at random instants, 1000 times; what it was told is safe must be there
+  crash turns [--rounds N] [--seed S]
+                  kill a gateway while messages stream in, 500 times; each must be answered once
   fuzz TARGET [SECONDS]
                   fuzz keys, store_text, transcript_lines or directives (60 seconds)";
 
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         ["bench", "cli"] => bench::cli(),
         ["interop"] => interop::run(),
         ["crash", "store", rest @ ..] => crash::store(rest),
+        ["crash", "turns", rest @ ..] => crash::turns(rest),
         ["fuzz", target] => fuzz::run(target, "60"),
         ["fuzz", target, seconds] => fuzz::run(target, seconds),
         ["help" | "--help" | "-h"] => {

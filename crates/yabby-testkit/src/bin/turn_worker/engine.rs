@@ -38,7 +38,8 @@ pub fn open(folder: &Path, disk: Arc<dyn Disk>, pause: Duration) -> Result<Groun
         "messages": {"queue": {"debounceMs": 0}},
         "session": {"dmScope": "per-channel-peer"},
     });
-    let journal_settings = turns::Settings { disk: disk.clone(), limit: 64 * 1024, ..turns::Settings::default() };
+    let journal_settings =
+        turns::Settings { disk: disk.clone(), limit: 64 * 1024, ..turns::Settings::default() };
     let journal = TurnJournal::open(folder.join("turns"), Kind::Gateway, journal_settings)?;
     let mark: Arc<dyn Tool> = Arc::new(Mark(Lines::open(&folder.join("marks"))?));
     let state: PathBuf = folder.join("state");

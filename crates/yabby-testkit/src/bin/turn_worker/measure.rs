@@ -18,12 +18,13 @@ use crate::{Result, say};
 /// Takes `turns` turns in each of `parallel` sessions of a store that holds `sessions`, and says how long
 /// each took, in seconds.
 pub async fn measure(folder: &Path, sessions: &str, parallel: &str, turns: &str) -> Result<()> {
-    let (sessions, parallel, turns): (usize, usize, usize) = (sessions.parse()?, parallel.parse()?, turns.parse()?);
+    let (sessions, parallel, turns): (usize, usize, usize) =
+        (sessions.parse()?, parallel.parse()?, turns.parse()?);
     let disk = Arc::new(CountingDisk::default());
     let ground = open(folder, disk.clone(), Duration::ZERO)?;
     // What it costs to open a store, and to begin a conversation, is no part of a turn.
     for number in 0..parallel {
-        turn(&ground.engine, number % sessions, 0).await?;
+        turn(&ground.engine, number % sessions, number, 0).await?;
     }
     let (syncs, began) = (disk.syncs.load(Ordering::Relaxed), Instant::now());
     let writers = (0..parallel).map(|number| {
@@ -32,7 +33,7 @@ pub async fn measure(folder: &Path, sessions: &str, parallel: &str, turns: &str)
             let mut times = Vec::with_capacity(turns);
             for at in 1..=turns {
                 let started = Instant::now();
-                turn(&engine, number % sessions, at).await?;
+                turn(&engine, number % sessions, number, at).await?;
                 times.push(started.elapsed().as_secs_f64());
             }
             Ok::<_, Box<dyn std::error::Error + Send + Sync>>(times)
@@ -50,8 +51,8 @@ pub async fn measure(folder: &Path, sessions: &str, parallel: &str, turns: &str)
     say(&json!({"times": times, "whole": whole, "syncs": syncs}))
 }
 
-async fn turn(engine: &Engine, number: usize, at: usize) -> Result<()> {
-    let peer = number.to_string();
+async fn turn(engine: &Engine, session: usize, number: usize, at: usize) -> Result<()> {
+    let peer = session.to_string();
     let message = InboundMessage {
         body: Some(format!("<{number}-{at}>")),
         from: Some(format!("discord:{peer}")),

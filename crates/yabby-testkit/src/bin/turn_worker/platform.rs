@@ -146,9 +146,7 @@ impl ModelProvider for Namer {
             asked.iter().filter(|name| name.ends_with('t') && !is_marked(name)).collect();
         let usage = Usage { input: Some(10.0), output: Some(5.0), ..Usage::default() };
         if !unmarked.is_empty() {
-            let call = |name: &&String| {
-                json!({"type": "toolCall", "id": format!("call_{name}"), "name": "mark", "arguments": {"name": name}})
-            };
+            let call = |name: &&String| json!({"type": "toolCall", "id": format!("call_{name}"), "name": "mark", "arguments": {"name": name}});
             let blocks = unmarked.iter().map(call).collect();
             return Ok(Answer { blocks, stop: Stop::ToolUse, usage, cli_session_id: None });
         }
@@ -163,7 +161,10 @@ impl ModelProvider for Namer {
 fn unanswered(messages: &[Message]) -> Vec<String> {
     let is_answer = |message: &Message| {
         message.role() == Role::Assistant
-            && message.blocks().iter().any(|block| matches!(Block::of(block), Block::Text(text) if text.starts_with("done ")))
+            && message
+                .blocks()
+                .iter()
+                .any(|block| matches!(Block::of(block), Block::Text(text) if text.starts_with("done ")))
     };
     let since = messages.iter().rposition(is_answer).map_or(0, |at| at + 1);
     let users = messages[since..].iter().filter(|message| message.role() == Role::User);
