@@ -23,6 +23,7 @@ tasks:
   bench rules     nanoseconds per rule: keys, freshness, routing, context, payloads
   bench store     sessions and transcripts beside the real OpenClaw; writes docs/benchmarks.md
   bench cli       commands beside the real OpenClaw; writes docs/benchmarks.md
+  bench turns     what a turn costs, beside the real OpenClaw; writes docs/benchmarks.md
   interop         hold yabby's files against the real OpenClaw, which is installed once
   crash store [--rounds N] [--seed S]
                   kill a writer at random instants, 1000 times; what it was told is safe must be there
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         ["bench", "rules"] => bench::rules(),
         ["bench", "store"] => bench::store(),
         ["bench", "cli"] => bench::cli(),
+        ["bench", "turns"] => bench::turns(),
         ["interop"] => interop::run(),
         ["crash", "store", rest @ ..] => crash::store(rest),
         ["crash", "turns", rest @ ..] => crash::turns(rest),

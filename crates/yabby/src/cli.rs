@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use yabby_config::lookup::Profile;
 use yabby_store::paths::Choice;
 
-use crate::commands::{agent, agents, completion, config, doctor, history, import, sessions};
+use crate::commands::{agent, agents, completion, config, doctor, history, import, sessions, turns, usage};
 
 #[derive(Parser)]
 #[command(
@@ -104,6 +104,14 @@ pub enum Command {
     /// List the agents
     #[command(after_help = "Examples:\n  yabby agents\n  yabby agents list --bindings --json")]
     Agents(agents::Arguments),
+    /// Show what models used and cost
+    #[command(
+        after_help = "Examples:\n  yabby usage                          the last 30 days, day by day\n  yabby usage --by model --days 7\n  yabby usage --by session --agent main\n  yabby usage --session main --since 2026-02-01 --json"
+    )]
+    Usage(usage::Arguments),
+    /// Show the messages that were accepted and are not settled yet
+    #[command(after_help = "Examples:\n  yabby turns\n  yabby turns --all\n  yabby turns --json")]
+    Turns(turns::Arguments),
     /// Read and change the configuration
     Config(config::Arguments),
     /// Check the folder, and repair what is damaged
@@ -126,6 +134,9 @@ pub enum Command {
 impl Command {
     /// Whether there is nothing to see in a folder that does not exist.
     pub fn only_reads(&self) -> bool {
-        matches!(self, Self::Sessions(_) | Self::History(_) | Self::Agents(_))
+        matches!(
+            self,
+            Self::Sessions(_) | Self::History(_) | Self::Agents(_) | Self::Usage(_) | Self::Turns(_)
+        )
     }
 }

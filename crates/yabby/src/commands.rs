@@ -8,3 +8,5 @@ pub mod doctor;
 pub mod history;
 pub mod import;
 pub mod sessions;
+pub mod turns;
+pub mod usage;
