@@ -24,7 +24,7 @@ use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_engine::hooks::{Hook, Hooks};
 use yabby_engine::{AgentHome, Engine, Heard, Hearing, Parts, Ticket, TurnReport};
 
-use crate::clock::FixedClock;
+use crate::clock::StageClock;
 use crate::loopback::Loopback;
 use crate::memory_journal::MemoryJournal;
 use crate::memory_store::{MemorySessions, MemoryTranscripts};
@@ -36,7 +36,7 @@ pub const NOON: i64 = 1_770_120_000_000;
 /// Everything that outlives an engine.
 #[derive(Clone)]
 pub struct Stage {
-    pub clock: Arc<FixedClock>,
+    pub clock: Arc<StageClock>,
     pub model: ScriptedModel,
     pub more_models: Vec<ScriptedModel>,
     pub channel: Loopback,
@@ -70,7 +70,7 @@ impl Ledger for Calls {
 impl Stage {
     /// With this configuration, a model that reads 100,000 tokens, and a channel `telegram`.
     pub fn new(config: Value) -> Self {
-        let clock = Arc::new(FixedClock::at(NOON));
+        let clock = Arc::new(StageClock::at(NOON));
         Self {
             model: ScriptedModel::new(100_000),
             more_models: Vec::new(),
