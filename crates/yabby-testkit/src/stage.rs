@@ -12,7 +12,7 @@ use yabby_domain::ledger::CallRecord;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::reply::payload::ReplyPayload;
-use yabby_domain::seam::channel::Capabilities;
+use yabby_domain::seam::channel::{Capabilities, Channel};
 use yabby_domain::seam::ledger::Ledger;
 use yabby_domain::seam::tool::Tool;
 use yabby_domain::seam::{SessionStore, TranscriptStore};
@@ -88,6 +88,11 @@ impl Stage {
 
     /// An engine on this stage.
     pub fn engine(&self) -> Engine {
+        self.engine_with(vec![Arc::new(self.channel.clone())])
+    }
+
+    /// An engine on this stage, with these channels instead of its own.
+    pub fn engine_with(&self, channels: Vec<Arc<dyn Channel>>) -> Engine {
         let (sessions, transcripts, tools) =
             (self.sessions.clone(), self.transcripts.clone(), self.tools.clone());
         let homes = move |_: &Config, agent: &AgentId| {
@@ -111,7 +116,7 @@ impl Stage {
             ledger: self.calls.clone(),
             models: models.map(|model| Arc::new(model.clone()) as _).collect(),
             default_model: ModelRef::new("test", "model"),
-            channels: vec![Arc::new(self.channel.clone())],
+            channels,
             hooks: Hooks::new(self.hooks.clone()),
         })
     }

@@ -1,4 +1,6 @@
 //! Whole turns, with a scripted model and a loopback channel.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod props;
+mod queue;
 mod turns;
