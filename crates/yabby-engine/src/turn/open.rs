@@ -150,10 +150,11 @@ pub(crate) async fn open_session(engine: &Engine, inbound: &Inbound) -> Result<O
     {
         // A session in which a run goes on is looked at, and one that was opened for this very message
         // is not opened again.
-        let is_new = !inbound.beside && entry.system_sent() != Some(true);
+        let was_reset = !inbound.beside && opening.reset.is_some();
+        let is_new = was_reset || !inbound.beside && entry.system_sent() != Some(true);
         let mut opened = Opened {
             is_new,
-            was_reset: !inbound.beside && opening.reset.is_some(),
+            was_reset,
             aborted_last_run: entry.aborted_last_run().unwrap_or(false),
             ..Opened::of(inbound, entry.clone(), &models, config.clone(), home.clone(), body).await?
         };
