@@ -325,7 +325,9 @@ impl Engine {
         // Commands are read without the others' words.
         message.raw_body.get_or_insert_with(|| said.clone());
         message.command_body.get_or_insert_with(|| said.clone());
-        message.body = Some(HistoryFormat { entry: &line, line_break: "\n" }.before(&pending, &said));
+        // Signed before the others' words: their names must not pass for the sender's.
+        let signed = message.signed(&said);
+        message.body = Some(HistoryFormat { entry: &line, line_break: "\n" }.before(&pending, &signed));
         (message, pending)
     }
 

@@ -40,7 +40,7 @@ use yabby_domain::system_events::SystemEvents;
 use yabby_domain::turn::{LaneClass, TurnId};
 
 pub use home::AgentHome;
-pub use inbox::{Heard, Hearing, Ticket};
+pub use inbox::{Heard, HeardFrom, Hearing, Ticket};
 pub use report::TurnReport;
 
 use events::{EngineEvent, EventKind, Events};

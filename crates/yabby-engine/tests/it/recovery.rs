@@ -270,3 +270,62 @@ fn a_thread_is_forked_once() {
         assert_eq!(asked, 1, "dead after {died_after}: {said:#?}");
     }
 }
+
+/// Dies right after this step happened for the n-th time, and tells what the next engine makes of it.
+fn dead_after(scenario: &Scenario, step: &str, nth: usize) -> World {
+    let mut seen = 0;
+    for died_after in 1.. {
+        let mut world = scenario.world();
+        let mut acknowledged = vec![false; scenario.messages.len()];
+        let life = Life::of(died_after);
+        assert!(!world.live(&life, &scenario.messages, &mut acknowledged), "there is no such step: {step}");
+        seen += usize::from(*life.last.lock().unwrap() == step);
+        if seen == nth {
+            assert!(world.live(&Life::of(FOREVER), &scenario.messages, &mut acknowledged));
+            return world;
+        }
+    }
+    unreachable!("every life ends")
+}
+
+#[test]
+fn the_model_is_told_what_became_of_its_calls() {
+    let scenario = Scenario::of(&["use a tool"]);
+    let may_have = "It may or may not have done its work";
+    let table = [
+        ("toolBegun+toolBegun", 1, [may_have, "It changed nothing, and may be made again"]),
+        ("tool write", 1, [may_have, "It changed nothing"]),
+        ("toolEnded+toolEnded", 1, ["This call was made", "It changed nothing"]),
+        // The answer with the calls is in the transcript, and none of them began.
+        ("transcript", 1, ["This call was not made", "This call was not made"]),
+        ("transcript", 2, ["done", "done"]),
+    ];
+    for (step, nth, told_of) in table {
+        let world = dead_after(&scenario, step, nth);
+        let said: Vec<String> = world.said(MAIN).iter().map(told).collect();
+        assert_eq!(said.len(), 5, "{step}: {said:#?}");
+        for (line, expected) in said[2..4].iter().zip(told_of) {
+            assert!(line.contains(expected), "{step}: {line}");
+        }
+        assert_eq!(world.stage.channel.texts(), ["re: use a tool\n[message_id: m0]"], "{step}");
+    }
+}
+
+#[test]
+fn a_reply_in_doubt_is_sent_again_only_where_it_appears_once() {
+    let plain = || Scenario { capabilities: Capabilities::default(), ..Scenario::of(&["one", "two"]).mode("followup") };
+    let reply = "re: one\n[message_id: m0]".to_owned();
+    // Nobody knows whether it was sent: it is left at that, and the next prompt says so.
+    let world = dead_after(&plain(), "sending", 1);
+    assert!(!world.stage.channel.texts().contains(&reply));
+    let said: Vec<String> = world.said(MAIN).iter().map(told).collect();
+    let told_of = said.iter().any(|line| line.contains("it may not have arrived: re: one"));
+    assert!(told_of, "{said:#?}");
+    let world = dead_after(&plain(), "sent", 1);
+    assert_eq!(world.stage.channel.texts().iter().filter(|text| **text == reply).count(), 1);
+    // A platform that recognises it gets it again.
+    let world = dead_after(&Scenario::of(&["one", "two"]).mode("followup"), "sending", 1);
+    assert_eq!(world.stage.channel.texts().iter().filter(|text| **text == reply).count(), 1);
+    let said: Vec<String> = world.said(MAIN).iter().map(told).collect();
+    assert!(!said.iter().any(|line| line.contains("may not have arrived")), "{said:#?}");
+}
