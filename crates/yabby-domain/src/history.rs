@@ -66,6 +66,13 @@ impl HistoryBook {
         }
     }
 
+    /// The agent was told these messages; what came in since is still pending.
+    pub fn forget(&mut self, key: &str, told: &[HistoryEntry]) {
+        if let Some(at) = self.position(key) {
+            self.conversations[at].1.retain(|entry| !told.contains(entry));
+        }
+    }
+
     /// What the agent has not been told yet.
     pub fn pending(&self, key: &str, limit: usize) -> &[HistoryEntry] {
         if limit == 0 {
@@ -137,6 +144,9 @@ mod tests {
             book.append("a", said(body), 2);
         }
         assert_eq!(book.pending("a", 2), [said("2"), said("3")]);
+        let mut told = book.clone();
+        told.forget("a", &[said("1"), said("2")]);
+        assert_eq!(told.pending("a", 2), [said("3")]);
 
         for n in 0..MAX_CONVERSATIONS {
             book.append(&n.to_string(), said("x"), 1);

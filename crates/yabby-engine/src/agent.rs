@@ -15,4 +15,4 @@ pub(crate) mod said {
     pub(crate) use super::answer::{text_of, thinking_of};
 }
 
-pub(crate) use run::{Run, RunRequest, run};
+pub(crate) use run::{Run, RunRequest, is_asked, overhead, run};

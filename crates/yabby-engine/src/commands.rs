@@ -16,10 +16,11 @@ mod whoami;
 
 use std::pin::Pin;
 
-use yabby_domain::body::strip_structure;
+use yabby_domain::body::{self, MediaPart, PromptParts, strip_structure};
 use yabby_domain::command::{is_abort_word, is_command, normalize_body};
 use yabby_domain::config::Config;
 use yabby_domain::directive::{Circumstances, Directives};
+use yabby_domain::inbound::media::media_note;
 use yabby_domain::mention::{mention_patterns, strip_mentions};
 use yabby_domain::model::ModelAliases;
 use yabby_domain::reply::payload::ReplyPayload;
@@ -188,12 +189,28 @@ fn without_mentions(inbound: &Inbound, config: &Config, text: &str) -> String {
     strip_mentions(text, &inbound.message, &patterns)
 }
 
-/// The directives that take effect, and what is left of the message.
-fn directives(inbound: &Inbound, opened: &Opened) -> Option<Directives> {
-    let aliases = ModelAliases::from_config(&opened.config, "anthropic");
+/// What a message says when it has had to wait, or is slipped into a run: without the settings in it,
+/// which have no effect among other words.
+pub(crate) fn queued_prompt(inbound: &Inbound, config: &Config) -> String {
+    let message = &inbound.message;
+    let said = message.body_for_agent.as_deref().unwrap_or_default();
+    let found = directives(inbound, said, config).filter(|_| inbound.authority.is_authorized);
+    let said = found.map_or_else(|| said.to_owned(), |found| found.rest);
+    let note = media_note(&message.media);
+    body::queued_prompt(&PromptParts {
+        body: &said,
+        message_id: message.message_id.as_deref(),
+        media: note.as_deref().map(|note| MediaPart { note, hint: "" }),
+        ..PromptParts::default()
+    })
+}
+
+/// The directives that take effect, and what is left of the words.
+fn directives(inbound: &Inbound, said: &str, config: &Config) -> Option<Directives> {
+    let aliases = ModelAliases::from_config(config, "anthropic");
     let names: Vec<String> = aliases.all().iter().map(|alias| alias.name.clone()).collect();
     let authorized = inbound.authority.is_authorized;
-    let taken = Directives::take(&opened.body, &names, authorized);
+    let taken = Directives::take(said, &names, authorized);
     let untouched = Directives { rest: taken.rest.clone(), ..Directives::default() };
     if taken == untouched {
         return None;
@@ -201,9 +218,9 @@ fn directives(inbound: &Inbound, opened: &Opened) -> Option<Directives> {
     let here = Circumstances {
         in_group: inbound.target.is_group,
         mentioned: true,
-        text_commands_allowed: opened.config.flag(&["commands", "text"]) != Some(false),
+        text_commands_allowed: config.flag(&["commands", "text"]) != Some(false),
         sender_authorized: authorized,
         commands_authorized: authorized,
     };
-    Some(taken.in_effect(here, &names, |text| without_mentions(inbound, &opened.config, text)))
+    Some(taken.in_effect(here, &names, |text| without_mentions(inbound, config, text)))
 }

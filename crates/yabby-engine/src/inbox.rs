@@ -1,6 +1,7 @@
 //! Taking a message in: once, if it is for us, and so that it cannot be lost.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::sync::oneshot;
 use yabby_domain::access::command_auth::{CommandAuthority, command_authority};
@@ -84,6 +85,10 @@ pub(crate) struct Inbound {
     pub(crate) words: Words,
     /// How far it came before the engine was stopped.
     pub(crate) resume: Option<Arc<Progress>>,
+    /// It is dealt with while a run goes on in its session, which it leaves as it is.
+    pub(crate) beside: bool,
+    /// What its group said before it, which it tells.
+    told: Vec<HistoryEntry>,
 }
 
 /// What is said to the agent.
@@ -111,6 +116,8 @@ impl Inbound {
             options,
             words: Words::OfMessage,
             resume: None,
+            beside: false,
+            told: Vec::new(),
         }
     }
 
@@ -144,44 +151,88 @@ impl Inbound {
 impl Engine {
     /// Takes a message in. Once this answers that it was accepted, it will be answered, whatever happens.
     pub async fn hear(&self, heard: Heard) -> Result<Hearing, StoreError> {
+        // Whoever stops waiting must not leave a message behind that is known and yet not on record:
+        // delivered again, it would be taken for a repetition.
+        let engine = self.clone();
+        match tokio::spawn(async move { engine.take_in(heard).await }).await {
+            Ok(hearing) => hearing,
+            Err(failed) => match failed.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => Err(StoreError::Closed { path: "the engine".to_owned() }),
+            },
+        }
+    }
+
+    async fn take_in(&self, mut heard: Heard) -> Result<Hearing, StoreError> {
         let config = self.config();
-        let now = self.now_ms();
-        let Heard { message, source, mention, answers_agent, sent_at, options } = heard;
-        let message = routed(message, source.as_ref(), &config);
-        let dedupe = message.dedupe_key();
+        heard.message = routed(heard.message, heard.source.as_ref(), &config);
+        let dedupe = heard.message.dedupe_key();
         if let Some(key) = &dedupe
-            && unpoisoned(&self.0.recent).is_repeated(key, now)
+            && unpoisoned(&self.0.recent).is_repeated(key, self.now_ms())
         {
             return Ok(Hearing::Repeated);
         }
-        let (turn, accepted_at) = (TurnId::new(fresh_id()), now);
-        let accepted = Accepted { message: message.clone(), options, ..Accepted::default() };
-        let inbound = Inbound::new(turn, accepted_at, accepted, &config);
-        match self.attention(&inbound, &config, mention, answers_agent).await? {
+        let hearing = self.accept(heard, dedupe.clone(), &config).await;
+        if let (Err(_), Some(key)) = (&hearing, &dedupe) {
+            // Whoever sends it again must be heard.
+            unpoisoned(&self.0.recent).forget(key);
+        }
+        hearing
+    }
+
+    async fn accept(
+        &self,
+        heard: Heard,
+        dedupe: Option<String>,
+        config: &Config,
+    ) -> Result<Hearing, StoreError> {
+        let Heard { message, mention, answers_agent, sent_at, options, .. } = heard;
+        let (turn, accepted_at) = (TurnId::new(fresh_id()), self.accepted_at());
+        let accepted = Accepted { message, options, ..Accepted::default() };
+        let inbound = Inbound::new(turn, accepted_at, accepted, config);
+        match self.attention(&inbound, config, mention, answers_agent).await? {
             Attention::Answer => {}
             Attention::Listen => {
-                self.overhear(&inbound, &config, sent_at.unwrap_or(now));
+                self.overhear(&inbound, config, sent_at.unwrap_or(accepted_at));
                 return Ok(Hearing::Overheard);
             }
             Attention::Ignore => return Ok(Hearing::NotServed),
         }
+        let (message, told) = self.with_history(&inbound, config);
         let accepted = Accepted {
             session_key: inbound.key().as_str().to_owned(),
-            message: self.with_history(&inbound, &config).finalize(Rederive::default()),
+            message: message.finalize(Rederive::default()),
             options: inbound.options,
-            dedupe: dedupe.clone(),
+            dedupe,
         };
-        let inbound = Inbound::new(inbound.turn, accepted_at, accepted.clone(), &config);
+        let inbound = Inbound { told, ..Inbound::new(inbound.turn, accepted_at, accepted.clone(), config) };
         self.tell_received(&inbound);
         let step = Step::Accepted(Box::new(accepted));
-        if let Err(error) = self.0.log.promise(Record::new(&inbound.turn, now, step)).await {
-            // Whoever sends it again must be heard.
-            if let Some(key) = &dedupe {
-                unpoisoned(&self.0.recent).forget(key);
-            }
-            return Err(error);
-        }
+        self.0.log.promise(Record::new(&inbound.turn, accepted_at, step)).await?;
         Ok(Hearing::Accepted(self.send_to_lane(inbound)))
+    }
+
+    /// Now, but later than any other message: a message is found again by the time of its acceptance.
+    fn accepted_at(&self) -> i64 {
+        self.not_before(self.now_ms())
+    }
+
+    /// A time from `at` on that no message has.
+    pub(crate) fn not_before(&self, at: i64) -> i64 {
+        let later = |last: i64| Some(at.max(last.saturating_add(1)));
+        let last = self.0.last_accepted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later);
+        let last = last.unwrap_or_else(|last| last);
+        at.max(last.saturating_add(1))
+    }
+
+    /// The agent was told what these messages tell of their groups.
+    pub(crate) fn forget_told<'i>(&self, messages: impl IntoIterator<Item = &'i Inbound>) {
+        let mut book = unpoisoned(&self.0.history);
+        for inbound in messages {
+            if let Some(key) = inbound.history_key() {
+                book.forget(&key, &inbound.told);
+            }
+        }
     }
 
     /// Hands a message that is on record to its lane.
@@ -250,16 +301,15 @@ impl Engine {
         unpoisoned(&self.0.history).append(&key, entry, history_limit(config));
     }
 
-    /// The message behind what its group said since the last reply.
-    fn with_history(&self, inbound: &Inbound, config: &Config) -> InboundMessage {
+    /// The message behind what its group said since the last reply, and what that was.
+    fn with_history(&self, inbound: &Inbound, config: &Config) -> (InboundMessage, Vec<HistoryEntry>) {
         let mut message = inbound.message.clone();
         let Some((key, group)) = inbound.history_key().zip(inbound.target.group.as_ref()) else {
-            return message;
+            return (message, Vec::new());
         };
-        let book = unpoisoned(&self.0.history);
-        let pending = book.pending(&key, history_limit(config));
+        let pending = unpoisoned(&self.0.history).pending(&key, history_limit(config)).to_vec();
         if pending.is_empty() {
-            return message;
+            return (message, pending);
         }
         let said = message.body.clone().unwrap_or_default();
         let options = EnvelopeOptions::from_config(config);
@@ -275,8 +325,10 @@ impl Engine {
         // Commands are read without the others' words.
         message.raw_body.get_or_insert_with(|| said.clone());
         message.command_body.get_or_insert_with(|| said.clone());
-        message.body = Some(HistoryFormat { entry: &line, line_break: "\n" }.before(pending, &said));
-        message
+        // Signed before the others' words: their names must not pass for the sender's.
+        let signed = message.signed(&said);
+        message.body = Some(HistoryFormat { entry: &line, line_break: "\n" }.before(&pending, &signed));
+        (message, pending)
     }
 
     fn tell_received(&self, inbound: &Inbound) {
@@ -306,7 +358,7 @@ enum Attention {
 }
 
 /// How much of a group's talk is remembered.
-pub(crate) fn history_limit(config: &Config) -> usize {
+fn history_limit(config: &Config) -> usize {
     let asked = config.number(&["messages", "groupChat", "historyLimit"]).filter(|limit| *limit >= 0.0);
     #[expect(
         clippy::cast_possible_truncation,

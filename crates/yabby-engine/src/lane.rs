@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use yabby_domain::body;
+use yabby_domain::config::Config;
 use yabby_domain::delivery::DeliveryContext;
-use yabby_domain::inbound::media::media_note;
-use yabby_domain::queue::followup::{Dedupe, Drain, FollowupQueue, FollowupRoute, Waiting};
+use yabby_domain::queue::followup::{
+    Dedupe, Drain, FollowupQueue, FollowupRoute, FollowupRun, QUEUE_TITLE, Waiting,
+};
 use yabby_domain::queue::{Admit, LaneState, QueueSettings, QueueWishes, admit};
 use yabby_domain::session::entry::Patch;
 use yabby_domain::session::key::SessionKey;
@@ -44,7 +45,8 @@ pub(crate) struct Lane {
 
 struct Running {
     control: Arc<RunControl>,
-    task: JoinHandle<()>,
+    /// Ends with the messages that were slipped in too late for the run.
+    task: JoinHandle<VecDeque<Asked>>,
 }
 
 /// What waits for the run to end.
@@ -62,9 +64,29 @@ struct Queued {
 }
 
 /// A turn to be taken, and the messages that it answers besides its own.
-pub(crate) struct Work {
-    pub(crate) asked: Asked,
+struct Work {
+    asked: Asked,
     joined: Vec<Arc<Queued>>,
+    place: Place,
+}
+
+/// What a turn waits for before it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// One of the places that its class has.
+    InClass,
+    /// Nothing: commands ask no model, and somebody may want to know why everything else is waiting.
+    Free,
+}
+
+impl Work {
+    fn of(asked: Asked, urgency: Urgency) -> Self {
+        let place = match urgency {
+            Urgency::Abort | Urgency::AtOnce => Place::Free,
+            Urgency::InPlace | Urgency::Usual => Place::InClass,
+        };
+        Self { asked, joined: Vec::new(), place }
+    }
 }
 
 impl Lane {
@@ -82,18 +104,20 @@ impl Lane {
             let message = match &mut self.running {
                 Some(running) => tokio::select! {
                     message = self.mailbox.recv() => message,
-                    _ = &mut running.task => {
+                    late = &mut running.task => {
                         self.running = None;
+                        // What came too late for the run gets a turn of its own, before whatever came
+                        // after it.
+                        for asked in late.unwrap_or_default().into_iter().rev() {
+                            self.waiting.push_front(Batch::Apart(Box::new(asked)));
+                        }
                         continue;
                     }
                 },
                 None => match tokio::time::timeout(wake.unwrap_or(IDLE), self.mailbox.recv()).await {
                     Ok(message) => message,
-                    Err(_) if wake.is_some() => continue,
-                    Err(_) => match self.engine.0.lanes.close(&self.key, &mut self.mailbox) {
-                        Some(message) => Some(message),
-                        None => return,
-                    },
+                    Err(_) if wake.is_none() && self.engine.0.lanes.close(&self.key, &self.mailbox) => return,
+                    Err(_) => continue,
                 },
             };
             match message {
@@ -115,16 +139,14 @@ impl Lane {
         match (urgency, &self.running) {
             (Urgency::Abort, _) => self.answer_abort(asked).await,
             (Urgency::AtOnce, Some(_)) => self.take_beside(asked),
-            (Urgency::InPlace, Some(_)) => self.waiting.push_back(Batch::Apart(Box::new(asked))),
-            (_, None) if self.waiting.is_empty() => self.take(Work { asked, joined: Vec::new() }),
-            (Urgency::AtOnce | Urgency::InPlace, None) => {
-                self.waiting.push_back(Batch::Apart(Box::new(asked)))
-            }
+            (Urgency::AtOnce, None) => self.take(Work::of(asked, urgency)),
+            (_, None) if self.waiting.is_empty() => self.take(Work::of(asked, urgency)),
+            (Urgency::InPlace, _) => self.waiting.push_back(Batch::Apart(Box::new(asked))),
             (Urgency::Usual, _) => self.admit_words(asked, &config).await,
         }
     }
 
-    async fn admit_words(&mut self, asked: Asked, config: &yabby_domain::config::Config) {
+    async fn admit_words(&mut self, asked: Asked, config: &Config) {
         let settings = self.settings(&asked.inbound, config).await;
         let state = self
             .running
@@ -133,20 +155,20 @@ impl Lane {
         match admit(settings.mode, state) {
             Admit::CancelThenRun => {
                 self.abort().await;
-                self.take(Work { asked, joined: Vec::new() });
+                self.take(Work::of(asked, Urgency::Usual));
             }
             Admit::Steer => {
                 if let Some(asked) = self.steer(asked) {
-                    self.enqueue(asked, settings).await;
+                    self.enqueue(asked, settings, config).await;
                 }
             }
             Admit::SteerAndQueue => {
                 // The run is told, and the message still gets a turn of its own.
                 let told = Asked { inbound: asked.inbound.clone(), done: None };
                 let _ = self.steer(told);
-                self.enqueue(asked, settings).await;
+                self.enqueue(asked, settings, config).await;
             }
-            Admit::Queue | Admit::RunNow => self.enqueue(asked, settings).await,
+            Admit::Queue | Admit::RunNow => self.enqueue(asked, settings, config).await,
         }
     }
 
@@ -158,7 +180,7 @@ impl Lane {
         }
     }
 
-    async fn settings(&self, inbound: &Inbound, config: &yabby_domain::config::Config) -> QueueSettings {
+    async fn settings(&self, inbound: &Inbound, config: &Config) -> QueueSettings {
         let entry = match self.engine.home(&inbound.target.agent) {
             Ok(home) => home.sessions.get(&self.key).await.ok().flatten(),
             Err(_) => None,
@@ -167,15 +189,15 @@ impl Lane {
         QueueSettings::resolve(&QueueWishes::default(), &session, config, inbound.channel())
     }
 
-    async fn enqueue(&mut self, asked: Asked, settings: QueueSettings) {
+    async fn enqueue(&mut self, asked: Asked, settings: QueueSettings, config: &Config) {
         let now = self.engine.now_ms();
         let inbound = asked.inbound.clone();
         let waiting = Waiting {
-            prompt: queued_prompt(&inbound),
+            prompt: commands::queued_prompt(&inbound, config),
             message_id: inbound.message.message_id.clone(),
             summary_line: inbound.message.raw_body.clone(),
             route: route(&inbound),
-            run: Arc::new(Queued { inbound: asked.inbound, done: std::sync::Mutex::new(asked.done) }),
+            run: queued(asked),
         };
         let message = waiting.run.clone();
         if !matches!(self.waiting.back(), Some(Batch::Messages { .. })) {
@@ -223,7 +245,7 @@ impl Lane {
     async fn start_next(&mut self) -> Option<Duration> {
         while self.running.is_none() {
             match self.waiting.pop_front()? {
-                Batch::Apart(asked) => self.take(Work { asked: *asked, joined: Vec::new() }),
+                Batch::Apart(asked) => self.take(Work::of(*asked, Urgency::InPlace)),
                 Batch::Messages { mut queue, dropped } => {
                     let now = self.engine.now_ms();
                     let before: Vec<Arc<Queued>> =
@@ -245,21 +267,15 @@ impl Lane {
                             // The run that tells of the messages which gave way also answers for them.
                             let tells = told_of_dropped && queue.dropped().0 == 0;
                             let kept = if tells {
-                                joined.extend(dropped);
+                                joined.splice(0..0, dropped);
                                 Vec::new()
                             } else {
                                 dropped
                             };
-                            let own = joined.iter().position(|one| Arc::ptr_eq(one, &run.run));
-                            let own = own.map_or(run.run, |at| joined.remove(at));
-                            let mut inbound = own.inbound.clone();
-                            let done = unpoisoned(&own.done).take();
-                            let single = joined.is_empty() && run.prompt == queued_prompt(&inbound);
-                            if !single {
-                                inbound.words = Words::Queued { prompt: run.prompt, route: run.route };
-                            }
                             self.waiting.push_front(Batch::Messages { queue, dropped: kept });
-                            self.take(Work { asked: Asked { inbound, done }, joined });
+                            if let Some(work) = run_of(run, joined) {
+                                self.take(work);
+                            }
                         }
                     }
                 }
@@ -276,8 +292,9 @@ impl Lane {
     }
 
     /// Answers a command while the run goes on.
-    fn take_beside(&self, asked: Asked) {
-        let work = Work { asked, joined: Vec::new() };
+    fn take_beside(&self, mut asked: Asked) {
+        asked.inbound.beside = true;
+        let work = Work::of(asked, Urgency::AtOnce);
         tokio::spawn(take_turn(self.engine.clone(), self.key.clone(), work, Arc::default()));
     }
 
@@ -291,17 +308,15 @@ impl Lane {
                     let messages = queue.waiting().map(|waiting| waiting.run.clone()).chain(dropped);
                     self.finish(messages.collect(), Outcome::Aborted).await;
                 }
-                Batch::Apart(asked) => {
-                    let Asked { inbound, done } = *asked;
-                    let queued = Arc::new(Queued { inbound, done: std::sync::Mutex::new(done) });
-                    self.finish(vec![queued], Outcome::Aborted).await;
-                }
+                Batch::Apart(asked) => self.finish(vec![queued(*asked)], Outcome::Aborted).await,
             }
         }
         if let Some(running) = self.running.take() {
             running.control.cancel.cancel();
             // A turn that was cancelled writes down what it has, and ends.
-            let _ = running.task.await;
+            let late = running.task.await.unwrap_or_default();
+            let late = late.into_iter().map(queued).collect();
+            self.finish(late, Outcome::Aborted).await;
             stopped = true;
         }
         stopped
@@ -312,7 +327,7 @@ impl Lane {
         if stopped {
             commands::stop::remember(&self.engine, &asked.inbound).await;
         }
-        self.take(Work { asked, joined: Vec::new() });
+        self.take(Work::of(asked, Urgency::Abort));
     }
 
     /// Is done with messages that get no turn of their own.
@@ -335,32 +350,67 @@ fn contains(list: &[Arc<Queued>], one: &Arc<Queued>) -> bool {
     list.iter().any(|other| Arc::ptr_eq(other, one))
 }
 
-/// Takes a turn from its place in the class to its report.
-async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<RunControl>) {
-    let Work { asked: Asked { inbound, done }, joined } = work;
+fn queued(asked: Asked) -> Arc<Queued> {
+    Arc::new(Queued { inbound: asked.inbound, done: std::sync::Mutex::new(asked.done) })
+}
+
+/// The turn that a run of the queue becomes: that of the message which lends the run its settings, or, if
+/// that one still waits, of the last message that the run answers.
+fn run_of(run: FollowupRun<Arc<Queued>>, mut joined: Vec<Arc<Queued>>) -> Option<Work> {
+    let at = joined.iter().position(|one| Arc::ptr_eq(one, &run.run));
+    let own = joined.remove(at.or_else(|| joined.len().checked_sub(1))?);
+    let mut inbound = own.inbound.clone();
+    // A message that is run by itself is run like any other.
+    let is_itself = joined.is_empty() && at.is_some() && !run.prompt.starts_with(QUEUE_TITLE);
+    if !is_itself {
+        inbound.words = Words::Queued { prompt: run.prompt, route: run.route };
+    }
+    let done = unpoisoned(&own.done).take();
+    Some(Work { asked: Asked { inbound, done }, joined, place: Place::InClass })
+}
+
+/// Takes a turn from its place in the class to its report; what was slipped in too late for it.
+async fn take_turn(
+    engine: Engine,
+    key: SessionKey,
+    work: Work,
+    control: Arc<RunControl>,
+) -> VecDeque<Asked> {
+    let Work { asked: Asked { inbound, done }, joined, place } = work;
     let run = inbound.turn.clone();
-    let report = {
-        let permit = engine.0.classes.of(inbound.options.lane).clone();
-        tokio::select! {
-            permit = permit.acquire_owned() => {
-                note_joined(&engine, &run, &joined).await;
-                let report = turn::take(&engine, &inbound, &control).await;
-                drop(permit);
-                report
-            }
-            () = control.cancel.cancelled() => TurnReport::new(&run, &key, Outcome::Aborted),
+    let permit = match place {
+        Place::Free => None,
+        Place::InClass => Some(engine.0.classes.of(inbound.options.lane).clone()),
+    };
+    let permitted = async {
+        match permit {
+            Some(permit) => permit.acquire_owned().await.ok(),
+            None => None,
         }
     };
+    let report = tokio::select! {
+        permit = permitted => {
+            note_joined(&engine, &run, &joined).await;
+            let report = turn::take(&engine, &inbound, &control).await;
+            drop(permit);
+            report
+        }
+        () = control.cancel.cancelled() => TurnReport::new(&run, &key, Outcome::Aborted),
+    };
     let (steered, late) = control.close();
-    let mut settled = vec![(run.clone(), report.outcome)];
-    let others = joined.iter().map(|message| message.inbound.turn.clone());
     // One without anybody waiting for it is a copy: the message itself is in the queue.
-    let steered: Vec<Asked> = steered.into_iter().filter(|asked| asked.done.is_some()).collect();
-    let others = others.chain(steered.iter().map(|asked| asked.inbound.turn.clone()));
-    settled.extend(others.map(|turn| {
-        let outcome = report.joined(&turn).outcome;
-        (turn, outcome)
-    }));
+    let is_original = |asked: &Asked| asked.done.is_some();
+    let steered: Vec<Asked> = steered.into_iter().filter(is_original).collect();
+    let late: VecDeque<Asked> = late.into_iter().filter(is_original).collect();
+    let others: Vec<&Inbound> =
+        joined.iter().map(|message| &message.inbound).chain(steered.iter().map(|asked| &asked.inbound)).collect();
+    if report.outcome == Outcome::Answered && report.asked_model() {
+        engine.forget_told([&inbound].into_iter().chain(others.iter().copied()));
+    }
+    // The run comes last: as long as it is not settled, it answers for the others.
+    let joined_outcome = report.joined(&run).outcome;
+    let settled = others.iter().map(|other| (other.turn.clone(), joined_outcome));
+    let settled: Vec<(TurnId, Outcome)> = settled.chain([(run.clone(), report.outcome)]).collect();
     let count = settled.len();
     engine.0.log.settle(settled).await;
     let waiting =
@@ -374,12 +424,8 @@ async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<Run
     if let Some(done) = done {
         let _ = done.send(report);
     }
-    // What came too late for the run gets a turn of its own.
-    for asked in late.into_iter().filter(|asked| asked.done.is_some()) {
-        engine.0.lanes.send(&engine, asked);
-        engine.0.lanes.done(&key, 1);
-    }
     engine.0.lanes.done(&key, count);
+    late
 }
 
 /// The run answers for messages that waited.
@@ -390,19 +436,6 @@ async fn note_joined(engine: &Engine, run: &TurnId, joined: &[Arc<Queued>]) {
             tracing::warn!(%error, "a message that joins a run was not noted");
         }
     }
-}
-
-/// What a message says when it has had to wait.
-fn queued_prompt(inbound: &Inbound) -> String {
-    let message = &inbound.message;
-    let note = media_note(&message.media);
-    body::queued_prompt(&body::PromptParts {
-        body: message.body_for_agent.as_deref().unwrap_or_default(),
-        message_id: message.message_id.as_deref(),
-        thread_starter: None,
-        media: note.as_deref().map(|note| body::MediaPart { note, hint: "" }),
-        ..body::PromptParts::default()
-    })
 }
 
 /// Where the answer to a message goes.

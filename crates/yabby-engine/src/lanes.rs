@@ -58,18 +58,20 @@ impl Lanes {
         self.ended.notify_waiters();
     }
 
-    /// Closes a lane that has nothing to do, unless something was sent to it in this very moment.
-    pub(crate) fn close(
-        &self,
-        key: &SessionKey,
-        mailbox: &mut mpsc::UnboundedReceiver<LaneMessage>,
-    ) -> Option<LaneMessage> {
+    /// Closes a lane that has nothing to do; not if something goes on beside it, or something was sent to
+    /// it in this very moment.
+    pub(crate) fn close(&self, key: &SessionKey, mailbox: &mpsc::UnboundedReceiver<LaneMessage>) -> bool {
         let mut lanes = unpoisoned(&self.open);
-        let late = mailbox.try_recv().ok();
-        if late.is_none() {
+        let is_idle = mailbox.is_empty() && lanes.get(key).is_none_or(|lane| lane.busy == 0);
+        if is_idle {
             lanes.remove(key);
         }
-        late
+        is_idle
+    }
+
+    /// How many lanes are open.
+    pub(crate) fn count(&self) -> usize {
+        unpoisoned(&self.open).len()
     }
 
     /// The sessions in which something goes on or waits.

@@ -19,6 +19,7 @@ mod steering;
 mod turn;
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -39,7 +40,7 @@ use yabby_domain::system_events::SystemEvents;
 use yabby_domain::turn::{LaneClass, TurnId};
 
 pub use home::AgentHome;
-pub use inbox::{Heard, Hearing, Ticket};
+pub use inbox::{Heard, HeardFrom, Hearing, Ticket};
 pub use report::TurnReport;
 
 use events::{EngineEvent, EventKind, Events};
@@ -89,6 +90,8 @@ pub(crate) struct Inner {
     events: Events,
     lanes: Lanes,
     classes: Classes,
+    /// When the last message was accepted.
+    last_accepted: AtomicI64,
     /// Messages that came lately. Shared, since every channel asks.
     recent: Mutex<RecentMessages>,
     /// What groups said since the agent last spoke there. Shared, since a turn clears what channels add.
@@ -151,6 +154,7 @@ impl Engine {
             events: Events::new(),
             lanes: Lanes::default(),
             classes,
+            last_accepted: AtomicI64::new(i64::MIN),
             recent: Mutex::default(),
             history: Mutex::default(),
             notices: Mutex::default(),
@@ -181,6 +185,11 @@ impl Engine {
     /// The sessions in which something goes on or waits.
     pub fn busy(&self) -> Vec<SessionKey> {
         self.0.lanes.keys()
+    }
+
+    /// How many sessions are held in memory: those in use, and those used a short while ago.
+    pub fn open_lanes(&self) -> usize {
+        self.0.lanes.count()
     }
 
     /// Waits until nothing goes on any more; whether that was within `limit`. What still goes on then is

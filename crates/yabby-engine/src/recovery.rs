@@ -12,6 +12,7 @@ use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::turn::{Outcome, Progress, progress};
 
 use crate::agent::said::text_of;
+use crate::commands::queued_prompt;
 use crate::inbox::{Inbound, Ticket};
 use crate::{Engine, unpoisoned};
 
@@ -21,6 +22,9 @@ impl Engine {
     pub async fn recover(&self) -> Result<Vec<Ticket>, StoreError> {
         let turns = progress(self.0.log.replay().await?);
         self.remember(turns.values());
+        if let Some(last) = turns.values().map(|progress| progress.accepted_at).max() {
+            self.not_before(last);
+        }
         let config = self.config();
         let mut tickets = Vec::new();
         let mut settled = Vec::new();
@@ -28,15 +32,15 @@ impl Engine {
             if progress.settled.is_some() {
                 continue;
             }
+            let mut inbound =
+                Inbound::new(turn.clone(), progress.accepted_at, progress.accepted.clone(), &config);
             let joined = progress.run.as_ref().filter(|run| *run != turn);
             if let Some(run) = joined
-                && self.was_asked(progress, turns.get(run)).await?
+                && self.was_asked(&inbound, turns.get(run)).await?
             {
                 settled.push((turn.clone(), Outcome::Joined));
                 continue;
             }
-            let mut inbound =
-                Inbound::new(turn.clone(), progress.accepted_at, progress.accepted.clone(), &config);
             inbound.resume = Some(Arc::new(progress.clone()));
             tickets.push(self.send_to_lane(inbound));
         }
@@ -57,14 +61,15 @@ impl Engine {
     }
 
     /// Whether a message that joined a run is in the transcript: by itself, or in the question of the run.
-    async fn was_asked(&self, message: &Progress, run: Option<&Progress>) -> Result<bool, StoreError> {
+    async fn was_asked(&self, message: &Inbound, run: Option<&Progress>) -> Result<bool, StoreError> {
         let Some(run) = run else { return Ok(false) };
         let Some(opened) = &run.opened else { return Ok(false) };
         let Ok(id) = TranscriptId::of_file(&format!("{}.jsonl", opened.transcript)) else { return Ok(false) };
         let key = yabby_domain::session::key::SessionKey::new(opened.session_key.as_str());
         let home = self.home(&key.agent_id())?;
         let Some(transcript) = home.transcripts.load(&id).await? else { return Ok(false) };
-        let words = message.accepted.message.body_for_agent.as_deref().map_or("", text::trim);
+        let words = queued_prompt(message, &self.config());
+        let words = text::trim(&words);
         let found =
             transcript.entries().iter().rev().filter(|entry| entry.role() == Some(Role::User)).any(|entry| {
                 let Some(question) = entry.message() else { return false };

@@ -42,6 +42,11 @@ impl TurnReport {
         }
     }
 
+    /// Whether a model was told about the message.
+    pub(crate) fn asked_model(&self) -> bool {
+        self.system_prompt_report.is_some()
+    }
+
     /// The report of a message that another turn's run took along.
     pub(crate) fn joined(&self, turn: &TurnId) -> Self {
         let outcome = match self.outcome {

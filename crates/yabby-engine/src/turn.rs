@@ -11,8 +11,10 @@ pub(crate) mod payloads;
 pub(crate) mod prompt;
 pub(crate) mod usage;
 
+use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
+use futures_util::FutureExt;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::StoreError;
 use yabby_domain::seam::model::ModelError;
@@ -25,7 +27,7 @@ use crate::inbox::Inbound;
 use crate::report::TurnReport;
 use crate::steering::RunControl;
 use crate::{Engine, commands, recovery};
-use deliver::deliver;
+use deliver::{deliver, deliver_answer};
 use flush::flush_if_due;
 use open::open_session;
 use payloads::build_payloads;
@@ -41,14 +43,17 @@ pub(crate) enum TurnError {
     Model(#[from] ModelError),
     #[error(transparent)]
     Transcript(#[from] yabby_domain::transcript::file_name::UnsafeName),
+    #[error("Something went wrong in the program itself, and this message was not answered. Its log says more.")]
+    Panicked,
 }
 
 /// Takes a turn, and reports how it went. Whatever happens, the sender gets an answer.
 pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunControl) -> TurnReport {
     let started = Instant::now();
-    let taken = match take_turn(engine, inbound, control).await {
-        Ok(report) => report,
-        Err(error) => fail(engine, inbound, &error).await,
+    let taken = match caught(take_turn(engine, inbound, control)).await {
+        Ok(Ok(report)) => report,
+        Ok(Err(error)) => fail(engine, inbound, &error).await,
+        Err(panic) => fail(engine, inbound, &panic).await,
     };
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let ended = EventKind::RunEnded { outcome: taken.outcome, error: taken.error.clone() };
@@ -72,7 +77,7 @@ async fn take_turn(
     }
     let mut opened = open_session(engine, inbound).await?;
     if let Some(answer) = commands::answer(engine, inbound, &mut opened, control).await? {
-        return deliver(engine, inbound, opened.report(inbound), answer).await;
+        return deliver_answer(engine, inbound, opened.report(inbound), answer).await;
     }
     let Some(prompt) = compose_prompt(engine, inbound, &mut opened).await else {
         return deliver(engine, inbound, opened.report(inbound), vec![prompt::nothing_said()]).await;
@@ -95,8 +100,13 @@ async fn fail(engine: &Engine, inbound: &Inbound, error: &TurnError) -> TurnRepo
         ..TurnReport::new(&inbound.turn, inbound.key(), Outcome::Failed)
     };
     let told = ReplyPayload { is_error: Some(true), ..ReplyPayload::from_text(format!("⚠️ {error}")) };
-    match deliver(engine, inbound, failed.clone(), vec![told.clone()]).await {
-        Ok(report) => report,
-        Err(_) => TurnReport { payloads: vec![told], ..failed },
+    match caught(deliver(engine, inbound, failed.clone(), vec![told.clone()])).await {
+        Ok(Ok(report)) => report,
+        Ok(Err(_)) | Err(_) => TurnReport { payloads: vec![told], ..failed },
     }
+}
+
+/// A model or a channel that panics ends its turn, and nothing else.
+async fn caught<T>(step: impl Future<Output = T>) -> Result<T, TurnError> {
+    AssertUnwindSafe(step).catch_unwind().await.map_err(|_| TurnError::Panicked)
 }

@@ -142,7 +142,9 @@ impl Journal for MemoryJournal {
 impl Drop for Process {
     fn drop(&mut self) {
         let mut place = unpoisoned(&self.place);
-        if let Some(mut kept) = place.journals.remove(&self.number) {
+        // One that was killed has left everything as it was.
+        let is_alive = place.journals.get(&self.number).is_some_and(|kept| !kept.is_abandoned);
+        if is_alive && let Some(mut kept) = place.journals.remove(&self.number) {
             kept.is_abandoned = true;
             if progress(kept.records.iter().cloned()).values().any(|turn| turn.settled.is_none()) {
                 place.journals.insert(self.number, kept);

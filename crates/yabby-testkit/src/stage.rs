@@ -12,7 +12,7 @@ use yabby_domain::ledger::CallRecord;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::reply::payload::ReplyPayload;
-use yabby_domain::seam::channel::Capabilities;
+use yabby_domain::seam::channel::{Capabilities, Channel};
 use yabby_domain::seam::ledger::Ledger;
 use yabby_domain::seam::tool::Tool;
 use yabby_domain::seam::{SessionStore, TranscriptStore};
@@ -24,7 +24,7 @@ use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_engine::hooks::{Hook, Hooks};
 use yabby_engine::{AgentHome, Engine, Heard, Hearing, Parts, Ticket, TurnReport};
 
-use crate::clock::FixedClock;
+use crate::clock::StageClock;
 use crate::loopback::Loopback;
 use crate::memory_journal::MemoryJournal;
 use crate::memory_store::{MemorySessions, MemoryTranscripts};
@@ -36,7 +36,7 @@ pub const NOON: i64 = 1_770_120_000_000;
 /// Everything that outlives an engine.
 #[derive(Clone)]
 pub struct Stage {
-    pub clock: Arc<FixedClock>,
+    pub clock: Arc<StageClock>,
     pub model: ScriptedModel,
     pub more_models: Vec<ScriptedModel>,
     pub channel: Loopback,
@@ -70,7 +70,7 @@ impl Ledger for Calls {
 impl Stage {
     /// With this configuration, a model that reads 100,000 tokens, and a channel `telegram`.
     pub fn new(config: Value) -> Self {
-        let clock = Arc::new(FixedClock::at(NOON));
+        let clock = Arc::new(StageClock::at(NOON));
         Self {
             model: ScriptedModel::new(100_000),
             more_models: Vec::new(),
@@ -88,6 +88,11 @@ impl Stage {
 
     /// An engine on this stage.
     pub fn engine(&self) -> Engine {
+        self.engine_with(vec![Arc::new(self.channel.clone())])
+    }
+
+    /// An engine on this stage, with these channels instead of its own.
+    pub fn engine_with(&self, channels: Vec<Arc<dyn Channel>>) -> Engine {
         let (sessions, transcripts, tools) =
             (self.sessions.clone(), self.transcripts.clone(), self.tools.clone());
         let homes = move |_: &Config, agent: &AgentId| {
@@ -111,7 +116,7 @@ impl Stage {
             ledger: self.calls.clone(),
             models: models.map(|model| Arc::new(model.clone()) as _).collect(),
             default_model: ModelRef::new("test", "model"),
-            channels: vec![Arc::new(self.channel.clone())],
+            channels,
             hooks: Hooks::new(self.hooks.clone()),
         })
     }

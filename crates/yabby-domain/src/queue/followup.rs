@@ -7,6 +7,8 @@ use crate::channel::{self, WEBCHAT};
 use crate::inbound::ThreadId;
 use crate::text;
 
+/// Stands above messages that are told together.
+pub const QUEUE_TITLE: &str = "[Queued messages while agent was busy]";
 /// A line of a summary is no longer, in UTF-16 units.
 const MAX_SUMMARY_LINE: usize = 160;
 
@@ -193,7 +195,7 @@ impl<S: Clone> FollowupQueue<S> {
         let blocks = messages.iter().enumerate().map(|(at, message)| {
             text::trim(&format!("---\nQueued #{}\n{}", at + 1, message.prompt)).to_owned()
         });
-        let title = "[Queued messages while agent was busy]".to_owned();
+        let title = QUEUE_TITLE.to_owned();
         let prompt = std::iter::once(title).chain(summary).chain(blocks).collect::<Vec<_>>().join("\n\n");
         Some(FollowupRun { prompt, route, run })
     }

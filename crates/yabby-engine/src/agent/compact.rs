@@ -14,8 +14,11 @@ use yabby_domain::compaction::summary::{Answers, NothingToSummarize, SummaryCall
 use yabby_domain::compaction::tokens::estimate_all;
 use yabby_domain::config::Config;
 use yabby_domain::directive::level::ThinkLevel;
+use yabby_domain::json::Value;
+use yabby_domain::message::Message;
 use yabby_domain::seam::StoreError;
 use yabby_domain::seam::model::{ModelError, ModelErrorKind, ModelRequest, Purpose};
+use yabby_domain::text;
 use yabby_domain::transcript::tree::{NewCompaction, NewEntry};
 use yabby_domain::usage;
 
@@ -214,14 +217,36 @@ async fn written_by_model(
     Err(CompactionError::NothingToSummarize(NothingToSummarize))
 }
 
-/// Leaves out the older half of what is longer; how many messages, if there are any to leave out.
+/// Leaves out the older half of what is longer, or the middle of a message that is too long alone; how many
+/// messages are left out, if there is anything to leave out.
 fn halve(prepared: &mut Preparation) -> Option<usize> {
     let longer = match estimate_all(&prepared.history) >= estimate_all(&prepared.turn_prefix) {
         true => &mut prepared.history,
         false => &mut prepared.turn_prefix,
     };
-    let count = longer.len().div_ceil(2);
-    (longer.len() > 1).then(|| longer.drain(..count).count())
+    match longer.as_mut_slice() {
+        [] => None,
+        [only] => shorten(only).then_some(0),
+        [..] => Some(longer.drain(..longer.len().div_ceil(2)).count()),
+    }
+}
+
+/// Leaves out the middle half of a message's texts; whether there was any.
+fn shorten(message: &mut Message) -> bool {
+    let mut blocks = message.to_blocks();
+    let mut was_cut = false;
+    for block in &mut blocks {
+        let Some(said) = block.get("text").and_then(Value::as_str) else { continue };
+        let quarter = text::units(said) / 4;
+        if quarter > 0 {
+            let tail = text::skip(said, text::units(said) - quarter);
+            let cut = format!("{}\n[…]\n{tail}", text::head(said, quarter));
+            was_cut = true;
+            block["text"] = cut.into();
+        }
+    }
+    message.set("content", blocks);
+    was_cut
 }
 
 /// Has one summary written; nothing where none is wanted.

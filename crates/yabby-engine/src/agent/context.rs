@@ -2,6 +2,7 @@
 //! (`transcripts.md` §5, §8).
 
 use jiff::Timestamp;
+use yabby_domain::compaction::tokens::estimate;
 use yabby_domain::config::Config;
 use yabby_domain::history_limit::{dm_limit, limit_turns};
 use yabby_domain::json::Value;
@@ -14,12 +15,14 @@ use yabby_domain::transcript::tree::{NewEntry, Transcript};
 
 use super::model::ModelChoice;
 
-/// How much of old tool results is told.
+/// How much of a conversation is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Results {
+pub(crate) enum Extent {
     Whole,
-    /// Only their ends: the request was too long even after a compaction.
+    /// Only the ends of tool results: the request was too long even after a compaction.
     Trimmed,
+    /// No more than the last so many tokens, with the ends of tool results.
+    Recent(u64),
 }
 
 pub(crate) struct Told {
@@ -36,7 +39,7 @@ pub(crate) fn told(
     config: &Config,
     session_key: &str,
     now: Timestamp,
-    results: Results,
+    extent: Extent,
 ) -> Told {
     let target = choice.target();
     let sanitized = sanitize(transcript.context().messages, &target, transcript.entries(), now);
@@ -48,8 +51,11 @@ pub(crate) fn told(
         data: Some(Value::Object(entry.data)),
     };
     let to_append = sanitized.to_append.into_iter().chain(touch).map(custom).collect();
-    if results == Results::Trimmed {
+    if extent != Extent::Whole {
         messages.iter_mut().for_each(trim_results);
+    }
+    if let Extent::Recent(tokens) = extent {
+        messages.drain(..older(&messages, tokens));
     }
     messages.extend(pending);
     Told { messages: make_acceptable(messages, &choice.recipient()), to_append }
@@ -75,6 +81,16 @@ fn prune(
         pruning::apply(messages, &replacements);
     }
     Some(touch)
+}
+
+/// How many messages are older than the last `tokens`.
+fn older(messages: &[Message], tokens: u64) -> usize {
+    let mut sum = 0;
+    let fits = |message: &&Message| {
+        sum += estimate(message);
+        sum <= tokens
+    };
+    messages.len() - messages.iter().rev().take_while(fits).count()
 }
 
 /// A tool result longer than this is trimmed when nothing else helps.

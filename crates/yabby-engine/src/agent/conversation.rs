@@ -1,5 +1,6 @@
 //! A conversation that a turn is writing: the transcript, held for as long as the turn takes.
 
+use yabby_domain::json::Value;
 use yabby_domain::message::Message;
 use yabby_domain::message::Role;
 use yabby_domain::seam::{Begin, StoreError, TranscriptWriter};
@@ -11,6 +12,16 @@ use crate::Engine;
 use crate::events::EventKind;
 use crate::turn::TurnError;
 use crate::turn::open::Opened;
+
+/// Stands before a memory flush. A flush is a branch of its own: the conversation goes on from where it
+/// was, and what providers have read of it stays the same.
+pub(crate) const FLUSH_MARK: &str = "memory-flush";
+
+/// Where a conversation was when something else began.
+pub(crate) struct Aside {
+    leaf: Option<String>,
+    pending: Vec<NewEntry>,
+}
 
 pub(crate) struct Conversation {
     writer: Box<dyn TranscriptWriter>,
@@ -26,8 +37,25 @@ impl Conversation {
             cwd: opened.home.workspace.to_string_lossy().into_owned(),
             parent: None,
         };
-        let writer = opened.home.transcripts.open(&opened.transcript, begin).await?;
+        let mut writer = opened.home.transcripts.open(&opened.transcript, begin).await?;
+        if let Some(flush) = interrupted_flush(writer.transcript()) {
+            writer.move_leaf(flush.before.as_deref()).await?;
+        }
         Ok(Self { writer, pending: Vec::new() })
+    }
+
+    /// Begins something that does not belong to the conversation, and ends with [`Self::end_aside`].
+    pub(crate) fn begin_aside(&mut self) -> Aside {
+        Aside {
+            leaf: self.transcript().leaf().and_then(|leaf| leaf.id()).map(str::to_owned),
+            pending: std::mem::take(&mut self.pending),
+        }
+    }
+
+    /// Goes back to where the conversation was; what was said meanwhile stands beside it.
+    pub(crate) async fn end_aside(&mut self, aside: Aside) -> Result<(), StoreError> {
+        self.pending = aside.pending;
+        self.writer.move_leaf(aside.leaf.as_deref()).await
     }
 
     pub(crate) fn transcript(&self) -> &Transcript {
@@ -55,16 +83,6 @@ impl Conversation {
             self.writer.move_leaf(parent.as_deref()).await?;
         }
         Ok(())
-    }
-
-    /// Puts aside what waits, for another run that comes in between.
-    pub(crate) fn set_aside(&mut self) -> Vec<NewEntry> {
-        std::mem::take(&mut self.pending)
-    }
-
-    /// What was set aside waits again.
-    pub(crate) fn put_back(&mut self, entries: Vec<NewEntry>) {
-        self.pending = entries;
     }
 
     /// Adds something that is written with whatever comes next.
@@ -111,4 +129,23 @@ impl Conversation {
 
 fn is_question(entry: &Entry) -> bool {
     entry.kind() == EntryKind::Message && entry.role() == Some(Role::User)
+}
+
+struct InterruptedFlush {
+    /// The entry that it began after.
+    before: Option<String>,
+}
+
+/// A flush at the end of a transcript: whoever began it did not come back to the conversation. If somebody
+/// who knows nothing of flushes went on from it, it is part of the conversation.
+fn interrupted_flush(transcript: &Transcript) -> Option<InterruptedFlush> {
+    let branch = transcript.branch();
+    let is_mark = |entry: &&Entry| {
+        entry.kind() == EntryKind::Custom
+            && entry.object().get("customType").and_then(Value::as_str) == Some(FLUSH_MARK)
+    };
+    let at = branch.iter().rposition(|entry| is_mark(&entry))?;
+    let asked = branch[at..].iter().filter(|entry| is_question(entry)).count();
+    let before = at.checked_sub(1).and_then(|at| branch[at].id()).map(str::to_owned);
+    (asked <= 1).then_some(InterruptedFlush { before })
 }

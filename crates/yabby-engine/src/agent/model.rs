@@ -104,11 +104,6 @@ impl<'e> Models<'e> {
         self.find(stored_choice(Some(entry), key, named, |_| parent.as_ref()))
     }
 
-    /// The model that a record names.
-    pub(crate) fn of_entry(&self, entry: &SessionEntry) -> Result<ModelChoice, ModelError> {
-        self.find(stored_choice(Some(entry), "", None, |_| None))
-    }
-
     fn find(&self, stored: Option<StoredChoice>) -> Result<ModelChoice, ModelError> {
         let model = match stored {
             Some(choice) => {

@@ -28,12 +28,7 @@ pub(crate) fn standing(
     effect: impl Fn(&str) -> Option<Effect>,
     now: i64,
 ) -> Standing {
-    let messages: Vec<Message> = transcript.branch().iter().filter_map(|entry| entry.message()).collect();
-    let is_question = |message: &Message| {
-        message.role() == Role::User && message.get("timestamp").and_then(Value::as_i64) == Some(asked_at)
-    };
-    let Some(at) = messages.iter().rposition(is_question) else { return Standing::Unasked };
-    let since = &messages[at + 1..];
+    let Some(since) = self::asked_at(transcript, asked_at) else { return Standing::Unasked };
     let answers: Vec<Message> =
         since.iter().filter(|message| message.role() == Role::Assistant).cloned().collect();
     let Some(last) = since.iter().rposition(|message| message.role() == Role::Assistant) else {
@@ -47,8 +42,18 @@ pub(crate) fn standing(
         return Standing::Answered(answers);
     }
     let stand_in = |call: &&Call| {
-        let began = progress.is_some_and(|progress| progress.tools.contains_key(&call.id));
-        interrupted(call, began, effect(&call.name).unwrap_or(Effect::Lasting), now)
+        let came_to = progress.and_then(|progress| progress.tools.get(&call.id));
+        interrupted(call, came_to.copied(), effect(&call.name).unwrap_or(Effect::Lasting), now)
     };
     Standing::Underway { answers, results: lost.iter().map(stand_in).collect() }
+}
+
+/// What was said since the question that was asked at this time, if it was asked.
+pub(crate) fn asked_at(transcript: &Transcript, at: i64) -> Option<Vec<Message>> {
+    let messages: Vec<Message> = transcript.branch().iter().filter_map(|entry| entry.message()).collect();
+    let is_question = |message: &Message| {
+        message.role() == Role::User && message.get("timestamp").and_then(Value::as_i64) == Some(at)
+    };
+    let asked = messages.iter().rposition(is_question)?;
+    Some(messages[asked + 1..].to_vec())
 }

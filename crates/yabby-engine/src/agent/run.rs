@@ -27,20 +27,23 @@ use yabby_domain::usage::Usage;
 use super::answer;
 use super::call::{Called, call_model};
 use super::compact::{self, Why};
-use super::context::{Results, told};
-use super::conversation::Conversation;
+use super::context::{Extent, told};
+use super::conversation::{Conversation, FLUSH_MARK};
 use super::model::ModelChoice;
-use super::resume::{Standing, standing};
+use super::resume::{Standing, asked_at, standing};
 use super::system_prompt;
 use super::tools::call_tools;
 use crate::Engine;
+use crate::commands::queued_prompt;
 use crate::events::{Compacted, EventKind};
 use crate::hooks::{HookEvent, HookPoint};
 use crate::inbox::Inbound;
 use crate::steering::RunControl;
 use crate::turn::TurnError;
 use crate::turn::blocks::Blocks;
+use crate::turn::flush::{flush_on_overflow, may_flush};
 use crate::turn::open::Opened;
+use crate::turn::payloads::unsent;
 use crate::turn::prompt::{Prompt, user_message};
 
 /// How often a request that was too long is tried again.
@@ -66,6 +69,8 @@ pub(crate) struct RunRequest<'r> {
     pub(crate) deadline: Instant,
     /// Where pieces of the answer go while it is being written.
     pub(crate) blocks: Option<Blocks>,
+    pub(crate) may_flush: bool,
+    extent: Extent,
     tools: Vec<(ToolSpec, Arc<dyn Tool>)>,
 }
 
@@ -137,6 +142,8 @@ impl<'r> RunRequest<'r> {
             status: Arc::new(engine.status_of(inbound, opened)),
             deadline: Instant::now() + limit,
             blocks: None,
+            may_flush: may_flush(inbound, opened),
+            extent: Extent::Whole,
             tools,
         })
     }
@@ -161,6 +168,8 @@ impl<'r> RunRequest<'r> {
             status: self.status.clone(),
             deadline: self.deadline,
             blocks: None,
+            may_flush: false,
+            extent: Extent::Recent(self.choice.window(&self.opened.config) / 2),
             tools: self.tools.clone(),
         }
     }
@@ -197,7 +206,7 @@ struct Loop {
     overhead: u64,
     /// How often the request was too long.
     overflows: usize,
-    results: Results,
+    extent: Extent,
     /// The transcript knows what this run sanitises for.
     noted: bool,
     /// There is nothing left to ask.
@@ -233,6 +242,9 @@ impl Loop {
         );
         // A question that stands in the transcript before its turn began is another turn's.
         let before = if request.resume.is_some() { before } else { Standing::Unasked };
+        if !matches!(before, Standing::Answered(_)) {
+            system = ask_hooks(request, conversation, system).await;
+        }
         let mut done = false;
         match before {
             Standing::Answered(answers) => {
@@ -247,23 +259,24 @@ impl Loop {
                 let model = Some((choice.model.provider.as_str(), choice.model.model.as_str()));
                 let settings = RunSettings { model, thinking_level: request.thinking.as_str() };
                 conversation.begin(settings).await?;
-                system = ask_hooks(request, conversation, system).await;
-                conversation.add(NewEntry::Message(request.prompt.message()));
-                let reached =
-                    request.resume.as_ref().map(|progress| said_in(&progress.blocks)).unwrap_or_default();
-                if !reached.is_empty() {
-                    // Part of an answer was sent, and the rest of it is lost.
-                    conversation.add(NewEntry::Message(answer::interrupted(&reached, &choice, now)));
-                    conversation.add(NewEntry::Message(user_message(CONTINUE, now)));
+                if request.purpose == Purpose::Flush {
+                    conversation.add(NewEntry::Custom { custom_type: FLUSH_MARK.to_owned(), data: None });
                 }
+                conversation.add(NewEntry::Message(request.prompt.message()));
             }
         }
         if let Some(progress) = &request.resume {
-            run.blocks.extend(progress.blocks.iter().cloned());
+            let (blocks, reached) = pieces(&progress.blocks, &run.answers);
+            run.blocks = blocks;
+            if !reached.is_empty() && !done {
+                // Part of an answer was sent, and the rest of it is lost.
+                conversation.add(NewEntry::Message(answer::interrupted(&reached, &choice, now)));
+                conversation.add(NewEntry::Message(user_message(CONTINUE, now)));
+            }
         }
         run.system_prompt_report = system_prompt::report(request, &system, &specs, now);
         let overhead = system_prompt::overhead(&system, &specs);
-        Ok(Self { run, system, specs, overhead, overflows: 0, results: Results::Whole, noted: false, done })
+        Ok(Self { run, system, specs, overhead, overflows: 0, extent: request.extent, noted: false, done })
     }
 
     async fn go(
@@ -306,14 +319,11 @@ impl Loop {
                     self.run.aborted = true;
                     return Ok(());
                 }
-                Called::Failed { error, .. }
-                    if error.kind == ModelErrorKind::ContextOverflow && self.overflows < OVERFLOW_TRIES =>
-                {
-                    self.overflows += 1;
-                    self.make_room(request, conversation, error).await?;
-                }
                 Called::Failed { said, error } => {
-                    return self.give_up(request, conversation, &said, error).await;
+                    let too_long = error.kind == ModelErrorKind::ContextOverflow;
+                    if !(too_long && self.make_room(request, conversation).await?) {
+                        return self.give_up(request, conversation, &said, error).await;
+                    }
                 }
             }
         }
@@ -344,7 +354,7 @@ impl Loop {
             if request.purpose == Purpose::Turn { control.steered() } else { Vec::new() }
         };
         for inbound in more {
-            let text = inbound.message.body_for_agent.clone().unwrap_or_default();
+            let text = queued_prompt(&inbound, &opened.config);
             conversation.add(NewEntry::Message(user_message(&text, inbound.accepted_at)));
             engine.0.log.note(&inbound.turn, [Step::Begun { run: request.turn.clone() }]).await?;
             engine.tell(&opened.key, Some(request.turn), EventKind::Steered { turn: inbound.turn });
@@ -362,7 +372,7 @@ impl Loop {
             &opened.config,
             opened.key.as_str(),
             engine.now(),
-            self.results,
+            self.extent,
         );
         if !std::mem::replace(&mut self.noted, true) {
             conversation.add_first(told.to_append);
@@ -406,32 +416,36 @@ impl Loop {
         Ok(())
     }
 
-    /// Makes a request fit that was too long: memories are saved and the history compacted, and if that
-    /// is not enough, tool results are trimmed.
+    /// Makes a request fit that was too long; whether it is worth another try. Memories are saved and the
+    /// history is compacted, and if that is not enough, tool results are trimmed.
     async fn make_room(
         &mut self,
         request: &RunRequest<'_>,
         conversation: &mut Conversation,
-        error: ModelError,
-    ) -> Result<(), TurnError> {
-        let first = self.overflows == 1;
-        if request.purpose != Purpose::Turn || !first {
-            if self.results == Results::Trimmed {
-                self.give_up(request, conversation, "", error).await?;
-                return Err(too_long().into());
-            }
-            self.results = Results::Trimmed;
-            return Ok(());
+    ) -> Result<bool, TurnError> {
+        self.overflows += 1;
+        if request.purpose != Purpose::Turn {
+            let half = match self.extent {
+                Extent::Recent(tokens) => tokens / 2,
+                Extent::Whole | Extent::Trimmed => self.run.context_window / 2,
+            };
+            self.extent = Extent::Recent(half);
+            return Ok(self.overflows < OVERFLOW_TRIES);
         }
-        Box::pin(crate::turn::flush::flush_on_overflow(request, conversation)).await;
+        if self.overflows > 1 {
+            let was_whole = self.extent == Extent::Whole;
+            self.extent = Extent::Trimmed;
+            return Ok(was_whole);
+        }
+        flush_on_overflow(request, conversation).await;
         match compact::compact(request, conversation, Why::Overflow).await {
             Ok(compacted) => self.run.compactions.push(compacted),
             Err(failed) => {
                 tracing::warn!(session = %request.opened.key, error = %failed, "the history was not compacted");
-                self.results = Results::Trimmed;
+                self.extent = Extent::Trimmed;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Writes down that there is no answer, and why.
@@ -444,9 +458,34 @@ impl Loop {
     ) -> Result<(), TurnError> {
         let message = answer::failed(said, &request.choice, &error.message, request.engine.now_ms());
         conversation.say(request.engine, request.opened, vec![message]).await?;
-        self.run.error = Some(error);
+        self.run.error = Some(match error.kind {
+            ModelErrorKind::ContextOverflow => too_long(),
+            _ => error,
+        });
         Ok(())
     }
+}
+
+/// Whether the question of a turn stands in the transcript already: the turn goes on from there.
+pub(crate) fn is_asked(inbound: &Inbound, prompt: &Prompt, conversation: &Conversation) -> bool {
+    inbound.resume.is_some() && asked_at(conversation.transcript(), prompt.asked_at).is_some()
+}
+
+/// About how many tokens a run takes before anything was said.
+pub(crate) fn overhead(request: &RunRequest<'_>) -> u64 {
+    let specs = request.specs();
+    system_prompt::overhead(&system_prompt::system_prompt(request, &specs), &specs)
+}
+
+/// The pieces that were sent of these answers, and what reached somebody of an answer that is lost.
+fn pieces(blocks: &[ReplyPayload], answers: &[Message]) -> (Vec<ReplyPayload>, String) {
+    let mut sent: Vec<&str> = blocks.iter().filter_map(|block| block.text.as_deref()).collect();
+    for answer in answers {
+        unsent(&answer::text_of(answer), &mut sent);
+    }
+    let lost = sent.join("\n\n");
+    let known = blocks.len() - sent.len();
+    (blocks[..known].to_vec(), lost)
 }
 
 /// What the model is told after part of its answer was lost.
@@ -457,10 +496,6 @@ fn too_long() -> ModelError {
         ModelErrorKind::ContextOverflow,
         "The conversation is too long for the model, even after it was compacted. Begin a new one with /new, or choose a model that reads more with /model.",
     )
-}
-
-fn said_in(blocks: &[ReplyPayload]) -> String {
-    blocks.iter().filter_map(|block| block.text.as_deref()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// Lets hooks put something before the prompt, or say other opening words.

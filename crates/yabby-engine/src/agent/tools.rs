@@ -122,15 +122,19 @@ fn result(call: &Call, output: ToolOutput, now: i64) -> Message {
     message
 }
 
-/// The result of a call that a crash interrupted.
-pub(crate) fn interrupted(call: &Call, began: bool, effect: Effect, now: i64) -> Message {
-    let text = match (began, effect) {
-        (false, _) => "This call was not made: the program was stopped before it began.",
-        (true, Effect::None) => {
+/// The result of a call that a crash interrupted; `ended` tells whether the call came to its end, if it
+/// began at all.
+pub(crate) fn interrupted(call: &Call, ended: Option<bool>, effect: Effect, now: i64) -> Message {
+    let text = match (ended, effect) {
+        (None, _) => "This call was not made: the program was stopped before it began.",
+        (Some(_), Effect::None) => {
             "This call was interrupted: the program was stopped. It changed nothing, and may be made again."
         }
-        (true, Effect::Lasting) => {
+        (Some(false), Effect::Lasting) => {
             "This call was interrupted: the program was stopped while it was being made. It may or may not have done its work. Look before you make it again."
+        }
+        (Some(true), Effect::Lasting) => {
+            "This call was made, but the program was stopped before its result was kept. Look at what it did; do not make it again."
         }
     };
     result(call, ToolOutput::error(text), now)

@@ -9,7 +9,7 @@ use yabby_domain::text;
 
 use super::CommandContext;
 use crate::agent::RunRequest;
-use crate::agent::context::{Results, told};
+use crate::agent::context::{Extent, told};
 use crate::agent::said::text_of;
 use crate::agent::system_prompt;
 use crate::turn::TurnError;
@@ -31,7 +31,7 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
             if transcript.branch().is_empty() {
                 Vec::new()
             } else {
-                told(&transcript, Vec::new(), choice, config, opened.key.as_str(), now, Results::Whole)
+                told(&transcript, Vec::new(), choice, config, opened.key.as_str(), now, Extent::Whole)
                     .messages
             }
         }

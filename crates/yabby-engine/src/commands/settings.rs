@@ -22,7 +22,7 @@ pub(crate) async fn apply(
     inbound: &Inbound,
     opened: &mut Opened,
 ) -> Result<Option<String>, TurnError> {
-    let Some(found) = directives(inbound, opened) else { return Ok(None) };
+    let Some(found) = directives(inbound, &opened.body, &opened.config) else { return Ok(None) };
     let words = strip_structure(&found.rest);
     let words = match inbound.target.is_group {
         true => without_mentions(inbound, &opened.config, &words),

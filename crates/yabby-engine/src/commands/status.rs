@@ -53,7 +53,10 @@ impl Engine {
             model,
             context_window: window,
             // What an earlier session left in the record says nothing about this one.
-            context_tokens: if opened.is_new { 0 } else { count(entry.total_tokens()) },
+            context_tokens: match opened.is_new || entry.system_sent() != Some(true) {
+                true => 0,
+                false => count(entry.total_tokens()),
+            },
             compactions: count(entry.compaction_count()),
             thinking: opened.thinking().as_str().to_owned(),
             verbose: opened.verbose().as_str().to_owned(),

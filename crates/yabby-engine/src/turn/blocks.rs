@@ -9,7 +9,7 @@ use yabby_domain::reply::stream::{DirectiveStream, Piece};
 use yabby_domain::reply::tokens::SILENT_TOKEN;
 use yabby_domain::text;
 
-use super::deliver::Outbox;
+use super::deliver::{Fate, Outbox};
 use super::open::Opened;
 use crate::Engine;
 use crate::events::EventKind;
@@ -68,6 +68,7 @@ impl Blocks {
             size,
             count,
             sent: Vec::new(),
+            is_broken: false,
         };
         Some(Self { sender, task: tokio::spawn(sending.run(receiver)) })
     }
@@ -98,6 +99,7 @@ struct Sending {
     size: Size,
     count: usize,
     sent: Vec<ReplyPayload>,
+    is_broken: bool,
 }
 
 impl Sending {
@@ -122,6 +124,9 @@ impl Sending {
     }
 
     async fn send(&mut self, piece: &str, position: Piece) {
+        if self.is_broken {
+            return;
+        }
         let Some(parsed) = self.stream.read(piece, position, SILENT_TOKEN).filter(|parsed| !parsed.is_silent)
         else {
             return;
@@ -138,10 +143,16 @@ impl Sending {
         }
         let delivery = self.inbound.turn.block(self.count);
         self.count += 1;
-        let was_sent = self.outbox.send(&self.engine, &self.inbound, &delivery, &payload, true).await;
-        if was_sent {
-            self.engine.tell(self.inbound.key(), Some(&self.inbound.turn), EventKind::Block(payload.clone()));
-            self.sent.push(payload);
+        match self.outbox.send(&self.engine, &self.inbound, &delivery, &payload, true).await {
+            Fate::Sent => {
+                let told = EventKind::Block(payload.clone());
+                self.engine.tell(self.inbound.key(), Some(&self.inbound.turn), told);
+                self.sent.push(payload);
+            }
+            // It is done with: nobody wants it sent, or it may have been.
+            Fate::Cancelled | Fate::InDoubt(_) => self.sent.push(payload),
+            // What comes after it would arrive out of order. All of it is left to the reply.
+            Fate::Failed(_) => self.is_broken = true,
         }
     }
 }

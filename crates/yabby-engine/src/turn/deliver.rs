@@ -14,18 +14,21 @@ use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::channel::{Action, Channel, ChannelError, Outgoing};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::send_policy::{SendDecision, SendPolicy, SendQuery};
-use yabby_domain::turn::{DeliveryState, Outcome, Step};
+use yabby_domain::turn::{DeliveryState, Step};
 
 use super::TurnError;
 use crate::events::EventKind;
 use crate::hooks::{HookEvent, HookPoint};
-use crate::inbox::{Inbound, history_limit};
+use crate::inbox::Inbound;
 use crate::lane::address;
 use crate::report::TurnReport;
-use crate::{Engine, unpoisoned};
+use crate::Engine;
 
 /// How long to wait before a message that was not sent is tried again.
 const PAUSES: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(5)];
+
+/// How long a platform may take to take a message.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Delivers the payloads of a turn, and reports them.
 pub(crate) async fn deliver(
@@ -34,33 +37,74 @@ pub(crate) async fn deliver(
     report: TurnReport,
     payloads: Vec<ReplyPayload>,
 ) -> Result<TurnReport, TurnError> {
+    deliver_under(engine, inbound, report, payloads, Policy::OfSession).await
+}
+
+/// Delivers what the program itself says to somebody who gave it a command: also where the agent's
+/// replies are not sent, or nobody could ask for them again.
+pub(crate) async fn deliver_answer(
+    engine: &Engine,
+    inbound: &Inbound,
+    report: TurnReport,
+    payloads: Vec<ReplyPayload>,
+) -> Result<TurnReport, TurnError> {
+    deliver_under(engine, inbound, report, payloads, Policy::Always).await
+}
+
+/// What decides whether something is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Policy {
+    OfSession,
+    Always,
+}
+
+async fn deliver_under(
+    engine: &Engine,
+    inbound: &Inbound,
+    report: TurnReport,
+    payloads: Vec<ReplyPayload>,
+    policy: Policy,
+) -> Result<TurnReport, TurnError> {
     let config = engine.config();
     let prefix = config.text(&["messages", "responsePrefix"]).filter(|prefix| *prefix != "auto");
     let options = DeliveryOptions { prefix, ..DeliveryOptions::default() };
     let payloads: Vec<ReplyPayload> =
         payloads.into_iter().filter_map(|payload| deliverable(payload, &options).ok()).collect();
+    if payloads.is_empty() || inbound.options.to_caller {
+        return Ok(TurnReport { payloads, ..report });
+    }
     let entry = match engine.home(&inbound.target.agent) {
-        Ok(home) if !payloads.is_empty() && !inbound.options.to_caller => {
-            home.sessions.get(inbound.key()).await.ok().flatten()
-        }
-        _ => None,
+        Ok(home) => home.sessions.get(inbound.key()).await.ok().flatten(),
+        Err(_) => None,
     };
-    let outbox = Outbox::of(engine, inbound, entry.as_ref(), &config).filter(|_| !payloads.is_empty());
+    let outbox = match policy {
+        Policy::OfSession => Outbox::of(engine, inbound, entry.as_ref(), &config),
+        Policy::Always => Outbox::to_sender(engine, inbound, entry.as_ref()),
+    };
     if let Some(outbox) = outbox {
         engine.0.log.note(&inbound.turn, [Step::Ready { payloads: payloads.clone() }]).await?;
         for (number, payload) in payloads.iter().enumerate() {
             let delivery = inbound.turn.delivery(number);
-            if may_be_sent(engine, inbound, &delivery, &outbox, payload) {
-                outbox.send(engine, inbound, &delivery, payload, false).await;
+            if !may_be_sent(engine, inbound, &delivery, &outbox, payload) {
+                continue;
+            }
+            let start = beginning(payload);
+            match outbox.send(engine, inbound, &delivery, payload, false).await {
+                Fate::Sent | Fate::Cancelled => {}
+                Fate::InDoubt(why) => engine
+                    .notice(inbound.key(), &format!("A reply may not have been delivered ({why}): {start}")),
+                Fate::Failed(why) => {
+                    engine.notice(inbound.key(), &format!("A reply was not delivered ({why}): {start}"));
+                }
             }
         }
     }
-    if report.outcome == Outcome::Answered
-        && let Some(key) = inbound.history_key()
-    {
-        unpoisoned(&engine.0.history).clear_kept(&key, history_limit(&config));
-    }
     Ok(TurnReport { payloads, ..report })
+}
+
+/// Enough of a message to recognise it.
+fn beginning(payload: &ReplyPayload) -> String {
+    payload.text.as_deref().unwrap_or_default().chars().take(80).collect()
 }
 
 /// Whether a message is still to be sent.
@@ -77,7 +121,7 @@ fn may_be_sent(
         Some(DeliveryState::Done) => false,
         Some(DeliveryState::InDoubt) if outbox.channel.capabilities().knows_deliveries => true,
         Some(DeliveryState::InDoubt) => {
-            let start: String = payload.text.as_deref().unwrap_or_default().chars().take(80).collect();
+            let start = beginning(payload);
             engine.notice(
                 inbound.key(),
                 &format!(
@@ -87,6 +131,17 @@ fn may_be_sent(
             false
         }
     }
+}
+
+/// What became of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Sent,
+    /// A hook wanted it so.
+    Cancelled,
+    /// Nobody knows whether it arrived.
+    InDoubt(String),
+    Failed(String),
 }
 
 /// Where the replies of a turn go.
@@ -103,26 +158,32 @@ impl Outbox {
         entry: Option<&SessionEntry>,
         config: &Config,
     ) -> Option<Self> {
+        let outbox = Self::to_sender(engine, inbound, entry)?;
+        let query = SendQuery {
+            entry,
+            key: Some(inbound.key().as_str()),
+            channel: outbox.to.channel.as_deref(),
+            chat_type: inbound.message.chat_type.as_deref(),
+        };
+        let allowed = SendPolicy::from_config(config).decide(&query) == SendDecision::Allow;
+        allowed.then_some(outbox)
+    }
+
+    /// The same, whether or not replies are sent.
+    fn to_sender(engine: &Engine, inbound: &Inbound, entry: Option<&SessionEntry>) -> Option<Self> {
         if inbound.options.to_caller {
             return None;
         }
         let to = address(inbound).or_else(|| entry.and_then(SessionEntry::delivery))?;
         let channel = engine.channel(to.channel.as_deref()?)?.clone();
-        let query = SendQuery {
-            entry,
-            key: Some(inbound.key().as_str()),
-            channel: to.channel.as_deref(),
-            chat_type: inbound.message.chat_type.as_deref(),
-        };
-        let allowed = SendPolicy::from_config(config).decide(&query) == SendDecision::Allow;
-        allowed.then_some(Self { channel, to })
+        Some(Self { channel, to })
     }
 
     pub(crate) fn likes_blocks(&self) -> bool {
         self.channel.capabilities().likes_blocks
     }
 
-    /// Sends a message; whether it was sent.
+    /// Sends a message, unless a hook objects.
     pub(crate) async fn send(
         &self,
         engine: &Engine,
@@ -130,21 +191,21 @@ impl Outbox {
         delivery: &str,
         payload: &ReplyPayload,
         is_block: bool,
-    ) -> bool {
+    ) -> Fate {
         let to = self.to.to.clone().unwrap_or_default();
         let text = payload.text.clone().unwrap_or_default();
         let mut payload = payload.clone();
         if engine.0.hooks.has(HookPoint::MessageSending) {
             match engine.0.hooks.sending(inbound.key().as_str(), &to, text).await {
                 Some(text) => payload.text = Some(text).filter(|text| !text.is_empty()),
-                None => return false,
+                None => return Fate::Cancelled,
             }
         }
         let step = Step::Sending { delivery: delivery.to_owned(), block: is_block.then(|| payload.clone()) };
         if let Err(error) = engine.0.log.note(&inbound.turn, [step]).await {
             // What is not on record is not sent: nobody could tell later whether it was.
             self.failed(engine, inbound, &payload, &to, &error.to_string());
-            return false;
+            return Fate::Failed(error.to_string());
         }
         match self.attempt(delivery, &payload).await {
             Ok(message_id) => {
@@ -158,11 +219,14 @@ impl Outbox {
                     EventKind::Delivered { payload: payload.clone() },
                 );
                 self.tell_sent(engine, inbound, &payload, &to, None);
-                true
+                Fate::Sent
             }
             Err(error) => {
                 self.failed(engine, inbound, &payload, &to, &error.to_string());
-                false
+                match error {
+                    ChannelError::InDoubt(why) => Fate::InDoubt(why),
+                    ChannelError::NotSent(why) | ChannelError::Refused(why) => Fate::Failed(why),
+                }
             }
         }
     }
@@ -171,12 +235,20 @@ impl Outbox {
         let outgoing =
             Outgoing { to: self.to.clone(), payload: payload.clone(), delivery: delivery.to_owned() };
         for pause in PAUSES {
-            match self.channel.perform(Action::Send(outgoing.clone())).await {
+            match self.perform(outgoing.clone()).await {
                 Err(ChannelError::NotSent(_)) => tokio::time::sleep(pause).await,
                 done => return done,
             }
         }
-        self.channel.perform(Action::Send(outgoing)).await
+        self.perform(outgoing).await
+    }
+
+    async fn perform(&self, outgoing: Outgoing) -> Result<Option<String>, ChannelError> {
+        let sending = self.channel.perform(Action::Send(outgoing));
+        tokio::time::timeout(TIME_LIMIT, sending).await.unwrap_or_else(|_| {
+            let waited = TIME_LIMIT.as_secs();
+            Err(ChannelError::InDoubt(format!("the platform did not answer within {waited} seconds")))
+        })
     }
 
     fn failed(&self, engine: &Engine, inbound: &Inbound, payload: &ReplyPayload, to: &str, why: &str) {

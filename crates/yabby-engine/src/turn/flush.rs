@@ -10,11 +10,12 @@ use yabby_domain::model::is_cli_provider;
 use yabby_domain::seam::model::Purpose;
 use yabby_domain::session::entry::SessionEntry;
 
+use super::TurnError;
 use super::open::Opened;
 use super::prompt::Prompt;
 use crate::Engine;
 use crate::agent::conversation::Conversation;
-use crate::agent::{self, RunRequest};
+use crate::agent::{self, Run, RunRequest};
 use crate::events::EventKind;
 use crate::inbox::Inbound;
 use crate::steering::RunControl;
@@ -30,21 +31,26 @@ pub(crate) async fn flush_if_due(
     conversation: &mut Conversation,
 ) {
     let Some(settings) = settings(inbound, opened) else { return };
-    let Ok(choice) = &opened.model else { return };
-    let window = choice.window(&opened.config);
-    let tokens = projected(&conversation.transcript().branch(), &[prompt.message()], 0);
-    #[expect(clippy::cast_precision_loss, reason = "no context is that large")]
-    let near = tokens as f64 >= threshold(&settings, window);
-    if !near || is_flushed(&opened.entry) {
+    if is_flushed(&opened.entry) || agent::is_asked(inbound, prompt, conversation) {
         return;
     }
-    let Ok(mut request) =
-        RunRequest::new(engine, inbound, opened, flush_prompt(engine, &settings), control, Purpose::Flush)
-    else {
+    let (words, system) = (flush_prompt(engine, &settings), settings.system_prompt.clone());
+    let Ok(mut request) = RunRequest::new(engine, inbound, opened, words, control, Purpose::Flush) else {
         return;
     };
-    request.extra_system = Some(settings.system_prompt);
-    match agent::run(request, conversation).await {
+    let window = request.choice.window(&opened.config);
+    let overhead = agent::overhead(&request);
+    let tokens = projected(&conversation.transcript().branch(), &[prompt.message()], overhead);
+    #[expect(clippy::cast_precision_loss, reason = "no context is that large")]
+    if (tokens as f64) < threshold(&settings, window) {
+        return;
+    }
+    if inbound.resume.as_ref().is_some_and(|progress| !progress.tools.is_empty()) {
+        // It was interrupted when it had begun to do things. They are not done again.
+        return note(engine, opened).await;
+    }
+    request.extra_system = Some(system);
+    match run_aside(request, conversation).await {
         Ok(run) if run.error.is_none() && !run.aborted => note(engine, opened).await,
         // Nothing is noted: the next turn tries again.
         Ok(_) => {}
@@ -55,26 +61,40 @@ pub(crate) async fn flush_if_due(
 /// Runs the flush because the history did not fit.
 pub(crate) async fn flush_on_overflow(request: &RunRequest<'_>, conversation: &mut Conversation) {
     let RunRequest { engine, opened, .. } = request;
-    let Some(settings) = FlushSettings::from_config(&opened.config) else { return };
+    let Some(settings) = FlushSettings::from_config(&opened.config).filter(|_| request.may_flush) else {
+        return;
+    };
     let entry = opened.home.sessions.get(&opened.key).await.ok().flatten().unwrap_or_default();
-    if is_flushed(&entry) || request.choice.info.keeps_own_context {
+    if is_flushed(&entry) {
         return;
     }
     // Whatever becomes of it, there is no second attempt before the next compaction.
     note(engine, opened).await;
     let flush = request.flush_of(flush_prompt(engine, &settings), settings.system_prompt);
-    let waiting = conversation.set_aside();
-    if let Err(error) = agent::run(flush, conversation).await {
+    if let Err(error) = run_aside(flush, conversation).await {
         tracing::warn!(session = %opened.key, %error, "the memory flush failed");
     }
-    conversation.put_back(waiting);
+}
+
+/// Runs a flush on a branch of its own.
+async fn run_aside(request: RunRequest<'_>, conversation: &mut Conversation) -> Result<Run, TurnError> {
+    let aside = conversation.begin_aside();
+    let run = Box::pin(agent::run(request, conversation)).await;
+    conversation.end_aside(aside).await?;
+    run
+}
+
+/// What a turn needs to flush.
+pub(crate) fn may_flush(inbound: &Inbound, opened: &Opened) -> bool {
+    settings(inbound, opened).is_some()
 }
 
 fn settings(inbound: &Inbound, opened: &Opened) -> Option<FlushSettings> {
-    let provider = opened.model.as_ref().ok().map(|choice| choice.model.provider.as_str())?;
+    let choice = opened.model.as_ref().ok()?;
     let turn = FlushTurn {
         is_heartbeat: inbound.options.heartbeat,
-        is_cli_provider: is_cli_provider(provider, &opened.config),
+        is_cli_provider: choice.info.keeps_own_context
+            || is_cli_provider(&choice.model.provider, &opened.config),
         workspace_is_read_only: false,
     };
     FlushSettings::from_config(&opened.config).filter(|_| turn.can_flush())

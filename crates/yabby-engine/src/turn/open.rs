@@ -22,7 +22,7 @@ use crate::agent::model::{ModelChoice, Models};
 use crate::events::EventKind;
 use crate::home::AgentHome;
 use crate::hooks::HookEvent;
-use crate::inbox::Inbound;
+use crate::inbox::{Inbound, Words};
 use crate::report::TurnReport;
 use crate::{Engine, fresh_id};
 
@@ -120,114 +120,112 @@ impl Opened {
 }
 
 /// Opens the session that a message is for.
+///
+/// Which session that is stands in the journal before it stands in the store. After a crash in between the
+/// same session is opened: a word that begins a session anew does so once.
 pub(crate) async fn open_session(engine: &Engine, inbound: &Inbound) -> Result<Opened, TurnError> {
     let config = engine.config();
     let home = engine.home(&inbound.target.agent)?;
     let stored = home.sessions.get(inbound.key()).await?;
-    let models = Models::of(engine, &config, &inbound.target.agent);
-    if let Some(opened) = opened_before(inbound, stored.as_ref(), &config, &home, &models)? {
-        return Ok(opened);
-    }
     #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
     let now = engine.now_ms() as f64;
     let request = OpenRequest {
         message: &inbound.message,
         config: &config,
         entry: stored.as_ref(),
-        authorized: inbound.authority.is_authorized && inbound.words == crate::inbox::Words::OfMessage,
+        authorized: inbound.authority.is_authorized && inbound.words == Words::OfMessage,
         now,
         zone: &engine.0.zone,
     };
     let opening = Opening::decide(inbound.target.clone(), &request);
-    let fork = fork_of(&opening, &home).await?;
-    let new_id = fresh_id();
-    let mut patch = opening.record(fork.as_ref(), &home.state, &mut || new_id.clone());
-    let mut body = opening.body.clone();
-    if let Some(rest) = opening.reset.as_deref()
-        && let Some((selection, rest)) = reset_hint(rest, &models.choices())
-    {
-        // The reset has cleared the earlier choice; what is left of it in the record goes with this one.
-        let mut before = stored.clone().unwrap_or_default();
-        before.apply(&patch);
-        patch.overlay(&choice_patch(&before, &selection, None, now));
-        body = inbound.message.signed(&rest);
-    }
-    let written = patch.clone();
-    let change = move |entry: &mut Option<SessionEntry>| entry.get_or_insert_default().apply(&written);
-    let entry = home.sessions.update(inbound.key(), Box::new(change)).await?.unwrap_or_default();
-    let session_id = entry.session_id().unwrap_or_default().to_owned();
-    let transcript = transcript_of(&entry)?;
-    let model = models.chosen(&entry, inbound, &home).await;
-    let mut opened = Opened {
-        thinking: inbound.options.thinking.as_deref().and_then(ThinkLevel::parse),
-        is_new: opening.is_new(),
-        was_reset: opening.reset.is_some(),
-        aborted_last_run: opening.aborted_last_run,
-        notices: Vec::new(),
-        key: inbound.key().clone(),
-        config: config.clone(),
-        home,
-        entry,
-        session_id,
-        transcript,
-        body,
-        model,
+    let models = Models::of(engine, &config, &inbound.target.agent);
+    let hint = opening.reset.as_deref().and_then(|rest| reset_hint(rest, &models.choices()));
+    let body = match &hint {
+        Some((_, rest)) => inbound.message.signed(rest),
+        None => opening.body.clone(),
     };
-    if opened.is_new {
-        tell_of_new_session(engine, inbound, &mut opened, stored.as_ref(), &models);
+    let before = inbound.resume.as_ref().and_then(|progress| progress.opened.as_ref());
+    if let Some(entry) = &stored
+        && (inbound.beside || before.is_some_and(|before| entry.session_id() == Some(&before.session_id)))
+    {
+        // A session in which a run goes on is looked at, and one that was opened for this very message
+        // is not opened again.
+        let was_reset = !inbound.beside && opening.reset.is_some();
+        let is_new = was_reset || !inbound.beside && entry.system_sent() != Some(true);
+        let mut opened = Opened {
+            is_new,
+            was_reset,
+            aborted_last_run: entry.aborted_last_run().unwrap_or(false),
+            ..Opened::of(inbound, entry.clone(), &models, config.clone(), home.clone(), body).await?
+        };
+        if is_new {
+            add_notices(&mut opened, inbound, &models);
+        }
+        return Ok(opened);
+    }
+    let fork = match before.zip(opening.fork_from()) {
+        Some((before, _)) => Some(Fork {
+            session_id: before.session_id.clone(),
+            session_file: path::join(&home.conversations, &format!("{}.jsonl", before.transcript)),
+        }),
+        None => fork_of(&opening, &home).await?,
+    };
+    let new_id = before.map_or_else(fresh_id, |before| before.session_id.clone());
+    let mut patch = opening.record(fork.as_ref(), &home.state, &mut || new_id.clone());
+    let mut planned = stored.clone().unwrap_or_default();
+    planned.apply(&patch);
+    if let Some((selection, _)) = &hint {
+        // The reset has cleared the earlier choice; what is left of it in the record goes with this one.
+        patch.overlay(&choice_patch(&planned, selection, None, now));
     }
     let step = Step::Opened(OpenedStep {
-        session_key: opened.key.as_str().to_owned(),
-        session_id: opened.session_id.clone(),
-        transcript: opened.transcript.as_str().to_owned(),
+        session_key: inbound.key().as_str().to_owned(),
+        session_id: planned.session_id().unwrap_or_default().to_owned(),
+        transcript: transcript_of(&planned)?.as_str().to_owned(),
         asked_at: inbound.accepted_at,
     });
     engine.0.log.note(&inbound.turn, [Step::Begun { run: inbound.turn.clone() }, step]).await?;
+    let change = move |entry: &mut Option<SessionEntry>| entry.get_or_insert_default().apply(&patch);
+    let entry = home.sessions.update(inbound.key(), Box::new(change)).await?.unwrap_or_default();
+    let mut opened = Opened {
+        is_new: opening.is_new(),
+        was_reset: opening.reset.is_some(),
+        aborted_last_run: opening.aborted_last_run,
+        ..Opened::of(inbound, entry, &models, config.clone(), home, body).await?
+    };
+    if opened.is_new {
+        tell_of_new_session(engine, inbound, &opened, stored.as_ref());
+        add_notices(&mut opened, inbound, &models);
+    }
     Ok(opened)
 }
 
-/// The session that was opened for this message before the engine was stopped. It is not opened again: a
-/// word that resets would do so twice.
-fn opened_before(
-    inbound: &Inbound,
-    stored: Option<&SessionEntry>,
-    config: &Arc<Config>,
-    home: &Arc<AgentHome>,
-    models: &Models<'_>,
-) -> Result<Option<Opened>, TurnError> {
-    let before = inbound.resume.as_ref().and_then(|progress| progress.opened.as_ref());
-    let Some((before, entry)) = before.zip(stored) else { return Ok(None) };
-    if entry.session_id() != Some(before.session_id.as_str()) {
-        return Ok(None);
+impl Opened {
+    /// A session that goes on.
+    async fn of(
+        inbound: &Inbound,
+        entry: SessionEntry,
+        models: &Models<'_>,
+        config: Arc<Config>,
+        home: Arc<AgentHome>,
+        body: String,
+    ) -> Result<Self, TurnError> {
+        Ok(Self {
+            config,
+            key: inbound.key().clone(),
+            session_id: entry.session_id().unwrap_or_default().to_owned(),
+            transcript: transcript_of(&entry)?,
+            is_new: false,
+            was_reset: false,
+            aborted_last_run: false,
+            body,
+            model: models.chosen(&entry, inbound, &home).await,
+            thinking: inbound.options.thinking.as_deref().and_then(ThinkLevel::parse),
+            notices: Vec::new(),
+            home,
+            entry,
+        })
     }
-    let request = OpenRequest {
-        message: &inbound.message,
-        config,
-        entry: None,
-        authorized: inbound.authority.is_authorized && inbound.words == crate::inbox::Words::OfMessage,
-        now: 0.0,
-        zone: &jiff::tz::TimeZone::UTC,
-    };
-    let opening = Opening::decide(inbound.target.clone(), &request);
-    let body = match opening.reset.as_deref().and_then(|rest| reset_hint(rest, &models.choices())) {
-        Some((_, rest)) => inbound.message.signed(&rest),
-        None => opening.body,
-    };
-    Ok(Some(Opened {
-        thinking: inbound.options.thinking.as_deref().and_then(ThinkLevel::parse),
-        is_new: opening.reset.is_some(),
-        was_reset: opening.reset.is_some(),
-        aborted_last_run: false,
-        notices: Vec::new(),
-        key: inbound.key().clone(),
-        config: config.clone(),
-        home: home.clone(),
-        session_id: before.session_id.clone(),
-        transcript: TranscriptId::of_file(&format!("{}.jsonl", before.transcript))?,
-        model: models.of_entry(entry),
-        entry: entry.clone(),
-        body,
-    }))
 }
 
 /// The transcript that a record names.
@@ -262,13 +260,7 @@ async fn fork_of(opening: &Opening, home: &AgentHome) -> Result<Option<Fork>, Tu
     }
 }
 
-fn tell_of_new_session(
-    engine: &Engine,
-    inbound: &Inbound,
-    opened: &mut Opened,
-    before: Option<&SessionEntry>,
-    models: &Models<'_>,
-) {
+fn tell_of_new_session(engine: &Engine, inbound: &Inbound, opened: &Opened, before: Option<&SessionEntry>) {
     let previous = before.and_then(SessionEntry::session_id).map(str::to_owned);
     let session_key = opened.key.as_str().to_owned();
     if let Some(session_id) = previous.clone() {
@@ -283,6 +275,10 @@ fn tell_of_new_session(
     let started = EventKind::SessionStarted { session_id: session_id.clone(), previous: previous.clone() };
     engine.tell(&opened.key, Some(&inbound.turn), started);
     engine.0.hooks.tell(HookEvent::SessionStart { session_key, session_id, resumed_from: previous });
+}
+
+/// What the sender is told about a new session.
+fn add_notices(opened: &mut Opened, inbound: &Inbound, models: &Models<'_>) {
     if opened.was_reset
         && let Ok(choice) = &opened.model
     {

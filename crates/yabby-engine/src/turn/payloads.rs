@@ -77,7 +77,7 @@ fn said(opened: &Opened, run: &Run) -> Vec<ReplyPayload> {
 }
 
 /// What is left of a text when the pieces that begin it are taken off.
-fn unsent(said: &str, sent: &mut Vec<&str>) -> Option<String> {
+pub(crate) fn unsent(said: &str, sent: &mut Vec<&str>) -> Option<String> {
     let mut rest = text::trim(said);
     while let Some(piece) = sent.first() {
         match rest.strip_prefix(text::trim(piece)) {

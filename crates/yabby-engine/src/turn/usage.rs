@@ -16,6 +16,8 @@ pub(crate) async fn record_usage(engine: &Engine, opened: &mut Opened, run: &Run
     let (usage, model, report) = (run.last_usage, run.model.clone(), run.system_prompt_report.clone());
     let cli_session_id = run.cli_session_id.clone();
     let aborted = run.aborted;
+    // What the session before this one took is still in the record.
+    let forgets = opened.is_new && usage.is_none();
     opened
         .update(move |entry| {
             let used = RunUsage {
@@ -27,6 +29,9 @@ pub(crate) async fn record_usage(engine: &Engine, opened: &mut Opened, run: &Run
                 cli_session_id: cli_session_id.as_deref(),
             };
             let mut patch = usage_patch(entry, &used, now).unwrap_or_default();
+            if forgets {
+                ["totalTokens", "inputTokens", "outputTokens"].into_iter().for_each(|field| patch.put(field, None));
+            }
             patch.set_system_sent(Some(true));
             patch.set_aborted_last_run(Some(aborted));
             Some::<Patch>(patch)

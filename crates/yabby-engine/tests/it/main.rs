@@ -1,4 +1,10 @@
 //! Whole turns, with a scripted model and a loopback channel.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod groups;
+mod lifecycle;
+mod mortal;
+mod props;
+mod queue;
+mod recovery;
 mod turns;
