@@ -43,7 +43,9 @@ pub(crate) enum TurnError {
     Model(#[from] ModelError),
     #[error(transparent)]
     Transcript(#[from] yabby_domain::transcript::file_name::UnsafeName),
-    #[error("Something went wrong in the program itself, and this message was not answered. Its log says more.")]
+    #[error(
+        "Something went wrong in the program itself, and this message was not answered. Its log says more."
+    )]
     Panicked,
 }
 
@@ -77,6 +79,7 @@ async fn take_turn(
     }
     let mut opened = open_session(engine, inbound).await?;
     if let Some(answer) = commands::answer(engine, inbound, &mut opened, control).await? {
+        opened.touch(engine).await?;
         return deliver_answer(engine, inbound, opened.report(inbound), answer).await;
     }
     let Some(prompt) = compose_prompt(engine, inbound, &mut opened).await else {
