@@ -46,7 +46,7 @@ use crate::turn::open::Opened;
 use crate::turn::payloads::unsent;
 use crate::turn::prompt::{Prompt, user_message};
 
-/// How often a request that was too long is tried again.
+/// How often a request that was too long is tried again: compacted, trimmed, and cut down to its end.
 const OVERFLOW_TRIES: usize = 3;
 
 /// What a run is for.
@@ -417,25 +417,22 @@ impl Loop {
     }
 
     /// Makes a request fit that was too long; whether it is worth another try. Memories are saved and the
-    /// history is compacted, and if that is not enough, tool results are trimmed.
+    /// history is compacted; if that is not enough, tool results are trimmed, and in the end old messages
+    /// are left out, so that one that is too long does not block its session for ever.
     async fn make_room(
         &mut self,
         request: &RunRequest<'_>,
         conversation: &mut Conversation,
     ) -> Result<bool, TurnError> {
         self.overflows += 1;
-        if request.purpose != Purpose::Turn {
-            let half = match self.extent {
-                Extent::Recent(tokens) => tokens / 2,
-                Extent::Whole | Extent::Trimmed => self.run.context_window / 2,
+        if self.overflows > 1 || request.purpose != Purpose::Turn {
+            let half = self.run.context_window / 2;
+            self.extent = match self.extent {
+                Extent::Whole if request.purpose == Purpose::Turn => Extent::Trimmed,
+                Extent::Whole | Extent::Trimmed => Extent::Recent(half),
+                Extent::Recent(tokens) => Extent::Recent(tokens / 2),
             };
-            self.extent = Extent::Recent(half);
-            return Ok(self.overflows < OVERFLOW_TRIES);
-        }
-        if self.overflows > 1 {
-            let was_whole = self.extent == Extent::Whole;
-            self.extent = Extent::Trimmed;
-            return Ok(was_whole);
+            return Ok(self.overflows <= OVERFLOW_TRIES);
         }
         flush_on_overflow(request, conversation).await;
         match compact::compact(request, conversation, Why::Overflow).await {

@@ -101,9 +101,10 @@ async fn run(request: &RunRequest<'_>, tool: &dyn Tool, arguments: &Object) -> T
     };
     let calling = AssertUnwindSafe(tool.call(arguments, &context)).catch_unwind();
     tokio::select! {
-        output = calling => output.unwrap_or_else(|_| ToolOutput::error("The tool failed. It may or may not have done its work.")),
+        biased;
         () = request.control.cancel.cancelled() => ToolOutput::error("The user stopped this call. It may or may not have done its work."),
         () = tokio::time::sleep_until(request.deadline) => ToolOutput::error("The call took too long and was given up. It may or may not have done its work."),
+        output = calling => output.unwrap_or_else(|_| ToolOutput::error("The tool failed. It may or may not have done its work.")),
     }
 }
 

@@ -1,10 +1,12 @@
 //! Whole turns, with a scripted model and a loopback channel.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod compaction;
 mod groups;
 mod lifecycle;
 mod mortal;
 mod props;
 mod queue;
 mod recovery;
+mod tools;
 mod turns;
