@@ -21,6 +21,8 @@ pub enum Line {
     Say(String),
     /// Calls of tools: name and arguments.
     Call(Vec<(String, Value)>),
+    /// Blocks as a provider gives them.
+    Blocks(Vec<Value>, Stop),
     Fail(ModelErrorKind, String),
     /// Says the first part, waits until it is let go on, and says the second.
     Pause(String, Arc<Semaphore>, String),
@@ -46,6 +48,7 @@ pub struct ScriptedModel(Arc<Inner>);
 
 struct Inner {
     provider: String,
+    models: Vec<String>,
     info: ModelInfo,
     script: Mutex<VecDeque<Line>>,
     /// What it says to anything but a turn.
@@ -62,8 +65,14 @@ impl ScriptedModel {
         Self::named("test", "openai-completions", context_window)
     }
 
+    /// Models `model` and `other` of another provider.
     pub fn named(provider: &str, api: &str, context_window: u64) -> Self {
-        let info = ModelInfo {
+        Self::describing(provider, &["model", "other"], Self::info(api, context_window))
+    }
+
+    /// What is usual of a model.
+    pub fn info(api: &str, context_window: u64) -> ModelInfo {
+        ModelInfo {
             api: api.to_owned(),
             context_window,
             max_output: 4096,
@@ -71,9 +80,13 @@ impl ScriptedModel {
             images: false,
             prices: Some(Prices { input: 1.0, output: 2.0, cache_read: 0.0, cache_write: 0.0 }),
             keeps_own_context: false,
-        };
+        }
+    }
+
+    pub fn describing(provider: &str, models: &[&str], info: ModelInfo) -> Self {
         Self(Arc::new(Inner {
             provider: provider.to_owned(),
+            models: models.iter().map(|model| (*model).to_owned()).collect(),
             info,
             script: Mutex::default(),
             aside: Mutex::default(),
@@ -143,7 +156,7 @@ impl ModelProvider for ScriptedModel {
     }
 
     fn models(&self) -> Vec<String> {
-        vec!["model".to_owned(), "other".to_owned()]
+        self.0.models.clone()
     }
 
     async fn stream(
@@ -176,6 +189,7 @@ impl ModelProvider for ScriptedModel {
                 let call = |(at, (name, arguments)): (usize, (String, Value))| json!({"type": "toolCall", "id": format!("call_{number}_{at}"), "name": name, "arguments": arguments});
                 (calls.into_iter().enumerate().map(call).collect(), Stop::ToolUse)
             }
+            Line::Blocks(blocks, stop) => (blocks, stop),
             Line::Fail(kind, message) => return Err(ModelError::new(kind, message)),
         };
         #[expect(clippy::cast_precision_loss, reason = "tests are short")]

@@ -1,6 +1,7 @@
 //! Whole turns, with a scripted model and a loopback channel.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod any_transcript;
 mod compaction;
 mod groups;
 mod lifecycle;
@@ -8,5 +9,6 @@ mod mortal;
 mod props;
 mod queue;
 mod recovery;
+mod requests;
 mod tools;
 mod turns;
