@@ -195,7 +195,7 @@ pub(crate) async fn run(
     if let Some(blocks) = request.blocks.take() {
         run.blocks.extend(blocks.finish().await);
     }
-    tell_end(&request, &run, began);
+    tell_end(&request, conversation, &run, began);
     ran.map(|()| run)
 }
 
@@ -514,14 +514,14 @@ async fn ask_hooks(request: &mut RunRequest<'_>, conversation: &Conversation, sy
     change.system_prompt.unwrap_or(system)
 }
 
-fn tell_end(request: &RunRequest<'_>, run: &Run, began: Instant) {
+fn tell_end(request: &RunRequest<'_>, conversation: &Conversation, run: &Run, began: Instant) {
     let hooks = &request.engine.0.hooks;
     if request.purpose != Purpose::Turn || !hooks.has(HookPoint::AgentEnd) {
         return;
     }
     hooks.tell(HookEvent::AgentEnd {
         session_key: request.opened.key.as_str().to_owned(),
-        messages: Arc::new(run.answers.clone()),
+        messages: Arc::new(conversation.transcript().context().messages),
         success: run.error.is_none() && !run.aborted,
         error: run.error.as_ref().map(ToString::to_string),
         duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),

@@ -4,6 +4,7 @@
 mod any_transcript;
 mod compaction;
 mod groups;
+mod hooks;
 mod lifecycle;
 mod mortal;
 mod props;

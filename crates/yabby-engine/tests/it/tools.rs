@@ -158,7 +158,8 @@ async fn hooks_may_refuse_a_call_or_change_it() {
     assert_eq!(given, [json!({"word": "changed"}).as_object().unwrap().clone()]);
     eventually("the hook is told", || guard.events().len() == 3).await;
     let after = guard.events().into_iter().find(|event| event["hook"] == "after_tool_call").unwrap();
-    assert_eq!((&after["params"], &after["isError"]), (&json!({"word": "changed"}), &json!(false)));
+    assert_eq!((&after["params"], &after["error"]), (&json!({"word": "changed"}), &Value::Null));
+    assert_eq!(after["result"], json!({"content": [{"type": "text", "text": "done"}]}));
 }
 
 #[tokio::test(start_paused = true)]
