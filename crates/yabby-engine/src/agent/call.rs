@@ -45,9 +45,10 @@ pub(crate) async fn call_model(request: &RunRequest<'_>, asked: &ModelRequest) -
         };
         let asking = request.choice.provider.stream(asked, &mut heard);
         tokio::select! {
-            answer = asking => Some(answer),
+            biased;
             () = control.cancel.cancelled() => None,
             () = tokio::time::sleep_until(request.deadline) => Some(Err(timed_out())),
+            answer = asking => Some(answer),
         }
     };
     match called {

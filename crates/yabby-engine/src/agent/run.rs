@@ -46,7 +46,7 @@ use crate::turn::open::Opened;
 use crate::turn::payloads::unsent;
 use crate::turn::prompt::{Prompt, user_message};
 
-/// How often a request that was too long is tried again.
+/// How often a request that was too long is tried again: compacted, trimmed, and cut down to its end.
 const OVERFLOW_TRIES: usize = 3;
 
 /// What a run is for.
@@ -195,7 +195,7 @@ pub(crate) async fn run(
     if let Some(blocks) = request.blocks.take() {
         run.blocks.extend(blocks.finish().await);
     }
-    tell_end(&request, &run, began);
+    tell_end(&request, conversation, &run, began);
     ran.map(|()| run)
 }
 
@@ -419,25 +419,22 @@ impl Loop {
     }
 
     /// Makes a request fit that was too long; whether it is worth another try. Memories are saved and the
-    /// history is compacted, and if that is not enough, tool results are trimmed.
+    /// history is compacted; if that is not enough, tool results are trimmed, and in the end old messages
+    /// are left out, so that one that is too long does not block its session for ever.
     async fn make_room(
         &mut self,
         request: &RunRequest<'_>,
         conversation: &mut Conversation,
     ) -> Result<bool, TurnError> {
         self.overflows += 1;
-        if request.purpose != Purpose::Turn {
-            let half = match self.extent {
-                Extent::Recent(tokens) => tokens / 2,
-                Extent::Whole | Extent::Trimmed => self.run.context_window / 2,
+        if self.overflows > 1 || request.purpose != Purpose::Turn {
+            let half = self.run.context_window / 2;
+            self.extent = match self.extent {
+                Extent::Whole if request.purpose == Purpose::Turn => Extent::Trimmed,
+                Extent::Whole | Extent::Trimmed => Extent::Recent(half),
+                Extent::Recent(tokens) => Extent::Recent(tokens / 2),
             };
-            self.extent = Extent::Recent(half);
-            return Ok(self.overflows < OVERFLOW_TRIES);
-        }
-        if self.overflows > 1 {
-            let was_whole = self.extent == Extent::Whole;
-            self.extent = Extent::Trimmed;
-            return Ok(was_whole);
+            return Ok(self.overflows <= OVERFLOW_TRIES);
         }
         flush_on_overflow(request, conversation).await;
         match compact::compact(request, conversation, Why::Overflow).await {
@@ -519,14 +516,14 @@ async fn ask_hooks(request: &mut RunRequest<'_>, conversation: &Conversation, sy
     change.system_prompt.unwrap_or(system)
 }
 
-fn tell_end(request: &RunRequest<'_>, run: &Run, began: Instant) {
+fn tell_end(request: &RunRequest<'_>, conversation: &Conversation, run: &Run, began: Instant) {
     let hooks = &request.engine.0.hooks;
     if request.purpose != Purpose::Turn || !hooks.has(HookPoint::AgentEnd) {
         return;
     }
     hooks.tell(HookEvent::AgentEnd {
         session_key: request.opened.key.as_str().to_owned(),
-        messages: Arc::new(run.answers.clone()),
+        messages: Arc::new(conversation.transcript().context().messages),
         success: run.error.is_none() && !run.aborted,
         error: run.error.as_ref().map(ToString::to_string),
         duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),

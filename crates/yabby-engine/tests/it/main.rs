@@ -1,10 +1,15 @@
 //! Whole turns, with a scripted model and a loopback channel.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod any_transcript;
+mod compaction;
 mod groups;
+mod hooks;
 mod lifecycle;
 mod mortal;
 mod props;
 mod queue;
 mod recovery;
+mod requests;
+mod tools;
 mod turns;
