@@ -49,8 +49,10 @@ fn any_id() -> impl Strategy<Value = Value> {
 }
 
 fn any_block() -> impl Strategy<Value = Value> {
-    let signature = || prop::sample::select(vec!["QUJD", "msg_1", "{\"id\":\"rs_1\",\"type\":\"reasoning\"}", ""]);
-    let arguments = prop::sample::select(vec![json!({}), json!({"x": 1}), json!("{\"x\":1}"), Value::Null, json!([])]);
+    let signature =
+        || prop::sample::select(vec!["QUJD", "msg_1", "{\"id\":\"rs_1\",\"type\":\"reasoning\"}", ""]);
+    let arguments =
+        prop::sample::select(vec![json!({}), json!({"x": 1}), json!("{\"x\":1}"), Value::Null, json!([])]);
     prop_oneof![
         4 => any_text().prop_map(|text| json!({"type": "text", "text": text})),
         3 => (any_text(), signature()).prop_map(|(text, signature)| json!({"type": "thinking", "thinking": text, "thinkingSignature": signature})),
@@ -63,8 +65,20 @@ fn any_block() -> impl Strategy<Value = Value> {
 
 fn any_message(target: ModelTarget<'static>) -> impl Strategy<Value = Value> {
     let role = prop::sample::select(vec![
-        "user", "user", "user", "assistant", "assistant", "assistant", "assistant", "toolResult", "toolResult",
-        "toolResult", "bashExecution", "custom", "compactionSummary", "system",
+        "user",
+        "user",
+        "user",
+        "assistant",
+        "assistant",
+        "assistant",
+        "assistant",
+        "toolResult",
+        "toolResult",
+        "toolResult",
+        "bashExecution",
+        "custom",
+        "compactionSummary",
+        "system",
     ]);
     let content = prop_oneof![
         6 => prop::collection::vec(any_block(), 0..4).prop_map(Value::from),
@@ -108,7 +122,8 @@ fn any_file() -> impl Strategy<Value = (ModelTarget<'static>, Vec<String>)> {
     let entries = |target| {
         let list = prop::collection::vec(any_entry(target), 0..10);
         list.prop_map(move |entries| {
-            let mut lines = vec![json!({"type": "session", "version": 3, "id": "s", "cwd": "/w"}).to_string()];
+            let mut lines =
+                vec![json!({"type": "session", "version": 3, "id": "s", "cwd": "/w"}).to_string()];
             for (at, (mut entry, back)) in entries.into_iter().enumerate() {
                 let parent = at.checked_sub(back).filter(|_| back > 0);
                 entry["id"] = format!("e{at}").into();
@@ -170,7 +185,12 @@ async fn goes_on(target: &ModelTarget<'_>, text: &str) -> Result<(), TestCaseErr
 }
 
 /// Takes a turn up that was going on when the file was left like this.
-async fn is_taken_up(target: &ModelTarget<'_>, text: &str, asked_at: i64, tools: bool) -> Result<(), TestCaseError> {
+async fn is_taken_up(
+    target: &ModelTarget<'_>,
+    text: &str,
+    asked_at: i64,
+    tools: bool,
+) -> Result<(), TestCaseError> {
     let stage = stage(target, text).await;
     let turn = TurnId::new("t");
     let message = InboundMessage { session_key: Some(MAIN.to_owned()), ..direct("and now?").message };
@@ -185,7 +205,8 @@ async fn is_taken_up(target: &ModelTarget<'_>, text: &str, asked_at: i64, tools:
         transcript: "s".to_owned(),
         asked_at,
     };
-    let mut steps = vec![Step::Accepted(Box::new(accepted)), Step::Begun { run: turn.clone() }, Step::Opened(opened)];
+    let mut steps =
+        vec![Step::Accepted(Box::new(accepted)), Step::Begun { run: turn.clone() }, Step::Opened(opened)];
     if tools {
         steps.push(Step::ToolBegun { call: "a".to_owned(), tool: "read".to_owned() });
         steps.push(Step::ToolBegun { call: "b".to_owned(), tool: "write".to_owned() });

@@ -87,7 +87,10 @@ async fn memories_are_saved_before_the_history_is_compacted_and_once_per_cycle()
     }
     assert_eq!(seen, ["flushed", "started false", "ended false"]);
     let purposes: Vec<String> = stage.calls.all().into_iter().map(|call| call.purpose).collect();
-    assert!(purposes.contains(&"flush".to_owned()) && purposes.contains(&"summary".to_owned()), "{purposes:?}");
+    assert!(
+        purposes.contains(&"flush".to_owned()) && purposes.contains(&"summary".to_owned()),
+        "{purposes:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -154,11 +157,7 @@ async fn an_overflow_in_the_midst_of_tools_goes_on_with_the_question() {
     for _ in 0..6 {
         say(&engine, direct(&words(500))).await;
     }
-    stage.model.will([
-        Line::call("probe", json!({})),
-        Line::overflow(),
-        Line::say("here you are"),
-    ]);
+    stage.model.will([Line::call("probe", json!({})), Line::overflow(), Line::say("here you are")]);
     let report = say(&engine, direct("look it up")).await;
     assert_eq!(texts(&report), ["here you are"], "{:?}", purposes(&stage));
     let heard = stage.model.last_heard();
@@ -204,7 +203,13 @@ async fn a_hook_may_cancel_a_compaction_or_write_the_summary() {
         }),
         _ => HookAnswer::Nothing,
     };
-    let hook = Arc::new(Ear::new("writer", &[HookPoint::SessionBeforeCompact, HookPoint::BeforeCompaction, HookPoint::AfterCompaction]).answering(write));
+    let hook = Arc::new(
+        Ear::new(
+            "writer",
+            &[HookPoint::SessionBeforeCompact, HookPoint::BeforeCompaction, HookPoint::AfterCompaction],
+        )
+        .answering(write),
+    );
     let stage = Stage { hooks: vec![hook.clone()], ..small(100_000, json!({})) };
     let engine = stage.engine();
     for _ in 0..12 {
@@ -250,7 +255,8 @@ async fn compact_heeds_what_it_is_told_to() {
         say(&engine, direct(&words(1200))).await;
     }
     say(&engine, direct("/compact the colours")).await;
-    let summary = stage.model.asked().into_iter().find(|request| request.purpose == Purpose::Summary).unwrap();
+    let summary =
+        stage.model.asked().into_iter().find(|request| request.purpose == Purpose::Summary).unwrap();
     assert!(summary.messages.iter().map(told_of).any(|line| line.contains("Additional focus: the colours")));
     assert_eq!(stage.entry(MAIN).await.compaction_count(), Some(1.0));
 }

@@ -74,9 +74,16 @@ async fn no_hook_fails_a_turn() {
     assert_eq!((report.outcome, stage.channel.texts()), (Outcome::Answered, vec!["echo: hello".to_owned()]));
     eventually("all others are told", || {
         let heard = ear.events();
-        ["message_received", "session_start", "before_agent_start", "agent_end", "message_sending", "message_sent"]
-            .iter()
-            .all(|point| heard.iter().any(|event| event["hook"] == *point))
+        [
+            "message_received",
+            "session_start",
+            "before_agent_start",
+            "agent_end",
+            "message_sending",
+            "message_sent",
+        ]
+        .iter()
+        .all(|point| heard.iter().any(|event| event["hook"] == *point))
     })
     .await;
 }
@@ -103,9 +110,10 @@ async fn those_who_change_something_are_asked_in_order_and_see_what_became_of_it
     let add = |name: &str, priority: i32| {
         let word = name.to_owned();
         let answer = move |event: &HookEvent| match event {
-            HookEvent::MessageSending { content, .. } => {
-                HookAnswer::Sending(SendingChange { content: Some(format!("{content} {word}")), cancel: false })
-            }
+            HookEvent::MessageSending { content, .. } => HookAnswer::Sending(SendingChange {
+                content: Some(format!("{content} {word}")),
+                cancel: false,
+            }),
             _ => HookAnswer::Nothing,
         };
         Arc::new(Ear::new(name, &[HookPoint::MessageSending]).urgent(priority).answering(answer))
@@ -146,8 +154,10 @@ async fn a_run_may_begin_with_other_words() {
         }
     };
     let point = [HookPoint::BeforeAgentStart];
-    let first = Arc::new(Ear::new("a", &point).urgent(2).answering(start(Some("Be brief."), Some("It rains."))));
-    let second = Arc::new(Ear::new("b", &point).urgent(1).answering(start(Some("Be kind."), Some("It is late."))));
+    let first =
+        Arc::new(Ear::new("a", &point).urgent(2).answering(start(Some("Be brief."), Some("It rains."))));
+    let second =
+        Arc::new(Ear::new("b", &point).urgent(1).answering(start(Some("Be kind."), Some("It is late."))));
     let third = Arc::new(Ear::new("c", &point).answering(start(None, None)));
     let stage = with_hooks(vec![third, second, first.clone()]);
     let engine = stage.engine();
@@ -182,16 +192,52 @@ fn examples() -> Vec<HookEvent> {
     let params = Object::new;
     vec![
         HookEvent::BeforeAgentStart { session_key: key(), prompt: key(), messages: messages() },
-        HookEvent::AgentEnd { session_key: key(), messages: messages(), success: true, error: some(), duration_ms: 1 },
+        HookEvent::AgentEnd {
+            session_key: key(),
+            messages: messages(),
+            success: true,
+            error: some(),
+            duration_ms: 1,
+        },
         HookEvent::MessageReceived { session_key: key(), from: key(), content: key(), timestamp: 1 },
         HookEvent::MessageSending { session_key: key(), to: key(), content: key() },
-        HookEvent::MessageSent { session_key: key(), to: key(), content: key(), success: true, error: some() },
+        HookEvent::MessageSent {
+            session_key: key(),
+            to: key(),
+            content: key(),
+            success: true,
+            error: some(),
+        },
         HookEvent::BeforeToolCall { session_key: key(), tool_name: key(), params: params() },
-        HookEvent::AfterToolCall { session_key: key(), tool_name: key(), params: params(), result: params(), error: some(), duration_ms: 1 },
-        HookEvent::ToolResultPersist { session_key: key(), tool_name: key(), tool_call_id: key(), message: messages()[0].clone() },
-        HookEvent::SessionBeforeCompact { session_key: key(), session_id: key(), message_count: 1, tokens_before: 1, previous_summary: some(), messages: messages() },
+        HookEvent::AfterToolCall {
+            session_key: key(),
+            tool_name: key(),
+            params: params(),
+            result: params(),
+            error: some(),
+            duration_ms: 1,
+        },
+        HookEvent::ToolResultPersist {
+            session_key: key(),
+            tool_name: key(),
+            tool_call_id: key(),
+            message: messages()[0].clone(),
+        },
+        HookEvent::SessionBeforeCompact {
+            session_key: key(),
+            session_id: key(),
+            message_count: 1,
+            tokens_before: 1,
+            previous_summary: some(),
+            messages: messages(),
+        },
         HookEvent::BeforeCompaction { session_key: key(), message_count: 1, token_count: 1 },
-        HookEvent::AfterCompaction { session_key: key(), message_count: 1, token_count: 1, compacted_count: 1 },
+        HookEvent::AfterCompaction {
+            session_key: key(),
+            message_count: 1,
+            token_count: 1,
+            compacted_count: 1,
+        },
         HookEvent::SessionStart { session_key: key(), session_id: key(), resumed_from: some() },
         HookEvent::SessionEnd { session_key: key(), session_id: key() },
     ]

@@ -289,9 +289,7 @@ impl ModelProvider for Rules {
         let question = told(&request.messages[at]).trim_start_matches("user: ").to_owned();
         let called = request.messages[at..].iter().any(|message| message.role() == Role::ToolResult);
         let calls = |names: &[&str], word: &str| {
-            let call = |(number, name): (usize, &&str)| {
-                json!({"type": "toolCall", "id": format!("toolu_{}_{number}", request.messages.len()), "name": name, "arguments": {"word": word}})
-            };
+            let call = |(number, name): (usize, &&str)| json!({"type": "toolCall", "id": format!("toolu_{}_{number}", request.messages.len()), "name": name, "arguments": {"word": word}});
             names.iter().enumerate().map(call).collect::<Vec<Value>>()
         };
         let wants_tools = question.contains("tool") || request.purpose == Purpose::Flush;
@@ -377,7 +375,7 @@ impl World {
 
     /// Lives once: takes up what is left, hears messages that nobody acknowledged yet, and goes on until
     /// everything is done or the life is over. Whether it came to an end by itself.
-    pub fn live(&mut self, life: &Arc<Life>, messages: &[Heard], acknowledged: &mut Vec<bool>) -> bool {
+    pub fn live(&mut self, life: &Arc<Life>, messages: &[Heard], acknowledged: &mut [bool]) -> bool {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let done = runtime.block_on(async {

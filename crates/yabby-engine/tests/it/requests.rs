@@ -37,7 +37,8 @@ fn lines(request: &ModelRequest) -> Vec<String> {
 
 /// Every request of a turn begins with the whole of the one before it.
 fn assert_stable(requests: &[ModelRequest], what: &str) {
-    let turns: Vec<&ModelRequest> = requests.iter().filter(|request| request.purpose == Purpose::Turn).collect();
+    let turns: Vec<&ModelRequest> =
+        requests.iter().filter(|request| request.purpose == Purpose::Turn).collect();
     for pair in turns.windows(2) {
         let (before, after) = (lines(pair[0]), lines(pair[1]));
         assert_eq!(pair[0].system, pair[1].system, "{what}");
@@ -184,16 +185,20 @@ async fn a_conversation_goes_on_with_another_model() {
         let entry = stage.entry(MAIN).await;
         assert_eq!((entry.model_provider(), entry.model()), (Some(provider), Some("model")));
         for request in models[at].asked() {
-            let target =
-                ModelTarget { api: Some(api), provider: Some(provider), model: Some("model") };
-            assert_eq!(violations(&request.messages, &Recipient::of(target)), [], "{provider} after {number}");
+            let target = ModelTarget { api: Some(api), provider: Some(provider), model: Some("model") };
+            assert_eq!(
+                violations(&request.messages, &Recipient::of(target)),
+                [],
+                "{provider} after {number}"
+            );
             let words = format!("{:?}", request.messages);
             assert!(words.contains("look 1"), "the conversation is the same");
         }
     }
     // What a model itself signed, it is shown again.
     let asked = models[0].asked();
-    let own = asked[1].messages.iter().any(|message| stringify(&message.clone().into_value()).contains("QUJD"));
+    let own =
+        asked[1].messages.iter().any(|message| stringify(&message.clone().into_value()).contains("QUJD"));
     assert!(own, "{:?}", asked[1].messages);
     // A notice tells the model that it is another one.
     assert!(format!("{:?}", models[1].asked()[0].messages).contains("Model switched to openai/model."));
@@ -243,7 +248,10 @@ async fn errors_are_told_and_the_next_question_is_asked_as_if_nothing_had_been()
         let stage = Stage { model: ScriptedModel::named("test", api, 100_000), ..Stage::new(json!({})) };
         let engine = stage.engine();
         say(&engine, direct("hello")).await;
-        stage.model.will([Line::Fail(ModelErrorKind::Overloaded, "The provider is busy; try again later.".to_owned())]);
+        stage.model.will([Line::Fail(
+            ModelErrorKind::Overloaded,
+            "The provider is busy; try again later.".to_owned(),
+        )]);
         let report = say(&engine, direct("are you there?")).await;
         assert_eq!(report.outcome, Outcome::Failed);
         assert_eq!(texts(&report), ["⚠️ The provider is busy; try again later."]);

@@ -28,11 +28,16 @@ async fn results(stage: &Stage) -> Vec<Message> {
 #[tokio::test(start_paused = true)]
 async fn calls_of_one_answer_are_made_side_by_side_and_answered_in_their_order() {
     let (first, second) = (gate(), gate());
-    let slow = Arc::new(Probe::new("slow", Effect::None).held_by(&first).answering(|_| ToolOutput::text("slow")));
-    let quick = Arc::new(Probe::new("quick", Effect::None).held_by(&second).answering(|_| ToolOutput::text("quick")));
+    let slow =
+        Arc::new(Probe::new("slow", Effect::None).held_by(&first).answering(|_| ToolOutput::text("slow")));
+    let quick =
+        Arc::new(Probe::new("quick", Effect::None).held_by(&second).answering(|_| ToolOutput::text("quick")));
     let stage = with_tools(vec![slow.clone(), quick.clone()]);
     let engine = stage.engine();
-    stage.model.will([Line::Call(vec![("slow".into(), json!({"word": "a"})), ("quick".into(), json!({"word": "b"}))])]);
+    stage.model.will([Line::Call(vec![
+        ("slow".into(), json!({"word": "a"})),
+        ("quick".into(), json!({"word": "b"})),
+    ])]);
     let ticket = accepted(&engine, direct("both")).await;
     eventually("both are called", || slow.count() + quick.count() == 2).await;
     second.add_permits(1);
@@ -90,7 +95,10 @@ async fn a_tool_that_takes_too_long_is_given_up() {
     let report = say(&engine, heard).await;
     assert_eq!(began.elapsed().as_secs(), 30);
     assert!(told(&results(&stage).await[0]).contains("took too long and was given up"));
-    assert!(report.outcome == Outcome::Failed && texts(&report)[0].contains("no answer in time"), "{report:?}");
+    assert!(
+        report.outcome == Outcome::Failed && texts(&report)[0].contains("no answer in time"),
+        "{report:?}"
+    );
     assert_settled(&stage);
 }
 
@@ -137,7 +145,9 @@ async fn hooks_may_refuse_a_call_or_change_it() {
         _ => Object::new(),
     };
     let answer = move |event: &yabby_engine::hooks::HookEvent| match event {
-        yabby_engine::hooks::HookEvent::BeforeToolCall { params, .. } if params.get("word") == Some(&json!("bad")) => {
+        yabby_engine::hooks::HookEvent::BeforeToolCall { params, .. }
+            if params.get("word") == Some(&json!("bad")) =>
+        {
             HookAnswer::ToolCall(ToolCallChange { block: Some("not that".to_owned()), params: None })
         }
         yabby_engine::hooks::HookEvent::BeforeToolCall { .. } => HookAnswer::ToolCall(ToolCallChange {
@@ -146,11 +156,15 @@ async fn hooks_may_refuse_a_call_or_change_it() {
         }),
         _ => HookAnswer::Nothing,
     };
-    let guard = Arc::new(Ear::new("guard", &[HookPoint::BeforeToolCall, HookPoint::AfterToolCall]).answering(answer));
+    let guard =
+        Arc::new(Ear::new("guard", &[HookPoint::BeforeToolCall, HookPoint::AfterToolCall]).answering(answer));
     let probe = Arc::new(Probe::new("probe", Effect::None));
     let stage = Stage { hooks: vec![guard.clone()], ..with_tools(vec![probe.clone()]) };
     let engine = stage.engine();
-    stage.model.will([Line::Call(vec![("probe".into(), json!({"word": "bad"})), ("probe".into(), json!({"word": "good"}))])]);
+    stage.model.will([Line::Call(vec![
+        ("probe".into(), json!({"word": "bad"})),
+        ("probe".into(), json!({"word": "good"})),
+    ])]);
     say(&engine, direct("go")).await;
     let said: Vec<String> = results(&stage).await.iter().map(told).collect();
     assert_eq!(said, ["toolResult: The call was refused: not that", "toolResult: done"]);
@@ -188,7 +202,11 @@ async fn what_a_tool_has_sent_is_not_sent_again() {
         Probe::new("message", Effect::Lasting).answering(move |_| ToolOutput {
             sent: vec![Sent {
                 text: "The train leaves at nine tomorrow".to_owned(),
-                target: SentTarget { provider: "telegram".to_owned(), to: Some(to.to_owned()), account: None },
+                target: SentTarget {
+                    provider: "telegram".to_owned(),
+                    to: Some(to.to_owned()),
+                    account: None,
+                },
             }],
             ..ToolOutput::text("sent")
         })
@@ -216,10 +234,8 @@ async fn what_a_tool_has_sent_is_not_sent_again() {
 
 #[tokio::test(start_paused = true)]
 async fn details_of_a_result_are_kept_and_a_tool_knows_who_asks() {
-    let probe = Probe::new("probe", Effect::None).answering(|_| ToolOutput {
-        details: Some(json!({"rows": 3})),
-        ..ToolOutput::text("three rows")
-    });
+    let probe = Probe::new("probe", Effect::None)
+        .answering(|_| ToolOutput { details: Some(json!({"rows": 3})), ..ToolOutput::text("three rows") });
     let stage = with_tools(vec![Arc::new(probe)]);
     let engine = stage.engine();
     stage.model.will([Line::call("probe", json!({}))]);
