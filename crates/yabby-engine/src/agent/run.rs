@@ -233,15 +233,14 @@ impl Loop {
             blocks: Vec::new(),
         };
         let now = request.engine.now_ms();
-        let before = standing(
-            conversation.transcript(),
-            request.prompt.asked_at,
-            request.resume.as_deref(),
-            |name| request.tool(name).map(|tool| tool.effect()),
-            now,
-        );
-        // A question that stands in the transcript before its turn began is another turn's.
-        let before = if request.resume.is_some() { before } else { Standing::Unasked };
+        let before = match request.resume.as_deref() {
+            Some(progress) => {
+                let effect = |name: &str| request.tool(name).map(|tool| tool.effect());
+                standing(conversation.transcript(), request.prompt.asked_at, progress, effect, now)
+            }
+            // A question that stands in the transcript before its turn began is another turn's.
+            None => Standing::Unasked,
+        };
         if !matches!(before, Standing::Answered(_)) {
             system = ask_hooks(request, conversation, system).await;
         }
