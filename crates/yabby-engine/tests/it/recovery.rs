@@ -338,3 +338,38 @@ fn a_reply_in_doubt_is_sent_again_only_where_it_appears_once() {
     let said: Vec<String> = world.said(MAIN).iter().map(told).collect();
     assert!(!said.iter().any(|line| line.contains("may not have arrived")), "{said:#?}");
 }
+
+#[test]
+fn a_disk_that_refuses_a_step_costs_an_answer_at_most() {
+    for mode in ["followup", "collect", "steer"] {
+        let scenario = Scenario::of(&["use a tool", "two", "another tool"]).mode(mode);
+        for fault_after in 0..scenario.steps() {
+            let mut world = scenario.world();
+            let mut acknowledged = [false; 3];
+            let what = format!("{mode}: refused after {fault_after}");
+            // Whatever fails, everybody is told what became of their message, and the engine goes on.
+            let life = Life::with_fault_after(fault_after);
+            assert!(world.live(&life, &scenario.messages, &mut acknowledged), "{what}");
+            assert!(world.live(&Life::of(FOREVER), &scenario.messages, &mut acknowledged), "{what}");
+            assert_settled(&world.stage);
+            assert_eq!(acknowledged, [true; 3], "{what}");
+            let said: Vec<String> = world.said(MAIN).iter().map(told).collect();
+            let sent = world.stage.channel.texts();
+            for (at, text) in sent.iter().enumerate() {
+                assert!(!sent[..at].contains(text), "{what}: sent twice: {text:?} of {sent:#?}");
+            }
+            let (mut unasked, mut errors) = (0, 0);
+            for question in ["use a tool", "two", "another tool"] {
+                let asked =
+                    said.iter().filter(|line| line.starts_with("user: ") && asks(line, question)).count();
+                assert!(asked <= 1, "{what}: {question} {asked} times in {said:#?}");
+                unasked += usize::from(asked == 0);
+            }
+            errors += sent.iter().filter(|text| text.starts_with("⚠️")).count();
+            assert!(unasked == 0 || errors > 0, "{what}: nobody was told: {said:#?} {sent:#?}");
+            let deeds = world.deeds.lock().unwrap();
+            let twice = deeds.iter().find(|(deed, times)| deed.starts_with("write") && **times > 1);
+            assert_eq!(twice, None, "{what}");
+        }
+    }
+}
