@@ -90,7 +90,7 @@ async fn take_turn(
     let request = RunRequest::turn(engine, inbound, &opened, prompt, control)?;
     let run = agent::run(request, &mut conversation).await?;
     drop(conversation);
-    record_usage(engine, &mut opened, &run).await?;
+    record_usage(engine, &mut opened, &run).await;
     let report = opened.report_of(inbound, &run);
     deliver(engine, inbound, report, build_payloads(inbound, &opened, run)).await
 }

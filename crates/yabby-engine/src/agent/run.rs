@@ -233,16 +233,13 @@ impl Loop {
             blocks: Vec::new(),
         };
         let now = request.engine.now_ms();
-        // A question that stands in the transcript before its turn began is another turn's.
-        let before = match &request.resume {
+        let before = match request.resume.as_deref() {
+            Some(progress) => {
+                let effect = |name: &str| request.tool(name).map(|tool| tool.effect());
+                standing(conversation.transcript(), request.prompt.asked_at, progress, effect, now)
+            }
+            // A question that stands in the transcript before its turn began is another turn's.
             None => Standing::Unasked,
-            Some(progress) => standing(
-                conversation.transcript(),
-                request.prompt.asked_at,
-                Some(progress),
-                |name| request.tool(name).map(|tool| tool.effect()),
-                now,
-            ),
         };
         if !matches!(before, Standing::Answered(_)) {
             system = ask_hooks(request, conversation, system).await;

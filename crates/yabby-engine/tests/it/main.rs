@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod any_transcript;
+mod blocks;
+mod commands;
 mod compaction;
 mod groups;
 mod hooks;
