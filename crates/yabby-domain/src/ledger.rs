@@ -144,7 +144,7 @@ impl Totals {
         totals
     }
 
-    fn add(&mut self, call: &CallRecord) {
+    pub fn add(&mut self, call: &CallRecord) {
         let plus = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         plus(&mut self.calls, 1);
         plus(&mut self.input, call.input);

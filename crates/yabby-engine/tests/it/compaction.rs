@@ -86,7 +86,7 @@ async fn memories_are_saved_before_the_history_is_compacted_and_once_per_cycle()
         }
     }
     assert_eq!(seen, ["flushed", "started false", "ended false"]);
-    let purposes: Vec<&str> = stage.calls.all().into_iter().map(|call| call.purpose.as_str()).collect();
+    let purposes: Vec<&str> = stage.calls.calls().into_iter().map(|call| call.purpose.as_str()).collect();
     assert!(purposes.contains(&"flush") && purposes.contains(&"summary"), "{purposes:?}");
 }
 

@@ -394,7 +394,7 @@ impl World {
             version: "test".to_owned(),
             homes: Box::new(homes),
             journal: Arc::new(MortalJournal(Arc::new(stage.journal.clone()), life.clone())),
-            ledger: stage.calls.clone(),
+            ledger: Arc::new(stage.calls.clone()),
             models: vec![Arc::new(Rules { window: self.window, wrong: self.wrong.clone() })],
             default_model: ModelRef::new("test", "model"),
             channels: vec![Arc::new(MortalChannel(stage.channel.clone(), life.clone()))],

@@ -22,5 +22,5 @@ async fn a_message_is_answered_transcribed_and_recorded() {
         (Some("model"), Some("test"), Some(true))
     );
     assert!(entry.total_tokens().unwrap() > 0.0);
-    assert_eq!(stage.calls.all().len(), 1);
+    assert_eq!(stage.calls.calls().len(), 1);
 }
