@@ -4,6 +4,7 @@ mod cli;
 mod machine;
 mod report;
 mod store;
+mod turns;
 
 use std::process::Command;
 
@@ -11,6 +12,7 @@ use anyhow::{Result, ensure};
 
 pub use cli::cli;
 pub use store::store;
+pub use turns::turns;
 
 /// They live in the crate they measure; this only starts them.
 pub fn rules() -> Result<()> {

@@ -9,10 +9,11 @@
 mod foreign;
 mod model;
 mod transcripts;
+mod turns;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,8 @@ use crate::worker::Worker;
 use foreign::Foreign;
 use model::Model;
 
+pub use turns::turns;
+
 const DEFAULT_ROUNDS: u64 = 1000;
 
 /// A new folder begins after so many.
@@ -35,16 +38,7 @@ const KEYS_PER_THREAD: usize = 6;
 const LONGEST_LIFE: Duration = Duration::from_millis(50);
 
 pub fn store(words: &[&str]) -> Result<()> {
-    let (mut rounds, mut seed) = (DEFAULT_ROUNDS, fresh_seed());
-    for option in words.chunks(2) {
-        match option {
-            ["--rounds", number] => {
-                rounds = number.parse().with_context(|| format!("{number} is no number"))?
-            }
-            ["--seed", number] => seed = number.parse().with_context(|| format!("{number} is no number"))?,
-            _ => bail!("crash store takes --rounds N and --seed S, not {}", option.join(" ")),
-        }
-    }
+    let Options { rounds, seed } = Options::read("store", words, DEFAULT_ROUNDS)?;
     let worker = Worker::build(Build::Quick)?;
     println!("seed {seed}");
     let mut dice = Dice::new(seed);
@@ -67,6 +61,27 @@ pub fn store(words: &[&str]) -> Result<()> {
     }
     println!("{tally}");
     Ok(())
+}
+
+/// What a crash test is asked for.
+struct Options {
+    rounds: u64,
+    seed: u64,
+}
+
+impl Options {
+    fn read(task: &str, words: &[&str], rounds: u64) -> Result<Self> {
+        let mut options = Self { rounds, seed: fresh_seed() };
+        for option in words.chunks(2) {
+            let number = |text: &str| text.parse().with_context(|| format!("{text} is no number"));
+            match option {
+                ["--rounds", rounds] => options.rounds = number(rounds)?,
+                ["--seed", seed] => options.seed = number(seed)?,
+                _ => bail!("crash {task} takes --rounds N and --seed S, not {}", option.join(" ")),
+            }
+        }
+        Ok(options)
+    }
 }
 
 fn fresh_seed() -> u64 {
@@ -130,7 +145,7 @@ impl Field {
         let files = transcripts::Files::of(&self.folder)?;
         let mut victims = Vec::new();
         for who in 0..workers {
-            victims.push(Victim::start(worker, self.orders(number, who, dice))?);
+            victims.push(Victim::start(&mut worker.command(&["churn"]), &self.orders(number, who, dice))?);
         }
         let mut has_folded = false;
         for (who, victim) in victims.into_iter().enumerate() {
@@ -232,8 +247,8 @@ struct Victim {
 }
 
 impl Victim {
-    fn start(worker: &Worker, orders: Value) -> Result<Self> {
-        let mut child = worker.command(&["churn"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    fn start(command: &mut Command, orders: &Value) -> Result<Self> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut stdin = child.stdin.take().context("a pipe was asked for")?;
         stdin.write_all(format!("{orders}\n").as_bytes())?;
         let stdout = child.stdout.take().context("a pipe was asked for")?;

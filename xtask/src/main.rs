@@ -23,9 +23,12 @@ tasks:
   bench rules     nanoseconds per rule: keys, freshness, routing, context, payloads
   bench store     sessions and transcripts beside the real OpenClaw; writes docs/benchmarks.md
   bench cli       commands beside the real OpenClaw; writes docs/benchmarks.md
+  bench turns     what a turn costs, beside the real OpenClaw; writes docs/benchmarks.md
   interop         hold yabby's files against the real OpenClaw, which is installed once
   crash store [--rounds N] [--seed S]
                   kill a writer at random instants, 1000 times; what it was told is safe must be there
+  crash turns [--rounds N] [--seed S]
+                  kill a gateway while messages stream in, 500 times; each must be answered once
   fuzz TARGET [SECONDS]
                   fuzz keys, store_text, transcript_lines or directives (60 seconds)";
 
@@ -38,8 +41,10 @@ fn main() -> ExitCode {
         ["bench", "rules"] => bench::rules(),
         ["bench", "store"] => bench::store(),
         ["bench", "cli"] => bench::cli(),
+        ["bench", "turns"] => bench::turns(),
         ["interop"] => interop::run(),
         ["crash", "store", rest @ ..] => crash::store(rest),
+        ["crash", "turns", rest @ ..] => crash::turns(rest),
         ["fuzz", target] => fuzz::run(target, "60"),
         ["fuzz", target, seconds] => fuzz::run(target, seconds),
         ["help" | "--help" | "-h"] => {

@@ -76,6 +76,15 @@ impl Reference {
         command
     }
 
+    /// The same with a loopback on which programs find each other.
+    pub fn script_with_loopback(&self, script: &Path, home: &Path) -> Command {
+        let mut command = isolated("sh".as_ref());
+        command.args(["-c", "ip link set lo up && exec \"$0\" \"$@\""]).arg(self.node()).arg(script);
+        self.surroundings(&mut command, home);
+        command.env("REFERENCE", self.package());
+        command
+    }
+
     /// Its command line.
     pub fn openclaw(&self, home: &Path) -> Command {
         let mut command = self.isolated_node(home);
@@ -85,13 +94,17 @@ impl Reference {
 
     fn isolated_node(&self, home: &Path) -> Command {
         let mut command = isolated(&self.node());
+        self.surroundings(&mut command, home);
+        command
+    }
+
+    fn surroundings(&self, command: &mut Command, home: &Path) {
         command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", home)
             .env("OPENCLAW_STATE_DIR", state_folder(home))
             .env("NO_COLOR", "1");
-        command
     }
 
     pub fn node_version(&self) -> Result<String> {

@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod agent;
+pub mod auth;
 pub mod body;
 pub mod channel;
 pub mod collation;

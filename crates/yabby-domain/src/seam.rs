@@ -1,6 +1,6 @@
 //! The doors to the outside: whatever keeps state (here; `sessions.md` §6, `transcripts.md` §2, §4),
 //! answers ([`model`]), does things ([`tool`]), sends messages ([`channel`]) and remembers turns
-//! ([`journal`]).
+//! ([`journal`]) and what they cost ([`ledger`]).
 //!
 //! One set of stories, `store_contract` in the test kit, is told to every back end that keeps state.
 

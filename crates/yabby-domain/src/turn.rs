@@ -4,6 +4,7 @@
 //! the records, and knows of every message how far it came: see [`Progress`].
 
 pub mod retention;
+pub mod stage;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};

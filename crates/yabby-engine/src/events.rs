@@ -96,8 +96,8 @@ pub struct Call {
     pub model: ModelRef,
     pub purpose: Purpose,
     pub usage: Usage,
-    /// In dollars.
-    pub cost: f64,
+    /// In dollars, where the price is known.
+    pub cost: Option<f64>,
     pub duration_ms: u64,
 }
 

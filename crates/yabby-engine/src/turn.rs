@@ -75,6 +75,7 @@ async fn take_turn(
     }
     let mut opened = open_session(engine, inbound).await?;
     if let Some(answer) = commands::answer(engine, inbound, &mut opened, control).await? {
+        opened.touch(engine).await?;
         return deliver_answer(engine, inbound, opened.report(inbound), answer).await;
     }
     let Some(prompt) = compose_prompt(engine, inbound, &mut opened).await else {

@@ -11,6 +11,7 @@ mod finding;
 mod locks;
 mod names;
 mod other_files;
+mod own_files;
 mod permissions;
 mod proof;
 mod records;

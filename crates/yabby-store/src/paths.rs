@@ -128,6 +128,11 @@ impl StateFolder {
         self.0.join("turns")
     }
 
+    /// The folder of the ledger, which need not exist.
+    pub fn usage(&self) -> PathBuf {
+        self.0.join("usage")
+    }
+
     /// The agents that have a folder.
     pub fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
         let folder = self.0.join("agents");

@@ -5,6 +5,7 @@ pub mod faulty_disk;
 pub mod fuzz;
 pub mod loopback;
 pub mod memory_journal;
+pub mod memory_ledger;
 pub mod memory_store;
 pub mod scripted_model;
 pub mod stage;

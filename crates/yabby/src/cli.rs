@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use yabby_config::lookup::Profile;
 use yabby_store::paths::Choice;
 
-use crate::commands::{agents, completion, config, doctor, history, import, sessions};
+use crate::commands::{agent, agents, completion, config, doctor, history, import, sessions, turns, usage};
 
 #[derive(Parser)]
 #[command(
@@ -16,7 +16,7 @@ use crate::commands::{agents, completion, config, doctor, history, import, sessi
     about = "A personal-assistant gateway in one binary",
     arg_required_else_help = true,
     subcommand_required = true,
-    after_help = "Examples:\n  yabby sessions              what there is\n  yabby history main          read a conversation\n  yabby sessions --help       more about a command"
+    after_help = "Examples:\n  yabby agent                 talk to your assistant\n  yabby sessions              what there is\n  yabby history main          read a conversation\n  yabby sessions --help       more about a command"
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -86,6 +86,11 @@ pub fn count(raw: &str) -> Result<usize, &'static str> {
 
 #[derive(Subcommand)]
 pub enum Command {
+    /// Talk to an agent
+    #[command(
+        after_help = "Examples:\n  yabby agent                                   a conversation, on a terminal\n  yabby agent --agent main -m \"What is on today?\"\n  git diff | yabby agent --agent main\n  yabby agent --session-id 5d1c7a10-6f0e-4c52-9a35-2b1f0c6f8e11 -m \"And tomorrow?\" --json"
+    )]
+    Agent(agent::Arguments),
     /// List the sessions, and work on one
     #[command(
         after_help = "Examples:\n  yabby sessions\n  yabby sessions --active 60 --kind group\n  yabby sessions --agent all --search holiday --json\n  yabby sessions label main \"Holiday\"\n  yabby sessions export main --output holiday.html"
@@ -99,6 +104,14 @@ pub enum Command {
     /// List the agents
     #[command(after_help = "Examples:\n  yabby agents\n  yabby agents list --bindings --json")]
     Agents(agents::Arguments),
+    /// Show what models used and cost
+    #[command(
+        after_help = "Examples:\n  yabby usage                          the last 30 days, day by day\n  yabby usage --by model --days 7\n  yabby usage --by session --agent main\n  yabby usage --session main --since 2026-02-01 --json"
+    )]
+    Usage(usage::Arguments),
+    /// Show the messages that were accepted and are not settled yet
+    #[command(after_help = "Examples:\n  yabby turns\n  yabby turns --all\n  yabby turns --json")]
+    Turns(turns::Arguments),
     /// Read and change the configuration
     Config(config::Arguments),
     /// Check the folder, and repair what is damaged
@@ -121,6 +134,9 @@ pub enum Command {
 impl Command {
     /// Whether there is nothing to see in a folder that does not exist.
     pub fn only_reads(&self) -> bool {
-        matches!(self, Self::Sessions(_) | Self::History(_) | Self::Agents(_))
+        matches!(
+            self,
+            Self::Sessions(_) | Self::History(_) | Self::Agents(_) | Self::Usage(_) | Self::Turns(_)
+        )
     }
 }

@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub mod agent;
 pub mod agents;
 pub mod completion;
 pub mod config;
@@ -7,3 +8,5 @@ pub mod doctor;
 pub mod history;
 pub mod import;
 pub mod sessions;
+pub mod turns;
+pub mod usage;

@@ -8,6 +8,7 @@ mod pager;
 mod setting;
 mod terminal;
 mod usage;
+mod wire;
 
 use std::process::ExitCode;
 
@@ -31,9 +32,12 @@ fn main() -> ExitCode {
     let setting =
         Setting { place: Place::find(&cli.everywhere.choice()), chosen_by: cli.everywhere.as_typed() };
     let done = match &cli.command {
+        Command::Agent(arguments) => commands::agent::run(&setting, arguments),
         Command::Sessions(arguments) => commands::sessions::run(&setting, arguments),
         Command::History(arguments) => commands::history::run(&setting, arguments),
         Command::Agents(arguments) => commands::agents::run(&setting, arguments),
+        Command::Usage(arguments) => commands::usage::run(&setting, arguments),
+        Command::Turns(arguments) => commands::turns::run(&setting, arguments),
         Command::Config(arguments) => commands::config::run(&setting, arguments),
         Command::Doctor(arguments) => commands::doctor::run(&setting, arguments),
         Command::Import(arguments) => commands::import::run(&setting, arguments),

@@ -73,7 +73,7 @@ pub fn usage_line(
 }
 
 /// `512`, `1.5k`, `12k`, `1.5m`.
-fn token_count(tokens: f64) -> String {
+pub fn token_count(tokens: f64) -> String {
     match tokens.max(0.0) {
         millions if millions >= 1e6 => format!("{}m", json::fixed(millions / 1e6, 1)),
         thousands if thousands >= 1e4 => format!("{}k", json::fixed(thousands / 1e3, 0)),
@@ -83,7 +83,7 @@ fn token_count(tokens: f64) -> String {
 }
 
 /// Cents, or where these say nothing, hundredths of them.
-fn dollars(amount: f64) -> String {
+pub fn dollars(amount: f64) -> String {
     format!("${}", json::fixed(amount, if amount >= 0.01 { 2 } else { 4 }))
 }
 

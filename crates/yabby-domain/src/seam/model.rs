@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+pub use crate::ledger::Purpose;
+
 use super::tool::ToolSpec;
 use crate::directive::level::ThinkLevel;
 use crate::json::Value;
@@ -61,27 +63,6 @@ pub struct ModelRequest {
     /// What caches may be keyed by.
     pub session_id: String,
     pub purpose: Purpose,
-}
-
-/// What an answer is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// A turn of the conversation.
-    Turn,
-    /// The memory flush before a compaction.
-    Flush,
-    /// The summary of a conversation, or of a part of it.
-    Summary,
-}
-
-impl Purpose {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Turn => "turn",
-            Self::Flush => "flush",
-            Self::Summary => "summary",
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

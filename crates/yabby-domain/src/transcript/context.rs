@@ -8,10 +8,12 @@ use super::{seed, time};
 use crate::json::{self, Object, Value, number};
 use crate::message::{Content, Message, Role, text_block};
 
-const COMPACTION_INTRO: &str =
+/// How a model is told about what was compacted.
+pub const COMPACTION_INTRO: &str =
     "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
 const COMPACTION_END: &str = "\n</summary>";
-const BRANCH_INTRO: &str =
+/// How a model is told about a branch that was left.
+pub const BRANCH_INTRO: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
 const BRANCH_END: &str = "</summary>";
 

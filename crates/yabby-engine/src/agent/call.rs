@@ -71,7 +71,7 @@ fn timed_out() -> ModelError {
 /// Puts a call on the books.
 pub(crate) fn account(request: &RunRequest<'_>, purpose: Purpose, answer: &Answer, began: Instant) {
     let RunRequest { engine, opened, .. } = request;
-    let cost = request.choice.prices(&opened.config).map_or(0.0, |prices| prices.of(&answer.usage));
+    let cost = request.choice.prices(&opened.config).map(|prices| prices.of(&answer.usage));
     let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let call = Call { model: request.choice.model.clone(), purpose, usage: answer.usage, cost, duration_ms };
     engine.0.ledger.record(record(request, &call));
@@ -79,22 +79,19 @@ pub(crate) fn account(request: &RunRequest<'_>, purpose: Purpose, answer: &Answe
 }
 
 fn record(request: &RunRequest<'_>, call: &Call) -> CallRecord {
-    let count = |tokens: Option<f64>| tokens.unwrap_or(0.0);
-    CallRecord {
+    let record = CallRecord {
         at: request.engine.now_ms(),
         session_key: request.opened.key.as_str().to_owned(),
         session_id: request.opened.session_id.clone(),
         agent: request.agent.as_str().to_owned(),
         provider: call.model.provider.clone(),
         model: call.model.model.clone(),
-        purpose: call.purpose.as_str().to_owned(),
-        input: count(call.usage.input),
-        output: count(call.usage.output),
-        cache_read: count(call.usage.cache_read),
-        cache_write: count(call.usage.cache_write),
+        purpose: call.purpose,
         cost: call.cost,
         turn: Some(request.turn.as_str().to_owned()),
         duration_ms: call.duration_ms,
         sender: request.sender.clone(),
-    }
+        ..CallRecord::default()
+    };
+    record.with_usage(&call.usage)
 }

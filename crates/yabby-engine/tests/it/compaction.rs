@@ -86,11 +86,8 @@ async fn memories_are_saved_before_the_history_is_compacted_and_once_per_cycle()
         }
     }
     assert_eq!(seen, ["flushed", "started false", "ended false"]);
-    let purposes: Vec<String> = stage.calls.all().into_iter().map(|call| call.purpose).collect();
-    assert!(
-        purposes.contains(&"flush".to_owned()) && purposes.contains(&"summary".to_owned()),
-        "{purposes:?}"
-    );
+    let purposes: Vec<&str> = stage.calls.all().into_iter().map(|call| call.purpose.as_str()).collect();
+    assert!(purposes.contains(&"flush") && purposes.contains(&"summary"), "{purposes:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ use super::finding::{Finding, Severity};
 use super::locks::Held;
 use super::records::References;
 use super::wards::{Ward, wards};
-use super::{Doctor, Progress, config, other_files, permissions, space};
+use super::{Doctor, Progress, config, other_files, own_files, permissions, space};
 use crate::disk::beside;
 
 /// What was found, and what could be done about it.
@@ -222,6 +222,7 @@ impl Doctor {
                 round.examine_transcripts(at, ward, files);
             }
             other_files::examine(&mut round);
+            own_files::examine(&mut round);
         } else {
             config::examine(&mut round);
             permissions::examine_closed(&mut round);

@@ -165,6 +165,10 @@ codes! {
     JournalDamaged "journal-damaged-line" Journals Damage fixed "--fix keeps a copy of the journal and goes on with its other lines.";
     Unapplied "changes-unapplied" Journals Warning left "They belong to sessions that another program removed or reset. Read the file, then remove it.";
 
+    TurnsWaiting "turns-waiting" Journals Note left "They are finished when yabby next takes turns; `yabby turns` tells how far they came.";
+    TurnJournalDamaged "turn-journal-damaged-line" Journals Warning left "They are skipped. The file is kept under another name when its turns are finished.";
+    LedgerDamaged "ledger-damaged-line" Journals Warning left "They are skipped and kept as they are; all others count.";
+
     TranscriptUnreadable "transcript-unreadable" Transcripts Damage left "Check what it is, who owns it and its permissions.";
     NotJson "transcript-not-json" Transcripts Damage fixed "--fix puts these lines into a file beside it; all others stay.";
     CutOff "transcript-cut-off" Transcripts Damage fixed "--fix puts the torn line into a file beside it.";

@@ -6,6 +6,7 @@ mod config_file;
 mod contract;
 mod doctor;
 mod import;
+mod ledger;
 mod paths;
 mod session_faults;
 mod session_races;

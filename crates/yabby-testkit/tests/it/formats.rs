@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use yabby_domain::ledger::{CallRecord, Purpose, Totals};
 use yabby_domain::message::{Message, Role};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::store_journal::{Journal, Line};
@@ -11,6 +12,8 @@ use yabby_domain::transcript::file::{TranscriptFile, Write};
 use yabby_domain::transcript::header::NewSession;
 use yabby_domain::transcript::journal::{Pending, pending, whole_lines};
 use yabby_domain::transcript::tree::{NewEntry, Transcript};
+use yabby_domain::turn::stage::Stage;
+use yabby_domain::turn::{Outcome, Record, progress};
 
 use crate::project;
 
@@ -64,4 +67,26 @@ fn the_transcript_journal_in_the_docs_becomes_the_file_it_promises() {
     let Write::File(text) = planned.write else { panic!("an answer goes to the file") };
     assert!(text.starts_with(&journal));
     assert_eq!(Transcript::read(&text).expect("a transcript").context().messages.len(), 2);
+}
+
+#[test]
+fn the_journal_of_turns_in_the_docs_is_written_as_it_stands() {
+    let text = example("turn-journal.md", "jsonl");
+    let records: Vec<Record> = text.lines().map(|line| Record::parse(line).expect(line)).collect();
+    let lines: Vec<String> = records.iter().map(Record::line).collect();
+    assert_eq!(lines.join("\n"), text);
+    let stages: Vec<Stage> = progress(records).iter().map(|(turn, told)| Stage::of(turn, told)).collect();
+    assert_eq!(stages, [Stage::Settled(Outcome::Answered), Stage::Sending { sent: 0, in_doubt: 1, all: 1 }]);
+}
+
+#[test]
+fn the_ledger_in_the_docs_is_written_as_it_stands() {
+    let text = example("usage-ledger.md", "jsonl");
+    let calls: Vec<CallRecord> = text.lines().map(|line| CallRecord::parse(line).expect(line)).collect();
+    let lines: Vec<String> = calls.iter().map(CallRecord::line).collect();
+    assert_eq!(lines.join("\n"), text);
+    let purposes: Vec<Purpose> = calls.iter().map(|call| call.purpose).collect();
+    assert_eq!(purposes, [Purpose::Turn, Purpose::Summary, Purpose::Flush]);
+    let totals = Totals::of(&calls);
+    assert_eq!((totals.calls, totals.unpriced, totals.tokens()), (3, 1, 12_969));
 }

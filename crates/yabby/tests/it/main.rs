@@ -14,4 +14,6 @@ mod import;
 mod sessions;
 mod terminal;
 mod torture;
+mod turns;
+mod usage;
 mod vectors;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use serde_json::json;
+use yabby_domain::ledger::CallRecord;
 
 use crate::home::{Home, MAIN, YABBY, message};
 
@@ -110,6 +111,27 @@ fn colours_are_for_terminals_that_want_them() {
         }
         assert!(!home.out(command).contains('\u{1b}'), "{command:?} in a pipe");
     }
+}
+
+#[test]
+fn usage_is_drawn_as_bars_that_fit() {
+    let home = Home::empty();
+    let call = |model: &str, cost| {
+        let call = CallRecord {
+            at: jiff::Timestamp::now().as_millisecond(),
+            provider: "acme".to_owned(),
+            model: model.to_owned(),
+            cost: Some(cost),
+            ..CallRecord::default()
+        };
+        call.line() + "\n"
+    };
+    home.write(".openclaw/usage/9999-12.jsonl", &[call("large", 2.0), call("small", 1.0)].concat());
+    let (screen, coloured) = shown(&home, 72, &[], &["usage", "--by", "model"]);
+    let bars: Vec<usize> = screen.lines().map(|line| line.matches('█').count()).filter(|n| *n > 0).collect();
+    assert!(coloured && bars.len() == 2 && bars[0] / 2 == bars[1], "{screen}");
+    assert!(screen.lines().all(|line| line.chars().count() <= 72), "{screen}");
+    assert!(!home.out(&["usage", "--by", "model"]).contains('█'));
 }
 
 #[test]

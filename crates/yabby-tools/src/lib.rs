@@ -1,0 +1,49 @@
+//! What the agent can do.
+//!
+//! Each tool is a file of its own and a line in [`all`]. They see the disk through
+//! `workspace.rs` only, which nothing leads out of.
+
+mod arguments;
+mod list_files;
+mod memory_files;
+mod memory_get;
+mod memory_search;
+mod passages;
+mod ranking;
+mod read;
+mod session_status;
+mod workspace;
+mod write;
+
+use std::sync::Arc;
+
+use yabby_domain::seam::tool::{Tool, ToolOutput};
+use yabby_domain::seam::{SessionStore, TranscriptStore};
+
+/// Where one agent's conversations are kept; its tools see no other agent's.
+#[derive(Clone)]
+pub struct Conversations {
+    pub sessions: Arc<dyn SessionStore>,
+    pub transcripts: Arc<dyn TranscriptStore>,
+}
+
+/// The tools of one agent. Their order never changes: providers cache the beginning of a request.
+pub fn all(conversations: Conversations) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(read::Read),
+        Arc::new(list_files::ListFiles),
+        Arc::new(write::Write),
+        Arc::new(memory_search::MemorySearch::new(conversations)),
+        Arc::new(memory_get::MemoryGet),
+        Arc::new(session_status::ShowStatus),
+    ]
+}
+
+/// Runs work that waits for a disk where it holds nobody up.
+async fn blocking(work: impl FnOnce() -> Result<ToolOutput, String> + Send + 'static) -> ToolOutput {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(output)) => output,
+        Ok(Err(problem)) => ToolOutput::error(&problem),
+        Err(_) => ToolOutput::error("the tool broke off in the middle; its work may be half done"),
+    }
+}

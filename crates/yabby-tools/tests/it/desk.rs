@@ -1,0 +1,127 @@
+//! A workspace with tools, and conversations to look through.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use yabby_domain::message::Message;
+use yabby_domain::seam::tool::{Tool, ToolContext, ToolOutput};
+use yabby_domain::seam::{Begin, Clock as _, SessionStore as _, TranscriptStore as _};
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::SessionKey;
+use yabby_domain::status::SessionStatus;
+use yabby_domain::transcript::file_name::TranscriptId;
+use yabby_domain::transcript::tree::NewEntry;
+use yabby_testkit::clock::FixedClock;
+use yabby_testkit::memory_store::{MemorySessions, MemoryTranscripts};
+use yabby_tools::Conversations;
+
+pub struct Desk {
+    folder: TempDir,
+    pub sessions: MemorySessions,
+    pub transcripts: MemoryTranscripts,
+    pub tools: Vec<Arc<dyn Tool>>,
+    pub context: ToolContext,
+}
+
+impl Desk {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = FixedClock::at(1_770_120_000_000);
+        let now = clock.now();
+        let sessions = MemorySessions::default();
+        let transcripts = MemoryTranscripts::new(Arc::new(clock));
+        let conversations = Conversations {
+            sessions: Arc::new(sessions.clone()),
+            transcripts: Arc::new(transcripts.clone()),
+        };
+        let context = ToolContext {
+            agent: Default::default(),
+            session_key: SessionKey::new("agent:main:main"),
+            session_id: "now".to_owned(),
+            workspace: folder.path().join("workspace"),
+            now,
+            sender_is_owner: true,
+            status: Arc::new(SessionStatus { version: "1.2.3".into(), ..SessionStatus::default() }),
+        };
+        fs::create_dir(&context.workspace).unwrap();
+        Self { tools: yabby_tools::all(conversations), folder, sessions, transcripts, context }
+    }
+
+    pub fn outside(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn put(&self, path: &str, text: &str) {
+        let path = self.context.workspace.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.context.workspace.join(path)).unwrap()
+    }
+
+    pub async fn call(&self, tool: &str, arguments: Value) -> ToolOutput {
+        let tool = self.tools.iter().find(|known| known.spec().name == tool).unwrap();
+        tool.call(arguments.as_object().unwrap(), &self.context).await
+    }
+
+    /// What a tool says, which is no error.
+    pub async fn told(&self, tool: &str, arguments: Value) -> String {
+        let output = self.call(tool, arguments).await;
+        assert!(!output.is_error, "{output:?}");
+        text_of(&output)
+    }
+
+    /// What a tool says about what is wrong.
+    pub async fn refused(&self, tool: &str, arguments: Value) -> String {
+        let output = self.call(tool, arguments).await;
+        assert!(output.is_error, "{output:?}");
+        text_of(&output)
+    }
+
+    /// The places and snippets that a search finds.
+    pub async fn found(&self, query: &str) -> Vec<(String, String)> {
+        let output = self.call("memory_search", json!({"query": query})).await;
+        let details = output.details.unwrap();
+        let field = |result: &Value, name: &str| result[name].as_str().unwrap().to_owned();
+        details["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|result| {
+                let snippet = field(result, "snippet");
+                let bare = snippet.split("\n\nSource:").next().unwrap().to_owned();
+                (format!("{}:{}", field(result, "path"), result["startLine"]), bare)
+            })
+            .collect()
+    }
+
+    /// A session in which these things were said, by user and assistant in turn.
+    pub async fn session(&self, key: &str, id: &str, said: &[&str]) {
+        let record = json!({"sessionId": id, "updatedAt": 1});
+        let record = SessionEntry::new(record.as_object().unwrap().clone());
+        let change = Box::new(move |entry: &mut Option<SessionEntry>| *entry = Some(record));
+        self.sessions.update(&SessionKey::new(key), change).await.unwrap();
+        self.transcript(id, said).await;
+    }
+
+    pub async fn transcript(&self, id: &str, said: &[&str]) {
+        let begin = Begin { session_id: id.to_owned(), cwd: String::new(), parent: None };
+        let id = TranscriptId::new(id, None).unwrap();
+        let mut writer = self.transcripts.open(&id, begin).await.unwrap();
+        let roles = ["user", "assistant"].iter().cycle();
+        let message = |(role, text): (&&str, &&str)| {
+            let message = json!({"role": role, "content": [{"type": "text", "text": text}], "timestamp": 7});
+            NewEntry::Message(Message::from_value(message).unwrap())
+        };
+        writer.append(roles.zip(said).map(message).collect()).await.unwrap();
+    }
+}
+
+pub fn text_of(output: &ToolOutput) -> String {
+    output.blocks[0]["text"].as_str().unwrap().to_owned()
+}

@@ -1,0 +1,9 @@
+//! Tools at work in a folder.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod desk;
+mod escapes;
+mod files;
+mod memory;
+mod people;

@@ -1,0 +1,98 @@
+//! Searching the memory, and reading what was found.
+
+use serde_json::json;
+
+use crate::desk::Desk;
+
+fn remembered() -> Desk {
+    let desk = Desk::new();
+    desk.put("MEMORY.md", "# People\n- Anna's birthday is 3 May\n- Ben works at the harbour\n");
+    desk.put("memory/2026-02-01.md", "- dentist on Tuesday at 14:00\n  in Rose Street\n");
+    desk.put("memory/2026-02-02.md", "- the dentist was cancelled\n");
+    desk.put("memory/trips/japan.md", "Flight NH204 to 東京 on 12 April.\n");
+    desk.put("memory/x.txt", "dentist");
+    desk.put("other.md", "dentist");
+    desk
+}
+
+#[tokio::test]
+async fn notes_are_found_by_their_words_and_lines() {
+    let desk = remembered();
+    let table = [
+        ("When is Anna's birthday?", "MEMORY.md:2", "- Anna's birthday is 3 May"),
+        ("where does ben work", "MEMORY.md:3", "- Ben works at the harbour"),
+        ("rose street", "memory/2026-02-01.md:1", "- dentist on Tuesday at 14:00\n  in Rose Street"),
+        ("dentist cancelled", "memory/2026-02-02.md:1", "- the dentist was cancelled"),
+        ("東京", "memory/trips/japan.md:1", "Flight NH204 to 東京 on 12 April."),
+        ("dentist", "memory/2026-02-02.md:1", "- the dentist was cancelled"),
+    ];
+    for (query, place, snippet) in table {
+        let found = desk.found(query).await;
+        assert_eq!(
+            found.first().map(|(at, text)| (at.as_str(), text.as_str())),
+            Some((place, snippet)),
+            "{query}"
+        );
+    }
+    assert_eq!(desk.found("umbrella").await, []);
+    assert_eq!(desk.found("dentist").await.len(), 2);
+}
+
+#[tokio::test]
+async fn results_have_the_fields_of_the_reference() {
+    let desk = remembered();
+    let output =
+        desk.call("memory_search", json!({"query": "harbour", "maxResults": "1", "minScore": 0})).await;
+    assert_eq!(
+        output.details.unwrap(),
+        json!({
+            "results": [{
+                "path": "MEMORY.md", "startLine": 3, "endLine": 3, "score": 1,
+                "snippet": "- Ben works at the harbour\n\nSource: MEMORY.md#L3",
+                "source": "memory", "citation": "MEMORY.md#L3",
+            }],
+            "provider": "none", "model": "words", "citations": "auto",
+        })
+    );
+    assert_eq!(desk.refused("memory_search", json!({"query": " "})).await, "query required");
+}
+
+#[tokio::test]
+async fn lines_of_a_note_are_read() {
+    let desk = remembered();
+    let table = [
+        (
+            json!({"path": "memory/2026-02-01.md", "from": 2, "lines": 1}),
+            json!({"text": "  in Rose Street", "path": "memory/2026-02-01.md"}),
+        ),
+        (
+            json!({"path": "./memory/trips/japan.md"}),
+            json!({"text": "Flight NH204 to 東京 on 12 April.\n", "path": "memory/trips/japan.md"}),
+        ),
+        (
+            json!({"path": "other.md"}),
+            json!({"path": "other.md", "text": "", "disabled": true, "error": "path required"}),
+        ),
+        (
+            json!({"path": "memory/no.md"}),
+            json!({"path": "memory/no.md", "text": "", "disabled": true, "error": "memory/no.md does not exist"}),
+        ),
+        (json!({}), json!({"path": "", "text": "", "disabled": true, "error": "path required"})),
+    ];
+    for (arguments, expected) in table {
+        let output = desk.call("memory_get", arguments.clone()).await;
+        assert_eq!(output.details, Some(expected), "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_note_is_shown_around_the_word() {
+    let desk = Desk::new();
+    desk.put("MEMORY.md", &format!("- {} needle {}", "früh ".repeat(400), "spät ".repeat(400)));
+    let found = desk.found("needle").await;
+    assert!(
+        found[0].1.starts_with('…') && found[0].1.contains("needle") && found[0].1.ends_with('…'),
+        "{found:?}"
+    );
+    assert!(found[0].1.chars().count() <= 702);
+}

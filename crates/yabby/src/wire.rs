@@ -1,0 +1,91 @@
+//! The engine, put together from what the configuration names.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use jiff::tz::TimeZone;
+use yabby_domain::agent::agents;
+use yabby_domain::config::Config;
+use yabby_domain::id::AgentId;
+use yabby_domain::model::ModelRef;
+use yabby_domain::seam::StoreError;
+use yabby_domain::session::path::{self, Folders};
+use yabby_engine::hooks::Hooks;
+use yabby_engine::{AgentHome, Engine, Parts};
+use yabby_models::offline::Offline;
+use yabby_store::clock::SystemClock;
+use yabby_store::disk::{Disk as _, LocalDisk};
+use yabby_store::files::ledger::UsageLedger;
+use yabby_store::files::sessions::{self, SessionFile};
+use yabby_store::files::transcripts::TranscriptFolder;
+use yabby_store::files::turns::{self, Kind, TurnJournal};
+use yabby_store::paths::Place;
+use yabby_tools::Conversations;
+
+use crate::setting::Setting;
+
+/// An engine and what it stands on.
+pub struct Wired {
+    pub engine: Engine,
+    journal: TurnJournal,
+}
+
+impl Wired {
+    /// The engine for one kind of process.
+    pub fn new(setting: &Setting, config: Config, kind: Kind) -> Result<Self> {
+        let place = setting.place.clone();
+        let settings = turns::Settings::default();
+        let journal = TurnJournal::open(place.folder.turns(), kind, settings)
+            .context("cannot open the journal of turns")?;
+        let ledger = UsageLedger::open(place.folder.usage())?;
+        let engine = Engine::new(Parts {
+            config: Arc::new(config),
+            clock: Arc::new(SystemClock),
+            zone: TimeZone::system(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            homes: Box::new(move |config, agent| home(&place, config, agent)),
+            journal: Arc::new(journal.clone()),
+            ledger: Arc::new(ledger),
+            models: vec![Arc::new(Offline::default())],
+            default_model: ModelRef::new(yabby_models::offline::PROVIDER, yabby_models::offline::MODEL),
+            channels: Vec::new(),
+            hooks: Hooks::default(),
+        });
+        Ok(Self { engine, journal })
+    }
+
+    /// Lets go of everything; comes back when it is on the disk.
+    pub async fn close(self) {
+        drop(self.engine);
+        self.journal.close().await;
+    }
+}
+
+/// Where an agent lives: in the folder, unless the configuration says otherwise.
+fn home(place: &Place, config: &Config, agent: &AgentId) -> Result<AgentHome, StoreError> {
+    let [state, home, current] =
+        [place.folder.path(), &place.home, &place.current].map(|path| path.to_string_lossy().into_owned());
+    let folders = Folders { state: &state, home: &home, current: &current };
+    let store = path::store_path(config.text(&["session", "store"]), agent, &folders);
+    let sessions = Arc::new(SessionFile::open(store, sessions::Settings::from_environment())?);
+    let conversations = path::sessions_folder(&state, agent);
+    let transcripts = Arc::new(TranscriptFolder::open(&conversations));
+    let workspace = workspace(config, agent, &folders);
+    if !workspace.exists() {
+        LocalDisk.create_folder(&workspace).map_err(|source| StoreError::Io {
+            doing: "create",
+            path: workspace.display().to_string(),
+            source: Arc::new(source),
+        })?;
+    }
+    let tools =
+        yabby_tools::all(Conversations { sessions: sessions.clone(), transcripts: transcripts.clone() });
+    Ok(AgentHome { sessions, transcripts, state, conversations, workspace, tools })
+}
+
+fn workspace(config: &Config, agent: &AgentId, folders: &Folders<'_>) -> PathBuf {
+    let known = agents(config, folders).into_iter().find(|known| known.id == *agent);
+    let beside = || path::join(folders.state, &format!("workspace-{agent}"));
+    known.map_or_else(beside, |agent| agent.workspace).into()
+}
