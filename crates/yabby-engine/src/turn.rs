@@ -69,13 +69,9 @@ async fn take_turn(
     control: &RunControl,
 ) -> Result<TurnReport, TurnError> {
     if let Some(payloads) = recovery::ready_reply(inbound) {
-        return deliver(
-            engine,
-            inbound,
-            TurnReport::new(&inbound.turn, inbound.key(), Outcome::Answered),
-            payloads,
-        )
-        .await;
+        let report = TurnReport::new(&inbound.turn, inbound.key(), Outcome::Answered);
+        // Whether it may be sent was decided before it was written down as ready.
+        return deliver_answer(engine, inbound, report, payloads).await;
     }
     let mut opened = open_session(engine, inbound).await?;
     if let Some(answer) = commands::answer(engine, inbound, &mut opened, control).await? {

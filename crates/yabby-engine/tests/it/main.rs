@@ -13,5 +13,6 @@ mod props;
 mod queue;
 mod recovery;
 mod requests;
+mod storm;
 mod tools;
 mod turns;

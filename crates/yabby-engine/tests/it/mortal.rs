@@ -358,6 +358,8 @@ impl ModelProvider for Rules {
 pub struct World {
     pub stage: Stage,
     pub window: u64,
+    /// How long nothing is heard before each message, in milliseconds; not at all if this is too short.
+    pub pauses: Vec<u64>,
     pub deeds: Deeds,
     /// Requests that a provider would refuse.
     pub wrong: Arc<Mutex<Vec<String>>>,
@@ -367,7 +369,7 @@ impl World {
     pub fn new(config: Value, capabilities: Capabilities, window: u64) -> Self {
         let mut stage = Stage::new(config);
         stage.channel = Loopback::new("telegram", capabilities);
-        Self { stage, window, deeds: Deeds::default(), wrong: Arc::default() }
+        Self { stage, window, pauses: Vec::new(), deeds: Deeds::default(), wrong: Arc::default() }
     }
 
     fn engine(&self, life: &Arc<Life>) -> Engine {
@@ -411,7 +413,11 @@ impl World {
             let engine = self.engine(life);
             let living = async {
                 let mut tickets = engine.recover().await.unwrap();
-                for (message, is_known) in messages.iter().zip(acknowledged.iter_mut()) {
+                let pauses = self.pauses.iter().copied().chain(std::iter::repeat(0));
+                for ((message, is_known), pause) in messages.iter().zip(acknowledged.iter_mut()).zip(pauses) {
+                    if pause > 0 {
+                        tokio::time::sleep(Duration::from_millis(pause)).await;
+                    }
                     // A platform may deliver what it delivered before.
                     match engine.hear(message.clone()).await {
                         Ok(Hearing::Accepted(ticket)) => {
@@ -439,6 +445,19 @@ impl World {
         drop(runtime);
         self.stage = self.stage.killed();
         done
+    }
+
+    /// Everything that was ever said, in any session and on any branch.
+    pub fn ever_said(&self) -> Vec<Message> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let mut all = Vec::new();
+            for id in self.stage.transcripts.list().await.unwrap() {
+                let transcript = self.stage.transcripts.load(&id).await.unwrap().unwrap();
+                all.extend(transcript.entries().iter().filter_map(|entry| entry.message()));
+            }
+            all
+        })
     }
 
     /// The conversation of a session.
