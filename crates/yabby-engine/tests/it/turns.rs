@@ -86,16 +86,19 @@ async fn the_context_is_what_the_last_call_read_and_every_call_is_on_the_books()
     let report = say(&engine, direct("look")).await;
     let calls = stage.calls.all();
     assert_eq!(calls.len(), 3);
+    #[expect(clippy::cast_precision_loss, reason = "tests are short")]
+    let tokens = |count: u64| count as f64;
     let last = calls.last().unwrap();
+    let (input, output) = (tokens(last.input), tokens(last.output));
     let entry = stage.entry(MAIN).await;
-    assert_eq!((entry.total_tokens(), entry.input_tokens()), (Some(last.input), Some(last.input)));
-    assert_eq!(entry.output_tokens(), Some(last.output));
-    assert_eq!(report.usage.unwrap().input, Some(last.input));
+    assert_eq!((entry.total_tokens(), entry.input_tokens()), (Some(input), Some(input)));
+    assert_eq!(entry.output_tokens(), Some(output));
+    assert_eq!(report.usage.unwrap().input, Some(input));
     for call in &calls {
         assert_eq!((call.session_key.as_str(), call.purpose.as_str()), (MAIN, "turn"));
         assert_eq!(call.turn.as_deref(), Some(report.turn.as_str()));
-        let cost = (call.input + 2.0 * call.output) / 1e6;
-        assert!((call.cost - cost).abs() < 1e-12, "{call:?}");
+        let cost = (tokens(call.input) + 2.0 * tokens(call.output)) / 1e6;
+        assert!((call.cost.unwrap() - cost).abs() < 1e-12, "{call:?}");
     }
     let report = entry.get("systemPromptReport").unwrap();
     assert_eq!((&report["source"], &report["sessionKey"]), (&json!("run"), &json!(MAIN)));
