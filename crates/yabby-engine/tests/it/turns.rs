@@ -84,7 +84,7 @@ async fn the_context_is_what_the_last_call_read_and_every_call_is_on_the_books()
     let engine = stage.engine();
     stage.model.will([Line::call("probe", json!({})), Line::call("probe", json!({})), Line::say("There.")]);
     let report = say(&engine, direct("look")).await;
-    let calls = stage.calls.all();
+    let calls = stage.calls.calls();
     assert_eq!(calls.len(), 3);
     #[expect(clippy::cast_precision_loss, reason = "tests are short")]
     let tokens = |count: u64| count as f64;
