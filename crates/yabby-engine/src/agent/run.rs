@@ -3,6 +3,7 @@
 //! Messages that arrive meanwhile are looked for at two points: between two calls of the model
 //! ([`RunControl::steered`]) and before the run ends ([`RunControl::followed_up`]).
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +30,8 @@ use super::call::{Called, call_model};
 use super::compact::{self, Why};
 use super::context::{Extent, told};
 use super::conversation::{Conversation, FLUSH_MARK};
-use super::model::ModelChoice;
+use super::failover::is_worth_another;
+use super::model::{ModelChoice, Models};
 use super::resume::{Standing, asked_at, standing};
 use super::system_prompt;
 use super::tools::call_tools;
@@ -56,6 +58,8 @@ pub(crate) struct RunRequest<'r> {
     pub(crate) opened: &'r Opened,
     pub(crate) agent: AgentId,
     pub(crate) choice: ModelChoice,
+    /// Who is asked next if this one cannot answer.
+    fallbacks: VecDeque<ModelRef>,
     pub(crate) thinking: ThinkLevel,
     pub(crate) prompt: Prompt,
     pub(crate) purpose: Purpose,
@@ -130,6 +134,10 @@ impl<'r> RunRequest<'r> {
             turn: &inbound.turn,
             opened,
             agent: inbound.target.agent.clone(),
+            fallbacks: {
+                let models = Models::of(engine, &opened.config, &inbound.target.agent);
+                models.fallbacks(&opened.model.clone()?.model).into()
+            },
             choice: opened.model.clone()?,
             thinking: opened.thinking(),
             prompt,
@@ -157,6 +165,7 @@ impl<'r> RunRequest<'r> {
             opened: self.opened,
             agent: self.agent.clone(),
             choice: self.choice.clone(),
+            fallbacks: self.fallbacks.clone(),
             thinking: self.thinking,
             prompt,
             purpose: Purpose::Flush,
@@ -190,7 +199,7 @@ pub(crate) async fn run(
 ) -> Result<Run, TurnError> {
     let began = Instant::now();
     let mut looping = Loop::begin(&mut request, conversation).await?;
-    let ran = looping.go(&request, conversation).await;
+    let ran = looping.go(&mut request, conversation).await;
     let mut run = looping.run;
     if let Some(blocks) = request.blocks.take() {
         run.blocks.extend(blocks.finish().await);
@@ -280,10 +289,10 @@ impl Loop {
 
     async fn go(
         &mut self,
-        request: &RunRequest<'_>,
+        request: &mut RunRequest<'_>,
         conversation: &mut Conversation,
     ) -> Result<(), TurnError> {
-        let RunRequest { engine, opened, control, turn, .. } = request;
+        let RunRequest { engine, opened, control, turn, .. } = *request;
         if self.done {
             return Ok(());
         }
@@ -320,7 +329,10 @@ impl Loop {
                 }
                 Called::Failed { said, error } => {
                     let too_long = error.kind == ModelErrorKind::ContextOverflow;
-                    if !(too_long && self.make_room(request, conversation).await?) {
+                    let goes_on = (too_long && self.make_room(request, conversation).await?)
+                        // What was heard of an answer cannot be unsaid.
+                        || (said.is_empty() && self.fall_back(request, &error));
+                    if !goes_on {
                         return self.give_up(request, conversation, &said, error).await;
                     }
                 }
@@ -413,6 +425,26 @@ impl Loop {
             Err(error) => tracing::warn!(session = %opened.key, %error, "the history was not compacted"),
         }
         Ok(())
+    }
+
+    /// Takes another model where this one cannot answer; whether there is one.
+    fn fall_back(&mut self, request: &mut RunRequest<'_>, error: &ModelError) -> bool {
+        if !is_worth_another(error.kind, request.deadline) {
+            return false;
+        }
+        while let Some(next) = request.fallbacks.pop_front() {
+            let Ok(choice) = request.engine.find_model(&next) else { continue };
+            let (from, why) = (request.choice.model.clone(), error.message.clone());
+            tracing::warn!(%from, to = %next, %why, "another model is asked");
+            let kind = EventKind::FellBack { from, to: next.clone(), why };
+            request.engine.tell(&request.opened.key, Some(request.turn), kind);
+            self.run.context_window = choice.window(&request.opened.config);
+            self.run.model = next;
+            request.choice = choice;
+            self.noted = false;
+            return true;
+        }
+        false
     }
 
     /// Makes a request fit that was too long; whether it is worth another try. Memories are saved and the

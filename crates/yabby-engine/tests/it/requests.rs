@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use yabby_domain::budget::{Budgets, Limit};
 use yabby_domain::directive::level::{Level, ThinkLevel};
 use yabby_domain::json::stringify;
 use yabby_domain::message::Message;
@@ -12,6 +13,7 @@ use yabby_domain::sanitize::policy::ModelTarget;
 use yabby_domain::seam::model::{ModelErrorKind, ModelInfo, ModelRequest, Purpose, Stop};
 use yabby_domain::seam::tool::{Effect, Tool, ToolOutput};
 use yabby_domain::turn::Outcome;
+use yabby_testkit::memory_ledger::MemoryLedger;
 use yabby_testkit::scripted_model::{Line, ScriptedModel};
 use yabby_testkit::stage::{Stage, accepted, direct, eventually, say, texts};
 
@@ -275,4 +277,46 @@ async fn a_model_that_is_not_there_is_an_error_that_says_what_to_do() {
     assert!(texts(&say(&engine, direct("/status")).await)[0].contains("cannot be reached"));
     say(&engine, direct("/model test/model")).await;
     assert_eq!(say(&engine, direct("hello")).await.outcome, Outcome::Answered);
+}
+
+#[tokio::test]
+async fn another_model_answers_when_one_cannot() {
+    let mut stage = Stage::new(json!({
+        "agents": {"defaults": {"model": {"primary": "test/model", "fallbacks": ["gone/model", "spare/model"]}}},
+    }));
+    let spare = ScriptedModel::named("spare", "anthropic-messages", 50_000);
+    stage.more_models = vec![spare.clone()];
+    let engine = stage.engine();
+    let overloaded = || Line::Fail(ModelErrorKind::Overloaded, "too many people ask".to_owned());
+    stage.model.will([overloaded()]);
+    spare.will([Line::say("I can.")]);
+    let report = say(&engine, direct("hello")).await;
+    assert_eq!((texts(&report), report.error), (vec!["I can.".to_owned()], None));
+    let entry = stage.entry(MAIN).await;
+    assert_eq!((entry.model_provider(), entry.context_tokens()), (Some("spare"), Some(50_000.0)));
+    // The next turn asks the usual one first.
+    say(&engine, direct("again")).await;
+    assert_eq!(stage.model.asked().len(), 2);
+    // A request that is found fault with is not carried from door to door.
+    stage.model.will([Line::Fail(ModelErrorKind::BadRequest, "no such field".to_owned())]);
+    let report = say(&engine, direct("odd")).await;
+    assert_eq!((report.error.as_deref(), spare.asked().len()), (Some("no such field"), 1));
+    // If nobody can, the last one says why.
+    stage.model.will([overloaded()]);
+    spare.will([Line::Fail(ModelErrorKind::Auth, "the key is not valid".to_owned())]);
+    assert_eq!(say(&engine, direct("last")).await.error.as_deref(), Some("the key is not valid"));
+}
+
+#[tokio::test]
+async fn a_budget_that_is_used_up_refuses_before_the_call() {
+    let mut stage = Stage::new(json!({}));
+    let session = Some(Limit { dollars: None, tokens: Some(1) });
+    stage.calls = MemoryLedger::with_budgets(Budgets { session, ..Budgets::default() });
+    let engine = stage.engine();
+    assert_eq!(say(&engine, direct("one")).await.error, None);
+    let report = say(&engine, direct("two")).await;
+    assert!(texts(&report)[0].contains("this session's budget is used up"), "{report:?}");
+    assert_eq!((stage.model.asked().len(), stage.calls.calls().len()), (1, 1));
+    say(&engine, direct("/new")).await;
+    assert_eq!(stage.model.asked().len(), 2);
 }
