@@ -8,7 +8,6 @@ use async_trait::async_trait;
 use yabby_domain::seam::journal::{Journal, Promise};
 use yabby_domain::seam::{Clock, StoreError};
 use yabby_domain::turn::Record;
-use yabby_domain::turn::progress;
 use yabby_domain::turn::retention::{merged, retained};
 
 /// The journal of one process. Copies are the same process; it ends with the last of them, or when it
@@ -146,7 +145,8 @@ impl Drop for Process {
         let is_alive = place.journals.get(&self.number).is_some_and(|kept| !kept.is_abandoned);
         if is_alive && let Some(mut kept) = place.journals.remove(&self.number) {
             kept.is_abandoned = true;
-            if progress(kept.records.iter().cloned()).values().any(|turn| turn.settled.is_none()) {
+            kept.records = retained(kept.records, self.clock.now().as_millisecond(), |_| false);
+            if !kept.records.is_empty() {
                 place.journals.insert(self.number, kept);
             }
         }

@@ -149,13 +149,31 @@ impl Town {
         files.map(|file| Ok(file?.metadata().map_or(0, |found| found.len()))).sum()
     }
 
+    /// The turns in the journals that nobody settled.
+    fn unsettled(&self) -> Result<BTreeSet<String>> {
+        let mut waiting = BTreeSet::new();
+        let Ok(files) = fs::read_dir(self.folder.join("turns")) else { return Ok(waiting) };
+        for file in files {
+            for record in lines(&file?.path())? {
+                let turn = record["turn"].as_str().unwrap_or_default().to_owned();
+                match record["step"].as_str() {
+                    Some("accepted") => drop(waiting.insert(turn)),
+                    Some("settled") => drop(waiting.remove(&turn)),
+                    _ => {}
+                }
+            }
+        }
+        Ok(waiting)
+    }
+
     fn finish(&self, tally: &mut Tally) -> Result<()> {
         let mut command = std::process::Command::new(&self.worker);
         let output = command.arg("finish").arg(&self.folder).stderr(Stdio::inherit()).output()?;
         ensure!(output.status.success(), "what was left was not finished");
         let told: Value = serde_json::from_slice(&output.stdout).context("it says what it did")?;
         tally.taken_up += told["recovered"].as_u64().unwrap_or(0);
-        ensure!(self.length_of_journals()? == 0, "a journal is left although everything is settled");
+        let waiting = self.unsettled()?;
+        ensure!(waiting.is_empty(), "{waiting:?} are not settled although everything was finished");
         Ok(())
     }
 

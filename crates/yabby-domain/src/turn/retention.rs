@@ -31,7 +31,7 @@ pub fn retained(
                 let known = vec![stub(accepted), end.clone()];
                 if must_stay(&turn) {
                     turns.push((at, known));
-                } else if now.saturating_sub(end.at) < LIFETIME_MS {
+                } else if now.saturating_sub(end.at) < LIFETIME_MS && may_be_repeated(accepted) {
                     settled.push((end.at, at, known));
                 }
             }
@@ -42,6 +42,11 @@ pub fn retained(
     turns.extend(settled.into_iter().skip(too_many).map(|(_, at, known)| (at, known)));
     turns.sort_by_key(|(at, _)| *at);
     turns.into_iter().flat_map(|(_, records)| records).collect()
+}
+
+/// Whether a repeated delivery of the message could be recognised; else there is nothing to remember.
+fn may_be_repeated(record: &Record) -> bool {
+    matches!(&record.step, Step::Accepted(accepted) if accepted.dedupe.is_some())
 }
 
 /// That a message was accepted, without the message.

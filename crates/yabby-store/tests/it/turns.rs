@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
+use yabby_domain::inbound::recent::LIFETIME_MS;
 use yabby_domain::seam::journal::{Journal, Promise};
 use yabby_domain::turn::{Outcome, Record, progress};
 use yabby_store::files::turns::{Kind, Settings, TurnJournal, look};
@@ -66,7 +67,8 @@ fn the_file_is_named_for_its_process_and_goes_when_all_is_settled() {
     assert!(name.starts_with(&prefix) && name.ends_with(".jsonl"), "{name}");
     assert_eq!(names(home.path()), [name]);
     assert_eq!(fs::read_to_string(journal.path()).unwrap().lines().count(), 1);
-    journal.append_blocking(vec![settled("a", now())], Promise::Written).unwrap();
+    let ended = now() - LIFETIME_MS;
+    journal.append_blocking(vec![settled("a", ended)], Promise::Written).unwrap();
     drop(journal);
     assert_eq!(names(home.path()), [""; 0]);
 }

@@ -239,10 +239,18 @@ impl Writer {
     fn close(mut self) {
         // What stays behind is adopted by whoever comes next.
         self.let_go_of_adopted();
-        if self.unsettled.is_empty() && self.lingering.is_empty() {
-            let _ = self.file.remove();
-        } else {
-            self.file.flush();
+        if !self.unsettled.is_empty() || !self.lingering.is_empty() {
+            return self.file.flush();
+        }
+        match self.shortened() {
+            Ok(nothing) if nothing.is_empty() => {
+                let _ = self.file.remove();
+            }
+            // Platforms deliver again what was answered a moment ago, also after a clean end.
+            Ok(known) => {
+                let _ = self.file.replace(&known);
+            }
+            Err(_) => self.file.flush(),
         }
     }
 
