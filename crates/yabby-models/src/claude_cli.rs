@@ -1,0 +1,1 @@
+//! The `claude` program as a provider.

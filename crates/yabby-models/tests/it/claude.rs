@@ -1,0 +1,1 @@
+//! The `claude` program, and stand-ins for it.
