@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -109,7 +110,11 @@ async fn answer(State(room): State<Arc<Room>>, request: Request) -> Result<Respo
                     return Some((Ok(bytes), pieces));
                 }
                 Piece::Wait(time) => tokio::time::sleep(time).await,
-                Piece::Cut => return Some((Err(io::Error::other("cut")), pieces)),
+                Piece::Cut => {
+                    // What was said before has to be on its way, or it is lost with the line.
+                    tokio::time::sleep(Duration::from_millis(30)).await;
+                    return Some((Err(io::Error::other("cut")), pieces));
+                }
             }
         }
     });
