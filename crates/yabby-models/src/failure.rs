@@ -280,7 +280,7 @@ static KEY: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The words on one line, without keys, and not too many of them.
-fn redacted(words: &str, key: Option<&SecretString>) -> String {
+pub(crate) fn redacted(words: &str, key: Option<&SecretString>) -> String {
     let mut words = text::collapse_spaces(words);
     if let Some(key) = key.map(SecretString::expose_secret).filter(|key| !key.is_empty()) {
         words = words.replace(key, "…");
