@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod any_text;
+#[cfg(unix)]
 mod claude;
 mod clients;
 mod compaction;
