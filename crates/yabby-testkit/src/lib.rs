@@ -9,6 +9,7 @@ pub mod memory_ledger;
 pub mod memory_store;
 pub mod scripted_model;
 pub mod stage;
+pub mod stand_in;
 #[allow(clippy::unwrap_used, reason = "a story that cannot go on fails")]
 pub mod store_contract;
 pub mod torture;

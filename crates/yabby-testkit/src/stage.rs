@@ -12,6 +12,7 @@ use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::channel::{Capabilities, Channel};
+use yabby_domain::seam::model::ModelProvider;
 use yabby_domain::seam::tool::Tool;
 use yabby_domain::seam::{SessionStore, TranscriptStore};
 use yabby_domain::session::entry::SessionEntry;
@@ -38,6 +39,10 @@ pub struct Stage {
     pub clock: Arc<StageClock>,
     pub model: ScriptedModel,
     pub more_models: Vec<ScriptedModel>,
+    /// Other providers than scripted ones.
+    pub providers: Vec<Arc<dyn ModelProvider>>,
+    /// The model that answers unless another is chosen.
+    pub default_model: ModelRef,
     pub channel: Loopback,
     pub journal: MemoryJournal,
     pub sessions: MemorySessions,
@@ -55,6 +60,8 @@ impl Stage {
         Self {
             model: ScriptedModel::new(100_000),
             more_models: Vec::new(),
+            providers: Vec::new(),
+            default_model: ModelRef::new("test", "model"),
             channel: Loopback::new("telegram", Capabilities::default()),
             journal: MemoryJournal::new(clock.clone()),
             sessions: MemorySessions::default(),
@@ -86,7 +93,8 @@ impl Stage {
                 tools: tools.clone(),
             })
         };
-        let models = std::iter::once(&self.model).chain(&self.more_models);
+        let scripted = std::iter::once(&self.model).chain(&self.more_models);
+        let scripted = scripted.map(|model| Arc::new(model.clone()) as Arc<dyn ModelProvider>);
         Engine::new(Parts {
             config: self.config.clone(),
             clock: self.clock.clone(),
@@ -95,8 +103,8 @@ impl Stage {
             homes: Box::new(homes),
             journal: Arc::new(self.journal.clone()),
             ledger: Arc::new(self.calls.clone()),
-            models: models.map(|model| Arc::new(model.clone()) as _).collect(),
-            default_model: ModelRef::new("test", "model"),
+            models: scripted.chain(self.providers.iter().cloned()).collect(),
+            default_model: self.default_model.clone(),
             channels,
             hooks: Hooks::new(self.hooks.clone()),
         })

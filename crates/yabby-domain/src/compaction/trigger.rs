@@ -64,7 +64,7 @@ pub fn trigger(
 /// more than the window holds and said nothing.
 pub fn overflows(answer: &Message, context_window: u64) -> bool {
     match answer.stop_reason() {
-        Some("error") => answer.text_field("errorMessage").is_some_and(|error| OVERFLOW.is_match(error)),
+        Some("error") => answer.text_field("errorMessage").is_some_and(tells_overflow),
         Some("stop") => {
             let count =
                 |field| answer.get("usage").and_then(|usage| usage.get(field)?.as_f64()).unwrap_or(0.0);
@@ -72,6 +72,11 @@ pub fn overflows(answer: &Message, context_window: u64) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether these words of a provider mean that a request is too long.
+pub fn tells_overflow(error: &str) -> bool {
+    OVERFLOW.is_match(error)
 }
 
 /// What providers say about a request that is too long. The last two say it without words.

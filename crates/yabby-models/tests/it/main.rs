@@ -1,8 +1,15 @@
-//! The offline helper in conversation, with real tools.
+//! Providers in conversation: the offline helper with real tools, and the others with stand-ins on
+//! loopback for the services they ask.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod any_text;
+#[cfg(unix)]
+mod claude;
+mod clients;
 mod compaction;
 mod conversation;
 mod room;
+mod round_trip;
+mod service;
+mod through_engine;

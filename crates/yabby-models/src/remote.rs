@@ -1,0 +1,110 @@
+//! A provider that is asked over HTTP, in any of the wire formats.
+
+use async_trait::async_trait;
+use futures_util::StreamExt as _;
+use yabby_domain::json;
+use yabby_domain::seam::model::{
+    Answer, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelProvider, ModelRequest,
+};
+
+use crate::failure::Failure;
+use crate::http::Http;
+use crate::retry::Retries;
+use crate::settings::{ModelSettings, ProviderSettings};
+use crate::sse::events;
+use crate::wire::{self, Heard, Outgoing};
+
+/// A service, or a server on this machine.
+#[derive(Clone, Debug)]
+pub struct RemoteProvider {
+    settings: ProviderSettings,
+    http: Http,
+    retries: Retries,
+}
+
+impl RemoteProvider {
+    pub fn new(settings: ProviderSettings, http: Http, retries: Retries) -> Self {
+        Self { settings, http, retries }
+    }
+
+    fn find(&self, model: &str) -> Option<&ModelSettings> {
+        self.settings.models.iter().find(|settings| settings.id == model)
+    }
+
+    async fn attempt(&self, outgoing: &Outgoing, heard: Heard<'_>) -> Result<Answer, Failure> {
+        let settings = &self.settings;
+        let response = self.http.post(outgoing, settings.api_key.as_ref(), &settings.headers).await?;
+        let mut reader = wire::reader(settings.api);
+        let mut events = events(response);
+        while !reader.is_complete() {
+            match events.next().await {
+                None => break,
+                Some(data) => match data?.trim() {
+                    "" => {}
+                    "[DONE]" => reader.done(),
+                    data => {
+                        let event = json::parse(data)
+                            .map_err(|error| Failure::unreadable(format!("an event is not JSON: {error}")))?;
+                        reader.read(&event, &mut *heard)?;
+                    }
+                },
+            }
+        }
+        reader.finish()
+    }
+}
+
+#[async_trait]
+impl ModelProvider for RemoteProvider {
+    fn id(&self) -> &str {
+        &self.settings.id
+    }
+
+    fn describe(&self, model: &str) -> Option<ModelInfo> {
+        let model = self.find(model)?;
+        Some(ModelInfo {
+            api: self.settings.api.as_str().to_owned(),
+            context_window: model.context_window,
+            max_output: model.max_output,
+            reasoning: model.reasoning,
+            images: model.images,
+            prices: model.prices,
+            keeps_own_context: false,
+        })
+    }
+
+    fn models(&self) -> Vec<String> {
+        self.settings.models.iter().map(|model| model.id.clone()).collect()
+    }
+
+    async fn stream(
+        &self,
+        request: &ModelRequest,
+        heard: &mut (dyn FnMut(ModelEvent) + Send),
+    ) -> Result<Answer, ModelError> {
+        let name = request.model.model.as_str();
+        let told =
+            |failure: &Failure| failure.sentence(&self.settings.id, name, self.settings.api_key.as_ref());
+        let Some(model) = self.find(name) else {
+            return Err(told(&Failure::new(ModelErrorKind::Unavailable, "")));
+        };
+        let outgoing = wire::outgoing(&self.settings, model, request);
+        let mut waits = self.retries.waits();
+        loop {
+            let mut said = false;
+            let mut listen = |event: ModelEvent| {
+                said = true;
+                heard(event);
+            };
+            let failure = match self.attempt(&outgoing, &mut listen).await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            // What was heard cannot be unheard: a second answer would be told behind the first.
+            let wait = if said { None } else { waits.after(failure.kind) };
+            let Some(wait) = wait else { return Err(told(&failure)) };
+            tracing::debug!(provider = %self.settings.id, model = name, kind = ?failure.kind, ?wait, "asking again");
+            tokio::time::sleep(wait).await;
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What a service said goes back to it as it wants to see it.
+
+use serde_json::{Value, json};
+use yabby_domain::directive::level::ThinkLevel;
+use yabby_testkit::stand_in::{Format, Said, Script};
+
+use crate::service::{PIXEL, Service};
+
+/// Thinking and two calls, their results with a picture, and the next request.
+async fn second_request(service: &Service, script: Script) -> Value {
+    let format = service.format;
+    service.stand_in.will([format.answer(&script), format.answer(&Script::text(&["done"]))]);
+    let question = json!({"role": "user", "content": "Look and note.", "timestamp": 1});
+    let answer = service.ask(&service.request(json!([question]))).await.1.unwrap();
+    let ids: Vec<Value> = answer
+        .blocks
+        .iter()
+        .filter(|block| block["type"] == "toolCall")
+        .map(|block| block["id"].clone())
+        .collect();
+    let result = |id: &Value, tool: &str, content: Value, is_error: bool| json!({"role": "toolResult", "toolCallId": id, "toolName": tool, "content": content, "isError": is_error, "timestamp": 3});
+    let picture = json!([{"type": "text", "text": "a crab"}, {"type": "image", "data": PIXEL, "mimeType": "image/png"}]);
+    let messages = json!([
+        question,
+        service.stored(&answer),
+        result(&ids[0], "look", picture, false),
+        result(&ids[1], "note", json!([{"type": "text", "text": "no pen"}]), true),
+    ]);
+    service.ask(&service.request(messages)).await.1.unwrap();
+    service.stand_in.last_body()
+}
+
+fn two_calls(signature: &'static str) -> Script {
+    Script::calls(&[("call_a", "look", &["{\"at\":\"sea\"}"]), ("call_b", "note", &["{\"text\":\"x\"}"])])
+        .after_thinking(&["Hm."], signature)
+}
+
+#[tokio::test]
+async fn anthropic_gets_its_signatures_and_cache_marks() {
+    let service = Service::start(Format::Anthropic).await;
+    let mut script = two_calls("c2ln");
+    script.parts.insert(1, Said::Redacted("ZW5j"));
+    let body = second_request(&service, script).await;
+    let mark = json!({"type": "ephemeral"});
+    let expected = json!([
+        {"role": "user", "content": [{"type": "text", "text": "Look and note."}]},
+        {"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+            {"type": "redacted_thinking", "data": "ZW5j"},
+            {"type": "tool_use", "id": "call_a", "name": "look", "input": {"at": "sea"}},
+            {"type": "tool_use", "id": "call_b", "name": "note", "input": {"text": "x"}},
+        ]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "call_a", "is_error": false, "content": [
+                {"type": "text", "text": "a crab"},
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}},
+            ]},
+            {"type": "tool_result", "tool_use_id": "call_b", "is_error": true,
+                "content": [{"type": "text", "text": "no pen"}], "cache_control": mark},
+        ]},
+    ]);
+    assert_eq!(body["messages"], expected);
+    assert_eq!(body["system"], json!([{"type": "text", "text": "You are a crab.", "cache_control": mark}]));
+    assert_eq!(
+        (&body["tools"][0]["cache_control"], &body["tools"][1]["cache_control"]),
+        (&Value::Null, &mark)
+    );
+    assert_eq!(body["thinking"], json!({"type": "enabled", "budget_tokens": 2048}));
+    assert_eq!((&body["max_tokens"], &body["stream"]), (&json!(34_048), &json!(true)));
+    let seen = service.stand_in.seen();
+    assert_eq!(seen[0].header("anthropic-version"), Some("2023-06-01"));
+    assert_eq!(seen[0].header("anthropic-beta"), Some("interleaved-thinking-2025-05-14"));
+}
+
+#[tokio::test]
+async fn chat_servers_get_thinking_in_the_field_that_it_came_in() {
+    let service = Service::start(Format::OpenAiChat).await;
+    let body = second_request(&service, two_calls("reasoning_content")).await;
+    let call = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
+    let expected = json!([
+        {"role": "developer", "content": "You are a crab."},
+        {"role": "user", "content": "Look and note."},
+        {"role": "assistant", "content": null, "reasoning_content": "Hm.", "tool_calls": [
+            call("call_a", "look", "{\"at\":\"sea\"}"), call("call_b", "note", "{\"text\":\"x\"}"),
+        ]},
+        {"role": "tool", "tool_call_id": "call_a", "content": "a crab"},
+        {"role": "tool", "tool_call_id": "call_b", "content": "no pen"},
+        {"role": "user", "content": [
+            {"type": "text", "text": "The pictures that belong to the tool results above:"},
+            {"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{PIXEL}")}},
+        ]},
+    ]);
+    assert_eq!(body["messages"], expected);
+    assert_eq!(body["prompt_cache_key"], "0a1b2c3d-0000-4000-8000-000000000000");
+    assert_eq!((&body["reasoning_effort"], &body["store"]), (&json!("low"), &json!(false)));
+    assert_eq!((&body["max_completion_tokens"], &body["max_tokens"]), (&json!(32_000), &Value::Null));
+    assert_eq!(body["stream_options"], json!({"include_usage": true}));
+}
+
+#[tokio::test]
+async fn responses_get_their_items_back() {
+    let service = Service::start(Format::OpenAiResponses).await;
+    let mut script = two_calls("gAAA");
+    script.parts.insert(1, Said::Text(vec!["On it."]));
+    let body = second_request(&service, script).await;
+    let expected = json!([
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look and note."}]},
+        {"type": "reasoning", "id": "rs_0", "summary": [{"type": "summary_text", "text": "Hm."}], "encrypted_content": "gAAA"},
+        {"type": "message", "role": "assistant", "id": "msg_1", "status": "completed",
+            "content": [{"type": "output_text", "text": "On it.", "annotations": []}]},
+        {"type": "function_call", "id": "fc_2", "call_id": "call_a", "name": "look", "arguments": "{\"at\":\"sea\"}"},
+        {"type": "function_call", "id": "fc_3", "call_id": "call_b", "name": "note", "arguments": "{\"text\":\"x\"}"},
+        {"type": "function_call_output", "call_id": "call_a", "output": [
+            {"type": "input_text", "text": "a crab"},
+            {"type": "input_image", "detail": "auto", "image_url": format!("data:image/png;base64,{PIXEL}")},
+        ]},
+        {"type": "function_call_output", "call_id": "call_b", "output": "no pen"},
+    ]);
+    assert_eq!(body["input"], expected);
+    assert_eq!((&body["store"], &body["instructions"]), (&json!(false), &json!("You are a crab.")));
+    assert_eq!(body["include"], json!(["reasoning.encrypted_content"]));
+    assert_eq!(body["reasoning"], json!({"effort": "low", "summary": "auto"}));
+    assert_eq!(body["prompt_cache_key"], "0a1b2c3d-0000-4000-8000-000000000000");
+    assert_eq!(body["tools"][0]["strict"], false);
+}
+
+#[tokio::test]
+async fn gemini_gets_its_thought_signatures() {
+    let service = Service::start(Format::Gemini).await;
+    let mut script = two_calls("dGhpbms=");
+    if let Some(Said::Call { signature, .. }) = script.parts.get_mut(1) {
+        *signature = Some("Y2FsbA==");
+    }
+    let body = second_request(&service, script).await;
+    let expected = json!([
+        {"role": "user", "parts": [{"text": "Look and note."}]},
+        {"role": "model", "parts": [
+            {"thought": true, "text": "Hm.", "thoughtSignature": "dGhpbms="},
+            {"functionCall": {"id": "call_a", "name": "look", "args": {"at": "sea"}}, "thoughtSignature": "Y2FsbA=="},
+            {"functionCall": {"id": "call_b", "name": "note", "args": {"text": "x"}}},
+        ]},
+        {"role": "user", "parts": [
+            {"functionResponse": {"id": "call_a", "name": "look", "response": {"output": "a crab"},
+                "parts": [{"inlineData": {"mimeType": "image/png", "data": PIXEL}}]}},
+            {"functionResponse": {"id": "call_b", "name": "note", "response": {"error": "no pen"}}},
+        ]},
+    ]);
+    assert_eq!(body["contents"], expected);
+    assert_eq!(body["systemInstruction"], json!({"parts": [{"text": "You are a crab."}]}));
+    let thinking = json!({"includeThoughts": true, "thinkingLevel": "LOW"});
+    assert_eq!(body["generationConfig"], json!({"maxOutputTokens": 32_000, "thinkingConfig": thinking}));
+    assert_eq!(body["tools"][0]["functionDeclarations"][0]["parametersJsonSchema"]["type"], "object");
+}
+
+#[tokio::test]
+async fn thinking_is_not_asked_for_when_it_is_off() {
+    for format in Format::ALL {
+        let service = Service::start(format).await;
+        service.stand_in.will([format.answer(&Script::text(&["ok"]))]);
+        let mut request = service.question();
+        request.thinking = ThinkLevel::Off;
+        request.tools.clear();
+        request.system.clear();
+        request.max_tokens = Some(500);
+        service.ask(&request).await.1.unwrap();
+        let body = service.stand_in.last_body();
+        for field in [
+            "thinking",
+            "reasoning",
+            "reasoning_effort",
+            "tools",
+            "system",
+            "instructions",
+            "systemInstruction",
+        ] {
+            assert_eq!(body.get(field), None, "{format:?} {field}");
+        }
+        let most = match format {
+            Format::Anthropic => &body["max_tokens"],
+            Format::OpenAiChat => &body["max_completion_tokens"],
+            Format::OpenAiResponses => &body["max_output_tokens"],
+            Format::Gemini => &body["generationConfig"]["maxOutputTokens"],
+        };
+        assert_eq!(most, &json!(500), "{format:?}");
+        assert_eq!(body["generationConfig"].get("thinkingConfig"), None, "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn half_a_character_never_leaves_the_house() {
+    for format in Format::ALL {
+        let service = Service::start(format).await;
+        service.stand_in.will([format.answer(&Script::text(&["ok"]))]);
+        let half = yabby_domain::json::parse(r#""a\ud83db 🦀""#).unwrap();
+        let mut request = service.request(json!([{"role": "user", "content": half.clone()}]));
+        request.system = half.as_str().unwrap().to_owned();
+        service.ask(&request).await.1.unwrap();
+        let body = service.stand_in.last_body().to_string();
+        assert!(body.contains("a\u{fffd}b 🦀") && body.contains("ab 🦀"), "{format:?} {body}");
+    }
+}

@@ -1,0 +1,171 @@
+//! The same conversation with every service, through the engine: a question, a round of tools with two
+//! calls at once and a picture, thinking, and a question that follows up.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use yabby_domain::json::Object;
+use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
+use yabby_testkit::stage::{Stage, direct, say, texts};
+use yabby_testkit::stand_in::{Format, Piece, Reply, Script};
+
+use crate::service::{PIXEL, Service, tools};
+
+struct Known(ToolSpec);
+
+#[async_trait]
+impl Tool for Known {
+    fn spec(&self) -> ToolSpec {
+        self.0.clone()
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::None
+    }
+
+    async fn call(&self, arguments: &Object, _: &ToolContext) -> ToolOutput {
+        let said = format!("{}: {}", self.0.name, Value::Object(arguments.clone()));
+        let mut output = ToolOutput::text(&said);
+        if self.0.name == "look" {
+            output.blocks.push(json!({"type": "image", "data": PIXEL, "mimeType": "image/png"}));
+        }
+        output
+    }
+}
+
+fn stage(service: &Service) -> Stage {
+    let mut stage = Stage::new(json!({}));
+    stage.providers.push(Arc::new(service.provider.clone()));
+    stage.default_model = service.model.clone();
+    stage.tools = tools().into_iter().map(|spec| Arc::new(Known(spec)) as Arc<dyn Tool>).collect();
+    stage
+}
+
+fn signature(format: Format) -> &'static str {
+    match format {
+        Format::OpenAiChat => "reasoning_content",
+        _ => "c2lnbmVk",
+    }
+}
+
+const KEY: &str = "agent:main:main";
+
+#[tokio::test]
+async fn a_conversation_goes_on_over_thinking_tools_and_pictures() {
+    for format in Format::ALL {
+        let service = Service::start(format).await;
+        let stage = stage(&service);
+        let engine = stage.engine();
+        service.stand_in.will([
+            format.answer(
+                &Script::text(&["Hello ", "Sam."]).after_thinking(&["A greeting."], signature(format)),
+            ),
+            format.answer(
+                &Script::calls(&[
+                    ("call_a", "look", &["{\"at\":", "\"sea\"}"]),
+                    ("call_b", "note", &["{\"text\":\"crab\"}"]),
+                ])
+                .after_thinking(&["Two things."], signature(format)),
+            ),
+            format.answer(&Script::text(&["A crab; noted."])),
+            format.answer(&Script::text(&["It was red."])),
+        ]);
+        for (question, answer) in
+            [("hi", "Hello Sam."), ("look and note", "A crab; noted."), ("which colour?", "It was red.")]
+        {
+            let report = say(&engine, direct(question)).await;
+            assert_eq!(texts(&report), [answer], "{format:?}");
+        }
+        let said = stage.said(KEY).await;
+        let expected = [
+            "user: hi",
+            "assistant: (A greeting.) Hello Sam.",
+            "user: look and note",
+            "assistant: (Two things.) <look> <note>",
+            "toolResult: look: {\"at\":\"sea\"} *",
+            "toolResult: note: {\"text\":\"crab\"}",
+            "assistant: A crab; noted.",
+            "user: which colour?",
+            "assistant: It was red.",
+        ];
+        assert_eq!(said.len(), expected.len(), "{format:?} {said:#?}");
+        for (said, expected) in said.iter().zip(expected) {
+            let (role, words) = expected.split_once(": ").unwrap();
+            assert!(said.starts_with(role) && said.ends_with(words), "{format:?} {said}");
+        }
+        // Everything that was said is in the last request, the picture and what was signed included.
+        let last = service.stand_in.last_body().to_string();
+        for part in ["Hello Sam.", "A crab; noted.", PIXEL, "Two things.", "which colour?"] {
+            assert!(last.contains(part), "{format:?} {part} {last}");
+        }
+        if format != Format::OpenAiChat {
+            assert_eq!(last.matches(signature(format)).count(), 2, "{format:?} {last}");
+        }
+        let calls = stage.calls.all();
+        assert_eq!(calls.len(), 4, "{format:?}");
+        let used = |call: &yabby_domain::ledger::CallRecord| (call.input, call.output, call.cache_read);
+        assert!(calls.iter().all(|call| used(call) == (40, 20, 60)), "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_beginning_of_a_request_never_changes() {
+    for format in Format::ALL {
+        let service = Service::start(format).await;
+        let stage = stage(&service);
+        let engine = stage.engine();
+        for _ in 0..3 {
+            service.stand_in.will([format.answer(&Script::text(&["ok"]))]);
+            say(&engine, direct("and?")).await;
+        }
+        let bodies: Vec<Value> = service.stand_in.seen().into_iter().map(|seen| seen.body).collect();
+        for field in ["system", "instructions", "systemInstruction", "tools"] {
+            assert!(bodies.iter().all(|body| body.get(field) == bodies[0].get(field)), "{format:?} {field}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_is_too_long_is_compacted_and_asked_again() {
+    for format in Format::ALL {
+        let service = Service::start(format).await;
+        let stage = stage(&service);
+        let engine = stage.engine();
+        let answer = |text: &'static str| format.answer(&Script::text(&[text]));
+        service.stand_in.will([answer("one"), answer("two")]);
+        say(&engine, direct(&"first ".repeat(16_000))).await;
+        say(&engine, direct(&"second ".repeat(16_000))).await;
+        // The overflow; the flush; the summary; the answer. Whatever else is asked is answered alike.
+        service.stand_in.will([format.overflow()]);
+        service.stand_in.will((0..6).map(|_| answer("three")));
+        let report = say(&engine, direct("third")).await;
+        assert_eq!(texts(&report), ["three"], "{format:?}");
+        let last = service.stand_in.last_body().to_string();
+        assert!(last.contains("compacted into the following summary"), "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_goes_wrong_is_told_in_a_sentence_and_the_conversation_goes_on() {
+    for format in Format::ALL {
+        let service = Service::start(format).await;
+        let stage = stage(&service);
+        let engine = stage.engine();
+        let cut = format.answer(&Script::text(&["Hel", "lo"]));
+        let pieces = cut.len();
+        let table: [(Reply, &str); 2] = [
+            (format.denied("k"), "does not accept the key"),
+            (cut.then(pieces - 2, Piece::Cut), "broke off"),
+        ];
+        for (reply, words) in table {
+            service.stand_in.will([reply]);
+            let report = say(&engine, direct("hello?")).await;
+            let told = texts(&report).join("\n");
+            assert!(told.contains(words), "{format:?} {told}");
+        }
+        service.stand_in.will([format.answer(&Script::text(&["fine"]))]);
+        let report = say(&engine, direct("better?")).await;
+        assert_eq!(texts(&report), ["fine"], "{format:?}");
+    }
+}
