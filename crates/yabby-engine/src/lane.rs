@@ -370,12 +370,7 @@ fn run_of(run: FollowupRun<Arc<Queued>>, mut joined: Vec<Arc<Queued>>) -> Option
 }
 
 /// Takes a turn from its place in the class to its report; what was slipped in too late for it.
-async fn take_turn(
-    engine: Engine,
-    key: SessionKey,
-    work: Work,
-    control: Arc<RunControl>,
-) -> VecDeque<Asked> {
+async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<RunControl>) -> VecDeque<Asked> {
     let Work { asked: Asked { inbound, done }, joined, place } = work;
     let run = inbound.turn.clone();
     let permit = match place {
@@ -402,8 +397,11 @@ async fn take_turn(
     let is_original = |asked: &Asked| asked.done.is_some();
     let steered: Vec<Asked> = steered.into_iter().filter(is_original).collect();
     let late: VecDeque<Asked> = late.into_iter().filter(is_original).collect();
-    let others: Vec<&Inbound> =
-        joined.iter().map(|message| &message.inbound).chain(steered.iter().map(|asked| &asked.inbound)).collect();
+    let others: Vec<&Inbound> = joined
+        .iter()
+        .map(|message| &message.inbound)
+        .chain(steered.iter().map(|asked| &asked.inbound))
+        .collect();
     if report.outcome == Outcome::Answered && report.asked_model() {
         engine.forget_told([&inbound].into_iter().chain(others.iter().copied()));
     }

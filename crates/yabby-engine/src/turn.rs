@@ -43,7 +43,9 @@ pub(crate) enum TurnError {
     Model(#[from] ModelError),
     #[error(transparent)]
     Transcript(#[from] yabby_domain::transcript::file_name::UnsafeName),
-    #[error("Something went wrong in the program itself, and this message was not answered. Its log says more.")]
+    #[error(
+        "Something went wrong in the program itself, and this message was not answered. Its log says more."
+    )]
     Panicked,
 }
 

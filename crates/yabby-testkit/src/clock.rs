@@ -46,6 +46,7 @@ impl StageClock {
 impl Clock for StageClock {
     fn now(&self) -> Timestamp {
         let waited = i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX);
-        Timestamp::from_millisecond(self.fixed.now().as_millisecond().saturating_add(waited)).unwrap_or_default()
+        Timestamp::from_millisecond(self.fixed.now().as_millisecond().saturating_add(waited))
+            .unwrap_or_default()
     }
 }

@@ -17,12 +17,12 @@ use yabby_domain::session::send_policy::{SendDecision, SendPolicy, SendQuery};
 use yabby_domain::turn::{DeliveryState, Step};
 
 use super::TurnError;
+use crate::Engine;
 use crate::events::EventKind;
 use crate::hooks::{HookEvent, HookPoint};
 use crate::inbox::Inbound;
 use crate::lane::address;
 use crate::report::TurnReport;
-use crate::Engine;
 
 /// How long to wait before a message that was not sent is tried again.
 const PAUSES: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(5)];

@@ -30,7 +30,9 @@ pub(crate) async fn record_usage(engine: &Engine, opened: &mut Opened, run: &Run
             };
             let mut patch = usage_patch(entry, &used, now).unwrap_or_default();
             if forgets {
-                ["totalTokens", "inputTokens", "outputTokens"].into_iter().for_each(|field| patch.put(field, None));
+                ["totalTokens", "inputTokens", "outputTokens"]
+                    .into_iter()
+                    .for_each(|field| patch.put(field, None));
             }
             patch.set_system_sent(Some(true));
             patch.set_aborted_last_run(Some(aborted));

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use yabby_domain::mention::ExplicitMention;
-use yabby_domain::route::{Peer};
+use yabby_domain::route::Peer;
 use yabby_domain::session::key::PeerKind;
 use yabby_domain::turn::Outcome;
 use yabby_engine::{Engine, Heard, Hearing};
@@ -199,5 +199,8 @@ async fn only_so_much_of_a_groups_talk_is_remembered() {
     }
     say(&engine, in_group("Al", "yabby?")).await;
     let asked = questions(&stage)[0].clone();
-    assert!(!asked.contains("Al: one") && asked.contains("Al: two") && asked.contains("Al: three"), "{asked}");
+    assert!(
+        !asked.contains("Al: one") && asked.contains("Al: two") && asked.contains("Al: three"),
+        "{asked}"
+    );
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use yabby_domain::seam::{SessionStore, TranscriptStore};
 use yabby_domain::session::entry::Patch;
 use yabby_domain::session::key::SessionKey;
-use yabby_domain::seam::{SessionStore, TranscriptStore};
 use yabby_engine::events::EventKind;
 use yabby_engine::hooks::HookPoint;
 use yabby_testkit::scripted_model::Line;
@@ -166,7 +166,15 @@ async fn settings_end_with_a_session_and_the_rest_of_the_record_survives() {
     say(&engine, direct("/new hi")).await;
     let entry = stage.entry(MAIN).await;
     assert_eq!(
-        [entry.thinking_level(), entry.verbose_level(), entry.reasoning_level(), entry.response_usage(), entry.model_override(), entry.send_policy(), entry.queue_mode()],
+        [
+            entry.thinking_level(),
+            entry.verbose_level(),
+            entry.reasoning_level(),
+            entry.response_usage(),
+            entry.model_override(),
+            entry.send_policy(),
+            entry.queue_mode()
+        ],
         [None; 7]
     );
     assert_eq!((entry.label(), entry.group_activation()), (Some("work"), Some("always")));
@@ -294,11 +302,17 @@ async fn a_message_without_text_is_answered_without_a_run() {
 
 #[tokio::test(start_paused = true)]
 async fn a_new_main_session_opens_with_its_channels() {
-    let stage = Stage::new(json!({"channels": {"telegram": {"enabled": true}, "slack": {"enabled": false}, "signal": {}}}));
+    let stage = Stage::new(
+        json!({"channels": {"telegram": {"enabled": true}, "slack": {"enabled": false}, "signal": {}}}),
+    );
     let engine = stage.engine();
     say(&engine, direct("hello")).await;
     let first = questions(&stage)[0].clone();
-    for line in ["Channel telegram: connected.", "Channel slack: switched off.", "Channel signal: configured, not connected."] {
+    for line in [
+        "Channel telegram: connected.",
+        "Channel slack: switched off.",
+        "Channel signal: configured, not connected.",
+    ] {
         assert!(first.contains(line), "{first}");
     }
     assert!(first.ends_with("\n\nhello"), "{first}");

@@ -289,9 +289,7 @@ impl ModelProvider for Rules {
         let question = told(&request.messages[at]).trim_start_matches("user: ").to_owned();
         let called = request.messages[at..].iter().any(|message| message.role() == Role::ToolResult);
         let calls = |names: &[&str], word: &str| {
-            let call = |(number, name): (usize, &&str)| {
-                json!({"type": "toolCall", "id": format!("toolu_{}_{number}", request.messages.len()), "name": name, "arguments": {"word": word}})
-            };
+            let call = |(number, name): (usize, &&str)| json!({"type": "toolCall", "id": format!("toolu_{}_{number}", request.messages.len()), "name": name, "arguments": {"word": word}});
             names.iter().enumerate().map(call).collect::<Vec<Value>>()
         };
         let wants_tools = question.contains("tool") || request.purpose == Purpose::Flush;

@@ -204,7 +204,10 @@ async fn a_session_has_a_queue_of_its_own() {
     let stage = with_mode("collect");
     let engine = stage.engine();
     let told = say(&engine, direct("/queue followup debounce:2s cap:5 drop:old")).await;
-    assert!(texts(&told)[0].contains("followup; waits 2000 ms for more, holds 5, then drops old"), "{told:?}");
+    assert!(
+        texts(&told)[0].contains("followup; waits 2000 ms for more, holds 5, then drops old"),
+        "{told:?}"
+    );
     let entry = stage.entry(MAIN).await;
     assert_eq!(
         (entry.queue_mode(), entry.queue_debounce_ms(), entry.queue_cap(), entry.queue_drop()),
@@ -410,9 +413,14 @@ async fn no_more_turns_of_a_class_are_taken_than_are_allowed() {
     let held = gate();
     stage.model.will((0..6).map(|_| paused("a", &held, "b")));
     let mut tickets = Vec::new();
-    for (name, lane) in
-        [("a", LaneClass::Main), ("b", LaneClass::Main), ("c", LaneClass::Main), ("d", LaneClass::Subagent), ("e", LaneClass::Subagent), ("f", LaneClass::Cron)]
-    {
+    for (name, lane) in [
+        ("a", LaneClass::Main),
+        ("b", LaneClass::Main),
+        ("c", LaneClass::Main),
+        ("d", LaneClass::Subagent),
+        ("e", LaneClass::Subagent),
+        ("f", LaneClass::Cron),
+    ] {
         let mut heard = direct(name);
         heard.message.session_key = Some(format!("agent:main:{name}"));
         heard.options.lane = lane;

@@ -77,7 +77,8 @@ impl Scenario {
         let said = world.said(MAIN);
         let lines: Vec<String> = said.iter().map(told).collect();
         // Nothing is done twice.
-        for (deed, times) in world.deeds.lock().unwrap().iter().filter(|(deed, _)| deed.starts_with("write")) {
+        for (deed, times) in world.deeds.lock().unwrap().iter().filter(|(deed, _)| deed.starts_with("write"))
+        {
             assert!(*times <= 1, "{what}: {deed} {times} times in {lines:#?}");
         }
         // Every question stands in the conversation once, and every answer behind it.
@@ -196,7 +197,8 @@ fn a_reset_that_was_interrupted_is_made_once() {
 fn a_backlog_survives_a_death_anywhere() {
     // A message of a backlog is told to a run and answered again, so that it stands there once or twice.
     let scenario = Scenario::of(&["use a tool", "two", "three"]).mode("steer-backlog");
-    let steps = Scenario { messages: scenario.messages.clone(), ..Scenario::of(&[]) }.mode("followup").steps();
+    let steps =
+        Scenario { messages: scenario.messages.clone(), ..Scenario::of(&[]) }.mode("followup").steps();
     for died_after in 1..=steps + 10 {
         let mut world = scenario.world();
         let mut acknowledged = vec![false; 3];
@@ -206,9 +208,14 @@ fn a_backlog_survives_a_death_anywhere() {
         let said: Vec<String> = world.said(MAIN).iter().map(told).collect();
         for question in ["use a tool", "two", "three"] {
             let asked = said.iter().filter(|line| line.starts_with("user: ") && asks(line, question)).count();
-            assert!((1..=2).contains(&asked), "dead after {died_after}: {question} {asked} times in {said:#?}");
+            assert!(
+                (1..=2).contains(&asked),
+                "dead after {died_after}: {question} {asked} times in {said:#?}"
+            );
         }
-        assert!(world.deeds.lock().unwrap().iter().all(|(deed, times)| !deed.starts_with("write") || *times <= 1));
+        assert!(
+            world.deeds.lock().unwrap().iter().all(|(deed, times)| !deed.starts_with("write") || *times <= 1)
+        );
     }
 }
 
@@ -264,8 +271,7 @@ fn a_thread_is_forked_once() {
         world.live(&Life::of(died_after), &scenario.messages, &mut acknowledged);
         assert!(world.live(&Life::of(FOREVER), &scenario.messages, &mut acknowledged));
         assert_settled(&world.stage);
-        let said: Vec<String> =
-            world.said("agent:main:telegram:group:-5:topic:9").iter().map(told).collect();
+        let said: Vec<String> = world.said("agent:main:telegram:group:-5:topic:9").iter().map(told).collect();
         let asked = said.iter().filter(|line| asks(line, "two")).count();
         assert_eq!(asked, 1, "dead after {died_after}: {said:#?}");
     }
@@ -313,7 +319,10 @@ fn the_model_is_told_what_became_of_its_calls() {
 
 #[test]
 fn a_reply_in_doubt_is_sent_again_only_where_it_appears_once() {
-    let plain = || Scenario { capabilities: Capabilities::default(), ..Scenario::of(&["one", "two"]).mode("followup") };
+    let plain = || Scenario {
+        capabilities: Capabilities::default(),
+        ..Scenario::of(&["one", "two"]).mode("followup")
+    };
     let reply = "re: one\n[message_id: m0]".to_owned();
     // Nobody knows whether it was sent: it is left at that, and the next prompt says so.
     let world = dead_after(&plain(), "sending", 1);
