@@ -25,7 +25,7 @@ pub(super) async fn run(
     let key = terminal::harmless(destination.key.as_str());
     writeln!(anstream::stdout(), "yabby {} · {key}", env!("CARGO_PKG_VERSION"))?;
     writeln!(anstream::stdout(), "/help tells what can be said; Ctrl-C stops an answer, Ctrl-D leaves.")?;
-    let history = setting.place.folder.path().join("agent-history.txt");
+    let history = setting.place.folder.agent_history();
     let mut editor = Some(editor(&history)?);
     loop {
         let Some(mut reading) = editor.take() else { return Ok(()) };
