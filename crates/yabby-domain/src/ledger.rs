@@ -62,6 +62,16 @@ pub enum Purpose {
     Summary,
 }
 
+impl Purpose {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Turn => "turn",
+            Self::Flush => "flush",
+            Self::Summary => "summary",
+        }
+    }
+}
+
 impl CallRecord {
     /// With the tokens that a provider told of; what it did not tell, or told badly, is none.
     pub fn with_usage(mut self, usage: &Usage) -> Self {
@@ -134,7 +144,7 @@ impl Totals {
         totals
     }
 
-    fn add(&mut self, call: &CallRecord) {
+    pub fn add(&mut self, call: &CallRecord) {
         let plus = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         plus(&mut self.calls, 1);
         plus(&mut self.input, call.input);

@@ -6,7 +6,9 @@
 
 pub mod access;
 pub mod agent;
+pub mod auth;
 pub mod body;
+pub mod budget;
 pub mod channel;
 pub mod collation;
 pub mod command;

@@ -5,6 +5,7 @@ mod call;
 pub(crate) mod compact;
 pub(crate) mod context;
 pub(crate) mod conversation;
+mod failover;
 pub(crate) mod model;
 mod resume;
 pub(crate) mod run;

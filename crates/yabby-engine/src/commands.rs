@@ -117,10 +117,9 @@ pub(crate) fn urgency(inbound: &Inbound, config: &Config) -> Urgency {
         return Urgency::InPlace;
     }
     match named(&words) {
+        _ if !is_command(&words, config, None) => Urgency::Usual,
         Some(("compact", _)) => Urgency::InPlace,
-        Some(_) => Urgency::AtOnce,
-        None if is_command(&words, config, None) => Urgency::AtOnce,
-        None => Urgency::Usual,
+        Some(_) | None => Urgency::AtOnce,
     }
 }
 
@@ -147,14 +146,15 @@ pub(crate) async fn answer(
     }
     let (name, rest) = match named(&words) {
         _ if is_abort => ("stop", ""),
+        // Some commands stand alone: with other words behind them they are words, too.
+        _ if !is_command(&words, &config, None) => return Ok(None),
         Some(found) => found,
-        None if is_command(&words, &config, None) => {
+        None => {
             let name = words.split(text::is_space).next().unwrap_or_default();
             return Ok(Some(vec![ReplyPayload::from_text(format!(
                 "{name} is not available here yet. /help tells what is."
             ))]));
         }
-        None => return Ok(None),
     };
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else { return Ok(None) };
     let told = (command.answer)(CommandContext { engine, inbound, opened, control, rest }).await?;

@@ -64,6 +64,12 @@ pub enum EventKind {
     },
     Flushed,
     Called(Call),
+    /// A model could not answer, and another one is asked.
+    FellBack {
+        from: ModelRef,
+        to: ModelRef,
+        why: String,
+    },
     /// A piece of the reply was sent while the run goes on.
     Block(ReplyPayload),
     TranscriptChanged {

@@ -113,7 +113,10 @@ pub enum HookEvent {
         session_key: String,
         tool_name: String,
         params: Object,
-        is_error: bool,
+        /// What the tool gave back: `content`, and `details` if there are any.
+        result: Object,
+        /// What it said, if it failed.
+        error: Option<String>,
         duration_ms: u64,
     },
     ToolResultPersist {

@@ -45,6 +45,7 @@ pub(crate) struct Lane {
 
 struct Running {
     control: Arc<RunControl>,
+    place: Place,
     /// Ends with the messages that were slipped in too late for the run.
     task: JoinHandle<VecDeque<Asked>>,
 }
@@ -138,6 +139,10 @@ impl Lane {
         let urgency = commands::urgency(&asked.inbound, &config);
         match (urgency, &self.running) {
             (Urgency::Abort, _) => self.answer_abort(asked).await,
+            // A command is done with in a moment, and what comes after it may rely on it.
+            (_, Some(Running { place: Place::Free, .. })) if self.waiting.is_empty() => {
+                self.waiting.push_back(Batch::Apart(Box::new(asked)));
+            }
             (Urgency::AtOnce, Some(_)) => self.take_beside(asked),
             (Urgency::AtOnce, None) => self.take(Work::of(asked, urgency)),
             (_, None) if self.waiting.is_empty() => self.take(Work::of(asked, urgency)),
@@ -245,7 +250,10 @@ impl Lane {
     async fn start_next(&mut self) -> Option<Duration> {
         while self.running.is_none() {
             match self.waiting.pop_front()? {
-                Batch::Apart(asked) => self.take(Work::of(*asked, Urgency::InPlace)),
+                Batch::Apart(asked) => {
+                    let urgency = commands::urgency(&asked.inbound, &self.engine.config());
+                    self.take(Work::of(*asked, urgency));
+                }
                 Batch::Messages { mut queue, dropped } => {
                     let now = self.engine.now_ms();
                     let before: Vec<Arc<Queued>> =
@@ -286,9 +294,9 @@ impl Lane {
 
     /// Takes a turn.
     fn take(&mut self, work: Work) {
-        let control = Arc::new(RunControl::default());
+        let (control, place) = (Arc::new(RunControl::default()), work.place);
         let task = tokio::spawn(take_turn(self.engine.clone(), self.key.clone(), work, control.clone()));
-        self.running = Some(Running { control, task });
+        self.running = Some(Running { control, place, task });
     }
 
     /// Answers a command while the run goes on.

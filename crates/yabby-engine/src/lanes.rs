@@ -69,6 +69,11 @@ impl Lanes {
         is_idle
     }
 
+    /// How many messages of a session are not done with.
+    pub(crate) fn messages(&self, key: &SessionKey) -> usize {
+        unpoisoned(&self.open).get(key).map_or(0, |lane| lane.busy)
+    }
+
     /// How many lanes are open.
     pub(crate) fn count(&self) -> usize {
         unpoisoned(&self.open).len()

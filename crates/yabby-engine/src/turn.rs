@@ -69,16 +69,13 @@ async fn take_turn(
     control: &RunControl,
 ) -> Result<TurnReport, TurnError> {
     if let Some(payloads) = recovery::ready_reply(inbound) {
-        return deliver(
-            engine,
-            inbound,
-            TurnReport::new(&inbound.turn, inbound.key(), Outcome::Answered),
-            payloads,
-        )
-        .await;
+        let report = TurnReport::new(&inbound.turn, inbound.key(), Outcome::Answered);
+        // Whether it may be sent was decided before it was written down as ready.
+        return deliver_answer(engine, inbound, report, payloads).await;
     }
     let mut opened = open_session(engine, inbound).await?;
     if let Some(answer) = commands::answer(engine, inbound, &mut opened, control).await? {
+        opened.touch(engine).await?;
         return deliver_answer(engine, inbound, opened.report(inbound), answer).await;
     }
     let Some(prompt) = compose_prompt(engine, inbound, &mut opened).await else {
@@ -89,7 +86,7 @@ async fn take_turn(
     let request = RunRequest::turn(engine, inbound, &opened, prompt, control)?;
     let run = agent::run(request, &mut conversation).await?;
     drop(conversation);
-    record_usage(engine, &mut opened, &run).await?;
+    record_usage(engine, &mut opened, &run).await;
     let report = opened.report_of(inbound, &run);
     deliver(engine, inbound, report, build_payloads(inbound, &opened, run)).await
 }

@@ -2,6 +2,7 @@
 //! cost.
 
 pub(crate) mod atomic;
+pub mod auth_profiles;
 pub(crate) mod folder;
 pub(crate) mod keeping;
 pub mod ledger;

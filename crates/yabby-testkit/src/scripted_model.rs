@@ -11,7 +11,7 @@ use yabby_domain::json::Value;
 use yabby_domain::message::{Block, Message, Role, text_block};
 use yabby_domain::reply::usage_line::Prices;
 use yabby_domain::seam::model::{
-    Answer, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelProvider, ModelRequest, Stop,
+    Answer, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelProvider, ModelRequest, Purpose, Stop,
 };
 use yabby_domain::usage::Usage;
 
@@ -21,6 +21,8 @@ pub enum Line {
     Say(String),
     /// Calls of tools: name and arguments.
     Call(Vec<(String, Value)>),
+    /// Blocks as a provider gives them.
+    Blocks(Vec<Value>, Stop),
     Fail(ModelErrorKind, String),
     /// Says the first part, waits until it is let go on, and says the second.
     Pause(String, Arc<Semaphore>, String),
@@ -46,19 +48,31 @@ pub struct ScriptedModel(Arc<Inner>);
 
 struct Inner {
     provider: String,
+    models: Vec<String>,
     info: ModelInfo,
     script: Mutex<VecDeque<Line>>,
+    /// What it says to anything but a turn.
+    aside: Mutex<VecDeque<Line>>,
     asked: Mutex<Vec<ModelRequest>>,
+    /// Requests of more tokens overflow.
+    most: Mutex<Option<u64>>,
 }
 
 impl ScriptedModel {
-    /// A model `test/model` that repeats the question when its script is at an end.
+    /// A model `test/model` that repeats the question when its script is at an end, has nothing to
+    /// remember, and writes short summaries.
     pub fn new(context_window: u64) -> Self {
         Self::named("test", "openai-completions", context_window)
     }
 
+    /// Models `model` and `other` of another provider.
     pub fn named(provider: &str, api: &str, context_window: u64) -> Self {
-        let info = ModelInfo {
+        Self::describing(provider, &["model", "other"], Self::info(api, context_window))
+    }
+
+    /// What is usual of a model.
+    pub fn info(api: &str, context_window: u64) -> ModelInfo {
+        ModelInfo {
             api: api.to_owned(),
             context_window,
             max_output: 4096,
@@ -66,17 +80,33 @@ impl ScriptedModel {
             images: false,
             prices: Some(Prices { input: 1.0, output: 2.0, cache_read: 0.0, cache_write: 0.0 }),
             keeps_own_context: false,
-        };
+        }
+    }
+
+    pub fn describing(provider: &str, models: &[&str], info: ModelInfo) -> Self {
         Self(Arc::new(Inner {
             provider: provider.to_owned(),
+            models: models.iter().map(|model| (*model).to_owned()).collect(),
             info,
             script: Mutex::default(),
+            aside: Mutex::default(),
             asked: Mutex::default(),
+            most: Mutex::default(),
         }))
     }
 
     pub fn will(&self, lines: impl IntoIterator<Item = Line>) {
         unpoisoned(&self.0.script).extend(lines);
+    }
+
+    /// The same for memory flushes and summaries.
+    pub fn will_aside(&self, lines: impl IntoIterator<Item = Line>) {
+        unpoisoned(&self.0.aside).extend(lines);
+    }
+
+    /// From now on it refuses requests of more tokens than this.
+    pub fn refuse_over(&self, tokens: u64) {
+        *unpoisoned(&self.0.most) = Some(tokens);
     }
 
     /// Everything that it was asked, in order.
@@ -88,6 +118,17 @@ impl ScriptedModel {
     pub fn last_heard(&self) -> Vec<String> {
         let asked = unpoisoned(&self.0.asked);
         asked.last().map(|request| request.messages.iter().map(told).collect()).unwrap_or_default()
+    }
+}
+
+impl ScriptedModel {
+    fn next(&self, request: &ModelRequest) -> Line {
+        let (script, usual) = match request.purpose {
+            Purpose::Turn => (&self.0.script, format!("echo: {}", question(request))),
+            Purpose::Flush => (&self.0.aside, "NO_REPLY".to_owned()),
+            Purpose::Summary => (&self.0.aside, "a summary".to_owned()),
+        };
+        unpoisoned(script).pop_front().unwrap_or(Line::Say(usual))
     }
 }
 
@@ -115,7 +156,7 @@ impl ModelProvider for ScriptedModel {
     }
 
     fn models(&self) -> Vec<String> {
-        vec!["model".to_owned(), "other".to_owned()]
+        self.0.models.clone()
     }
 
     async fn stream(
@@ -124,8 +165,12 @@ impl ModelProvider for ScriptedModel {
         heard: &mut (dyn FnMut(ModelEvent) + Send),
     ) -> Result<Answer, ModelError> {
         unpoisoned(&self.0.asked).push(request.clone());
-        let line = unpoisoned(&self.0.script).pop_front();
-        let (blocks, stop) = match line.unwrap_or_else(|| Line::Say(format!("echo: {}", question(request)))) {
+        let most = *unpoisoned(&self.0.most);
+        let line = match most {
+            Some(most) if estimate_all(&request.messages) > most => Line::overflow(),
+            _ => self.next(request),
+        };
+        let (blocks, stop) = match line {
             Line::Say(text) => {
                 heard(ModelEvent::Text(text.clone()));
                 (vec![text_block(&text)], Stop::Done)
@@ -144,11 +189,15 @@ impl ModelProvider for ScriptedModel {
                 let call = |(at, (name, arguments)): (usize, (String, Value))| json!({"type": "toolCall", "id": format!("call_{number}_{at}"), "name": name, "arguments": arguments});
                 (calls.into_iter().enumerate().map(call).collect(), Stop::ToolUse)
             }
+            Line::Blocks(blocks, stop) => (blocks, stop),
             Line::Fail(kind, message) => return Err(ModelError::new(kind, message)),
         };
         #[expect(clippy::cast_precision_loss, reason = "tests are short")]
         let input = (estimate_all(&request.messages) + request.system.len() as u64 / 4) as f64;
-        let usage = Usage { input: Some(input), output: Some(10.0), ..Usage::default() };
+        let written: usize = blocks.iter().map(|block| block.to_string().len()).sum();
+        #[expect(clippy::cast_precision_loss, reason = "tests are short")]
+        let output = (written / 4) as f64;
+        let usage = Usage { input: Some(input), output: Some(output), ..Usage::default() };
         Ok(Answer { blocks, stop, usage, cli_session_id: None })
     }
 }

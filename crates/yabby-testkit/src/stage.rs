@@ -1,19 +1,17 @@
 //! A stage for whole turns: an engine with everything in memory, a scripted model and a loopback channel.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
 use yabby_domain::json::Value;
-use yabby_domain::ledger::CallRecord;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::channel::{Capabilities, Channel};
-use yabby_domain::seam::ledger::Ledger;
 use yabby_domain::seam::tool::Tool;
 use yabby_domain::seam::{SessionStore, TranscriptStore};
 use yabby_domain::session::entry::SessionEntry;
@@ -27,6 +25,7 @@ use yabby_engine::{AgentHome, Engine, Heard, Hearing, Parts, Ticket, TurnReport}
 use crate::clock::StageClock;
 use crate::loopback::Loopback;
 use crate::memory_journal::MemoryJournal;
+use crate::memory_ledger::MemoryLedger;
 use crate::memory_store::{MemorySessions, MemoryTranscripts};
 use crate::scripted_model::{ScriptedModel, told};
 
@@ -46,25 +45,7 @@ pub struct Stage {
     pub config: Arc<Config>,
     pub tools: Vec<Arc<dyn Tool>>,
     pub hooks: Vec<Arc<dyn Hook>>,
-    pub calls: Arc<Calls>,
-}
-
-/// What was put on the books.
-#[derive(Default)]
-pub struct Calls(Mutex<Vec<CallRecord>>);
-
-impl Calls {
-    pub fn all(&self) -> Vec<CallRecord> {
-        self.0.lock().map(|calls| calls.clone()).unwrap_or_default()
-    }
-}
-
-impl Ledger for Calls {
-    fn record(&self, call: CallRecord) {
-        if let Ok(mut calls) = self.0.lock() {
-            calls.push(call);
-        }
-    }
+    pub calls: MemoryLedger,
 }
 
 impl Stage {
@@ -81,7 +62,7 @@ impl Stage {
             config: Arc::new(Config::new(config)),
             tools: Vec::new(),
             hooks: Vec::new(),
-            calls: Arc::default(),
+            calls: MemoryLedger::default(),
             clock,
         }
     }
@@ -113,7 +94,7 @@ impl Stage {
             version: "test".to_owned(),
             homes: Box::new(homes),
             journal: Arc::new(self.journal.clone()),
-            ledger: self.calls.clone(),
+            ledger: Arc::new(self.calls.clone()),
             models: models.map(|model| Arc::new(model.clone()) as _).collect(),
             default_model: ModelRef::new("test", "model"),
             channels,

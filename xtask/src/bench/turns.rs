@@ -14,7 +14,7 @@ use crate::reference::{self, Reference};
 const SIZES: [usize; 3] = [10, 1000, 10_000];
 /// Turns that are measured with each size, one after the other: of ours, and of the reference, which takes
 /// minutes with many sessions.
-const TURNS: usize = 400;
+const TURNS: usize = 100;
 const REFERENCE_TURNS: [usize; 3] = [20, 8, 3];
 const PARALLEL: usize = 64;
 const TURNS_IN_PARALLEL: usize = 40;

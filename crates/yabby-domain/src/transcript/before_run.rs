@@ -16,7 +16,11 @@ pub struct RunSettings<'r> {
 /// The settings that a run writes down first: all of them in a new conversation, in another one only a
 /// thinking level that nobody ever noted.
 pub fn opening_entries(branch: &[&Entry], run: RunSettings<'_>) -> Vec<NewEntry> {
-    let has_messages = !super::context::build_context(branch).messages.is_empty();
+    // Whoever tells something stands near the end; nobody reads the whole branch for that.
+    let tells = |entry: &&&Entry| {
+        entry.kind() == EntryKind::Compaction || super::context::message_of(entry).is_some()
+    };
+    let has_messages = branch.iter().rev().find(tells).is_some();
     let has_level = branch.iter().any(|entry| entry.kind() == EntryKind::ThinkingLevelChange);
     let model = run.model.filter(|_| !has_messages).map(|(provider, model)| NewEntry::ModelChange {
         provider: provider.to_owned(),

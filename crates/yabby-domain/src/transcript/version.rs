@@ -12,10 +12,17 @@ use crate::text;
 
 /// The current text of an older file; `None` if it is up to date, or no transcript at all.
 pub fn migrate(file: &str, stamp: &mut Stamp<'_>) -> Option<Migrated> {
-    let lines = text::trim(file).split('\n').filter(|line| !text::trim(line).is_empty());
+    let lines = || text::trim(file).split('\n').filter(|line| !text::trim(line).is_empty());
+    // Most files are up to date; only their first line needs to be read to know.
+    let object = |line| json::parse(line).ok().filter(Value::is_object);
+    let first = lines().find_map(object)?;
+    let header = Header::parse(&json::stringify(&first))?;
+    if header.version() == Version::Three {
+        return None;
+    }
     let mut unreadable = 0;
     // A line that is no object keeps its place: older compactions count lines.
-    let mut lines: Vec<Option<Object>> = lines
+    let mut lines: Vec<Option<Object>> = lines()
         .filter_map(|line| match json::parse(line) {
             Ok(Value::Object(object)) => Some(Some(object)),
             Ok(_) => Some(None),
@@ -25,10 +32,7 @@ pub fn migrate(file: &str, stamp: &mut Stamp<'_>) -> Option<Migrated> {
             }
         })
         .collect();
-    let first = lines.iter().flatten().next()?;
-    let header = Header::parse(&json::stringify_object(first))?;
-    let version = header.version();
-    match version {
+    match header.version() {
         Version::Three => return None,
         Version::One => link(&mut lines, Link::Anew, stamp),
         // A tree without a single parent is a list that calls itself a tree.

@@ -5,6 +5,8 @@ use std::time::Instant;
 use yabby_domain::ledger::CallRecord;
 use yabby_domain::seam::model::{Answer, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Purpose};
 
+use yabby_domain::usage::Usage;
+
 use super::run::RunRequest;
 use crate::events::{Call, EventKind};
 
@@ -24,6 +26,9 @@ pub(crate) enum Called {
 /// Asks the model once.
 pub(crate) async fn call_model(request: &RunRequest<'_>, asked: &ModelRequest) -> Called {
     let RunRequest { engine, opened, control, turn, .. } = request;
+    if let Some(error) = refusal(request, request.purpose) {
+        return Called::Failed { said: String::new(), error };
+    }
     let began = Instant::now();
     let mut said = String::new();
     let is_turn = request.purpose == Purpose::Turn;
@@ -45,9 +50,10 @@ pub(crate) async fn call_model(request: &RunRequest<'_>, asked: &ModelRequest) -
         };
         let asking = request.choice.provider.stream(asked, &mut heard);
         tokio::select! {
-            answer = asking => Some(answer),
+            biased;
             () = control.cancel.cancelled() => None,
             () = tokio::time::sleep_until(request.deadline) => Some(Err(timed_out())),
+            answer = asking => Some(answer),
         }
     };
     match called {
@@ -75,6 +81,15 @@ pub(crate) fn account(request: &RunRequest<'_>, purpose: Purpose, answer: &Answe
     let call = Call { model: request.choice.model.clone(), purpose, usage: answer.usage, cost, duration_ms };
     engine.0.ledger.record(record(request, &call));
     engine.tell(&opened.key, Some(request.turn), EventKind::Called(call));
+}
+
+/// Why a call must not be made: a budget is used up.
+pub(crate) fn refusal(request: &RunRequest<'_>, purpose: Purpose) -> Option<ModelError> {
+    let RunRequest { engine, choice, .. } = request;
+    let call =
+        Call { model: choice.model.clone(), purpose, usage: Usage::default(), cost: None, duration_ms: 0 };
+    let why = engine.0.ledger.refusal(&record(request, &call), &engine.0.zone)?;
+    Some(ModelError::new(ModelErrorKind::Refused, why))
 }
 
 fn record(request: &RunRequest<'_>, call: &Call) -> CallRecord {

@@ -23,7 +23,7 @@ use yabby_domain::transcript::tree::{NewCompaction, NewEntry};
 use yabby_domain::usage;
 
 use super::answer;
-use super::call::account;
+use super::call::{account, refusal};
 use super::conversation::Conversation;
 use super::run::RunRequest;
 use crate::events::{Compacted, EventKind};
@@ -252,6 +252,9 @@ fn shorten(message: &mut Message) -> bool {
 /// Has one summary written; nothing where none is wanted.
 async fn ask(request: &RunRequest<'_>, call: Option<&SummaryCall>) -> Result<String, CompactionError> {
     let Some(call) = call else { return Ok(String::new()) };
+    if let Some(refused) = refusal(request, Purpose::Summary) {
+        return Err(refused.into());
+    }
     let began = Instant::now();
     let asked = ModelRequest {
         model: request.choice.model.clone(),

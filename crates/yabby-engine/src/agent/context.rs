@@ -6,11 +6,12 @@ use yabby_domain::compaction::tokens::estimate;
 use yabby_domain::config::Config;
 use yabby_domain::history_limit::{dm_limit, limit_turns};
 use yabby_domain::json::Value;
-use yabby_domain::message::Message;
+use yabby_domain::message::{Message, Role};
 use yabby_domain::provider_rules::make_acceptable;
 use yabby_domain::pruning;
 use yabby_domain::sanitize::policy::TranscriptPolicy;
 use yabby_domain::sanitize::{CustomEntry, join_turns, sanitize};
+use yabby_domain::text;
 use yabby_domain::transcript::tree::{NewEntry, Transcript};
 
 use super::model::ModelChoice;
@@ -21,7 +22,7 @@ pub(crate) enum Extent {
     Whole,
     /// Only the ends of tool results: the request was too long even after a compaction.
     Trimmed,
-    /// No more than the last so many tokens, with the ends of tool results.
+    /// No more than the last so many tokens, and only the ends of long messages.
     Recent(u64),
 }
 
@@ -51,11 +52,18 @@ pub(crate) fn told(
         data: Some(Value::Object(entry.data)),
     };
     let to_append = sanitized.to_append.into_iter().chain(touch).map(custom).collect();
-    if extent != Extent::Whole {
-        messages.iter_mut().for_each(trim_results);
-    }
-    if let Extent::Recent(tokens) = extent {
-        messages.drain(..older(&messages, tokens));
+    match extent {
+        Extent::Whole => {}
+        Extent::Trimmed => {
+            let results = messages.iter_mut().filter(|message| message.role() == Role::ToolResult);
+            results.for_each(|message| trim(message, TRIM_OVER));
+        }
+        Extent::Recent(tokens) => {
+            // A quarter of the room, at four units a token.
+            let most = usize::try_from(tokens).unwrap_or(usize::MAX).min(TRIM_OVER);
+            messages.iter_mut().for_each(|message| trim(message, most));
+            messages.drain(..older(&messages, tokens));
+        }
     }
     messages.extend(pending);
     Told { messages: make_acceptable(messages, &choice.recipient()), to_append }
@@ -93,24 +101,27 @@ fn older(messages: &[Message], tokens: u64) -> usize {
     messages.len() - messages.iter().rev().take_while(fits).count()
 }
 
-/// A tool result longer than this is trimmed when nothing else helps.
+/// A tool result of more units than this is trimmed when nothing else helps.
 const TRIM_OVER: usize = 2000;
 
-fn trim_results(message: &mut Message) {
-    if message.text_field("role") != Some("toolResult") {
+/// Leaves out the middle of texts of more than `most` units.
+fn trim(message: &mut Message, most: usize) {
+    let is_long = |block: &Value| {
+        block.get("text").and_then(Value::as_str).is_some_and(|said| text::units(said) > most)
+    };
+    let mut blocks = message.to_blocks();
+    if !blocks.iter().any(is_long) {
         return;
     }
-    for block in message.blocks_mut() {
-        let Some(text) = block.get("text").and_then(Value::as_str) else { continue };
-        let length = yabby_domain::text::units(text);
-        if length > TRIM_OVER {
-            let head = yabby_domain::text::head(text, TRIM_OVER / 2);
-            let tail = yabby_domain::text::skip(text, length - TRIM_OVER / 2);
-            let trimmed = format!(
-                "{head}\n[… {} characters left out: the conversation was too long …]\n{tail}",
-                length - TRIM_OVER
-            );
-            block["text"] = trimmed.into();
-        }
+    for block in blocks.iter_mut().filter(|block| is_long(block)) {
+        let said = block.get("text").and_then(Value::as_str).unwrap_or_default();
+        let length = text::units(said);
+        let head = text::head(said, most / 2);
+        let tail = text::skip(said, length - most / 2);
+        let left_out = length - most;
+        let trimmed =
+            format!("{head}\n[… {left_out} characters left out: the conversation was too long …]\n{tail}");
+        block["text"] = trimmed.into();
     }
+    message.set("content", blocks);
 }

@@ -144,7 +144,7 @@ fn interrupted_flush(transcript: &Transcript) -> Option<InterruptedFlush> {
         entry.kind() == EntryKind::Custom
             && entry.object().get("customType").and_then(Value::as_str) == Some(FLUSH_MARK)
     };
-    let at = branch.iter().rposition(|entry| is_mark(&entry))?;
+    let at = branch.iter().rposition(is_mark)?;
     let asked = branch[at..].iter().filter(|entry| is_question(entry)).count();
     let before = at.checked_sub(1).and_then(|at| branch[at].id()).map(str::to_owned);
     (asked <= 1).then_some(InterruptedFlush { before })

@@ -19,6 +19,7 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::text;
 
+use super::failover::fallbacks;
 use crate::Engine;
 use crate::home::AgentHome;
 use crate::inbox::Inbound;
@@ -66,6 +67,8 @@ impl ModelChoice {
 /// What there is to choose from for an agent.
 pub(crate) struct Models<'e> {
     engine: &'e Engine,
+    config: &'e Config,
+    agent: AgentId,
     pub(crate) default: ModelRef,
     pub(crate) aliases: ModelAliases,
     /// `provider/model` texts.
@@ -73,13 +76,13 @@ pub(crate) struct Models<'e> {
 }
 
 impl<'e> Models<'e> {
-    pub(crate) fn of(engine: &'e Engine, config: &Config, agent: &AgentId) -> Self {
+    pub(crate) fn of(engine: &'e Engine, config: &'e Config, agent: &AgentId) -> Self {
         let default = default_model(config, agent, &engine.0.default_model);
         let aliases = ModelAliases::from_config(config, &default.provider);
         let catalog = engine.catalog();
         let allowed = AllowedModels::from_config(config, &catalog, &default.provider, &default.model);
         let allowed = allowed.models.iter().map(ToString::to_string).collect();
-        Self { engine, default, aliases, allowed }
+        Self { engine, config, agent: agent.clone(), default, aliases, allowed }
     }
 
     pub(crate) fn choices(&self) -> Choices<'_> {
@@ -111,7 +114,16 @@ impl<'e> Models<'e> {
             }
             None => self.default.clone(),
         };
-        self.engine.find_model(&model)
+        self.engine.find_model(&model).or_else(|error| {
+            // A model that is not here at all is passed over like one that does not answer.
+            let others = fallbacks(self.config, &self.agent, &model, &self.default);
+            others.iter().find_map(|other| self.engine.find_model(other).ok()).ok_or(error)
+        })
+    }
+
+    /// The models to try if the chosen one cannot answer.
+    pub(crate) fn fallbacks(&self, chosen: &ModelRef) -> Vec<ModelRef> {
+        fallbacks(self.config, &self.agent, chosen, &self.default)
     }
 }
 
@@ -149,11 +161,7 @@ impl Engine {
 
 /// The agent's own model, else the one for all agents, else the given one.
 fn default_model(config: &Config, agent: &AgentId, usual: &ModelRef) -> ModelRef {
-    let agents = config.list(&["agents", "list"]).unwrap_or_default();
-    let is_agent = |entry: &&Value| {
-        entry.get("id").and_then(Value::as_str).is_some_and(|id| AgentId::normalize(id) == *agent)
-    };
-    let own = agents.iter().find(is_agent).and_then(|entry| entry.get("model"));
+    let own = own_settings(config, agent).and_then(|entry| entry.get("model"));
     let own = own.and_then(|model| model.as_str().or_else(|| model.get("primary")?.as_str()));
     match own.and_then(text::non_blank) {
         Some(own) => {
@@ -162,4 +170,13 @@ fn default_model(config: &Config, agent: &AgentId, usual: &ModelRef) -> ModelRef
         }
         None => configured_model(config, usual),
     }
+}
+
+/// What the configuration says about one agent alone.
+pub(super) fn own_settings<'c>(config: &'c Config, agent: &AgentId) -> Option<&'c Value> {
+    let agents = config.list(&["agents", "list"]).unwrap_or_default();
+    let is_agent = |entry: &&Value| {
+        entry.get("id").and_then(Value::as_str).is_some_and(|id| AgentId::normalize(id) == *agent)
+    };
+    agents.iter().find(is_agent)
 }

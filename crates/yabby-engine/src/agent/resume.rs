@@ -24,7 +24,7 @@ pub(crate) enum Standing {
 pub(crate) fn standing(
     transcript: &Transcript,
     asked_at: i64,
-    progress: Option<&Progress>,
+    progress: &Progress,
     effect: impl Fn(&str) -> Option<Effect>,
     now: i64,
 ) -> Standing {
@@ -42,8 +42,12 @@ pub(crate) fn standing(
         return Standing::Answered(answers);
     }
     let stand_in = |call: &&Call| {
-        let came_to = progress.and_then(|progress| progress.tools.get(&call.id));
-        interrupted(call, came_to.copied(), effect(&call.name).unwrap_or(Effect::Lasting), now)
+        interrupted(
+            call,
+            progress.tools.get(&call.id).copied(),
+            effect(&call.name).unwrap_or(Effect::Lasting),
+            now,
+        )
     };
     Standing::Underway { answers, results: lost.iter().map(stand_in).collect() }
 }

@@ -3,6 +3,7 @@
 //! Messages that arrive meanwhile are looked for at two points: between two calls of the model
 //! ([`RunControl::steered`]) and before the run ends ([`RunControl::followed_up`]).
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +30,8 @@ use super::call::{Called, call_model};
 use super::compact::{self, Why};
 use super::context::{Extent, told};
 use super::conversation::{Conversation, FLUSH_MARK};
-use super::model::ModelChoice;
+use super::failover::is_worth_another;
+use super::model::{ModelChoice, Models};
 use super::resume::{Standing, asked_at, standing};
 use super::system_prompt;
 use super::tools::call_tools;
@@ -46,7 +48,7 @@ use crate::turn::open::Opened;
 use crate::turn::payloads::unsent;
 use crate::turn::prompt::{Prompt, user_message};
 
-/// How often a request that was too long is tried again.
+/// How often a request that was too long is tried again: compacted, trimmed, and cut down to its end.
 const OVERFLOW_TRIES: usize = 3;
 
 /// What a run is for.
@@ -56,6 +58,8 @@ pub(crate) struct RunRequest<'r> {
     pub(crate) opened: &'r Opened,
     pub(crate) agent: AgentId,
     pub(crate) choice: ModelChoice,
+    /// Who is asked next if this one cannot answer.
+    fallbacks: VecDeque<ModelRef>,
     pub(crate) thinking: ThinkLevel,
     pub(crate) prompt: Prompt,
     pub(crate) purpose: Purpose,
@@ -130,6 +134,10 @@ impl<'r> RunRequest<'r> {
             turn: &inbound.turn,
             opened,
             agent: inbound.target.agent.clone(),
+            fallbacks: {
+                let models = Models::of(engine, &opened.config, &inbound.target.agent);
+                models.fallbacks(&opened.model.clone()?.model).into()
+            },
             choice: opened.model.clone()?,
             thinking: opened.thinking(),
             prompt,
@@ -157,6 +165,7 @@ impl<'r> RunRequest<'r> {
             opened: self.opened,
             agent: self.agent.clone(),
             choice: self.choice.clone(),
+            fallbacks: self.fallbacks.clone(),
             thinking: self.thinking,
             prompt,
             purpose: Purpose::Flush,
@@ -190,12 +199,12 @@ pub(crate) async fn run(
 ) -> Result<Run, TurnError> {
     let began = Instant::now();
     let mut looping = Loop::begin(&mut request, conversation).await?;
-    let ran = looping.go(&request, conversation).await;
+    let ran = looping.go(&mut request, conversation).await;
     let mut run = looping.run;
     if let Some(blocks) = request.blocks.take() {
         run.blocks.extend(blocks.finish().await);
     }
-    tell_end(&request, &run, began);
+    tell_end(&request, conversation, &run, began);
     ran.map(|()| run)
 }
 
@@ -233,15 +242,14 @@ impl Loop {
             blocks: Vec::new(),
         };
         let now = request.engine.now_ms();
-        let before = standing(
-            conversation.transcript(),
-            request.prompt.asked_at,
-            request.resume.as_deref(),
-            |name| request.tool(name).map(|tool| tool.effect()),
-            now,
-        );
-        // A question that stands in the transcript before its turn began is another turn's.
-        let before = if request.resume.is_some() { before } else { Standing::Unasked };
+        let before = match request.resume.as_deref() {
+            Some(progress) => {
+                let effect = |name: &str| request.tool(name).map(|tool| tool.effect());
+                standing(conversation.transcript(), request.prompt.asked_at, progress, effect, now)
+            }
+            // A question that stands in the transcript before its turn began is another turn's.
+            None => Standing::Unasked,
+        };
         if !matches!(before, Standing::Answered(_)) {
             system = ask_hooks(request, conversation, system).await;
         }
@@ -281,10 +289,10 @@ impl Loop {
 
     async fn go(
         &mut self,
-        request: &RunRequest<'_>,
+        request: &mut RunRequest<'_>,
         conversation: &mut Conversation,
     ) -> Result<(), TurnError> {
-        let RunRequest { engine, opened, control, turn, .. } = request;
+        let RunRequest { engine, opened, control, turn, .. } = *request;
         if self.done {
             return Ok(());
         }
@@ -321,7 +329,10 @@ impl Loop {
                 }
                 Called::Failed { said, error } => {
                     let too_long = error.kind == ModelErrorKind::ContextOverflow;
-                    if !(too_long && self.make_room(request, conversation).await?) {
+                    let goes_on = (too_long && self.make_room(request, conversation).await?)
+                        // What was heard of an answer cannot be unsaid.
+                        || (said.is_empty() && self.fall_back(request, &error));
+                    if !goes_on {
                         return self.give_up(request, conversation, &said, error).await;
                     }
                 }
@@ -416,26 +427,43 @@ impl Loop {
         Ok(())
     }
 
+    /// Takes another model where this one cannot answer; whether there is one.
+    fn fall_back(&mut self, request: &mut RunRequest<'_>, error: &ModelError) -> bool {
+        if !is_worth_another(error.kind, request.deadline) {
+            return false;
+        }
+        while let Some(next) = request.fallbacks.pop_front() {
+            let Ok(choice) = request.engine.find_model(&next) else { continue };
+            let (from, why) = (request.choice.model.clone(), error.message.clone());
+            tracing::warn!(%from, to = %next, %why, "another model is asked");
+            let kind = EventKind::FellBack { from, to: next.clone(), why };
+            request.engine.tell(&request.opened.key, Some(request.turn), kind);
+            self.run.context_window = choice.window(&request.opened.config);
+            self.run.model = next;
+            request.choice = choice;
+            self.noted = false;
+            return true;
+        }
+        false
+    }
+
     /// Makes a request fit that was too long; whether it is worth another try. Memories are saved and the
-    /// history is compacted, and if that is not enough, tool results are trimmed.
+    /// history is compacted; if that is not enough, tool results are trimmed, and in the end old messages
+    /// are left out, so that one that is too long does not block its session for ever.
     async fn make_room(
         &mut self,
         request: &RunRequest<'_>,
         conversation: &mut Conversation,
     ) -> Result<bool, TurnError> {
         self.overflows += 1;
-        if request.purpose != Purpose::Turn {
-            let half = match self.extent {
-                Extent::Recent(tokens) => tokens / 2,
-                Extent::Whole | Extent::Trimmed => self.run.context_window / 2,
+        if self.overflows > 1 || request.purpose != Purpose::Turn {
+            let half = self.run.context_window / 2;
+            self.extent = match self.extent {
+                Extent::Whole if request.purpose == Purpose::Turn => Extent::Trimmed,
+                Extent::Whole | Extent::Trimmed => Extent::Recent(half),
+                Extent::Recent(tokens) => Extent::Recent(tokens / 2),
             };
-            self.extent = Extent::Recent(half);
-            return Ok(self.overflows < OVERFLOW_TRIES);
-        }
-        if self.overflows > 1 {
-            let was_whole = self.extent == Extent::Whole;
-            self.extent = Extent::Trimmed;
-            return Ok(was_whole);
+            return Ok(self.overflows <= OVERFLOW_TRIES);
         }
         flush_on_overflow(request, conversation).await;
         match compact::compact(request, conversation, Why::Overflow).await {
@@ -517,14 +545,14 @@ async fn ask_hooks(request: &mut RunRequest<'_>, conversation: &Conversation, sy
     change.system_prompt.unwrap_or(system)
 }
 
-fn tell_end(request: &RunRequest<'_>, run: &Run, began: Instant) {
+fn tell_end(request: &RunRequest<'_>, conversation: &Conversation, run: &Run, began: Instant) {
     let hooks = &request.engine.0.hooks;
     if request.purpose != Purpose::Turn || !hooks.has(HookPoint::AgentEnd) {
         return;
     }
     hooks.tell(HookEvent::AgentEnd {
         session_key: request.opened.key.as_str().to_owned(),
-        messages: Arc::new(run.answers.clone()),
+        messages: Arc::new(conversation.transcript().context().messages),
         success: run.error.is_none() && !run.aborted,
         error: run.error.as_ref().map(ToString::to_string),
         duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),

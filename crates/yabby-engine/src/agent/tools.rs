@@ -81,11 +81,27 @@ async fn make(request: &RunRequest<'_>, call: &Call, tool: Option<Arc<dyn Tool>>
             session_key: opened.key.as_str().to_owned(),
             tool_name: call.name.clone(),
             params: arguments,
-            is_error: output.is_error,
+            error: output.is_error.then(|| said(&output)),
+            result: told(&output),
             duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         });
     }
     output
+}
+
+/// What a call came to, as hooks are told.
+fn told(output: &ToolOutput) -> Object {
+    let mut told = Object::new();
+    told.insert("content".to_owned(), output.blocks.clone().into());
+    if let Some(details) = &output.details {
+        told.insert("details".to_owned(), details.clone());
+    }
+    told
+}
+
+fn said(output: &ToolOutput) -> String {
+    let texts = output.blocks.iter().filter_map(|block| block.get("text")?.as_str());
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 async fn run(request: &RunRequest<'_>, tool: &dyn Tool, arguments: &Object) -> ToolOutput {
@@ -101,9 +117,10 @@ async fn run(request: &RunRequest<'_>, tool: &dyn Tool, arguments: &Object) -> T
     };
     let calling = AssertUnwindSafe(tool.call(arguments, &context)).catch_unwind();
     tokio::select! {
-        output = calling => output.unwrap_or_else(|_| ToolOutput::error("The tool failed. It may or may not have done its work.")),
+        biased;
         () = request.control.cancel.cancelled() => ToolOutput::error("The user stopped this call. It may or may not have done its work."),
         () = tokio::time::sleep_until(request.deadline) => ToolOutput::error("The call took too long and was given up. It may or may not have done its work."),
+        output = calling => output.unwrap_or_else(|_| ToolOutput::error("The tool failed. It may or may not have done its work.")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use yabby_domain::compaction::tokens::{estimate, estimate_all};
 use yabby_domain::json;
-use yabby_domain::message::Role;
+use yabby_domain::message::{Message, Role};
 use yabby_domain::seam::model::Purpose;
 use yabby_domain::status::tokens;
 use yabby_domain::text;
@@ -13,10 +13,26 @@ use crate::agent::context::{Extent, told};
 use crate::agent::said::text_of;
 use crate::agent::system_prompt;
 use crate::turn::TurnError;
-use crate::turn::prompt::Prompt;
+use crate::turn::prompt::{Prompt, user_message};
 
 /// How many messages are listed one by one.
 const LISTED: usize = 12;
+
+/// Stands for the question that is not asked yet: a conversation without one is told in another way.
+const NEXT: &str = "\u{1}the next question\u{1}";
+
+fn without_next(mut messages: Vec<Message>) -> Vec<Message> {
+    if let Some(last) = messages.last_mut() {
+        let mut blocks = last.to_blocks();
+        blocks.retain(|block| block.get("text").and_then(json::Value::as_str) != Some(NEXT));
+        if blocks.is_empty() {
+            messages.pop();
+        } else {
+            last.set("content", blocks);
+        }
+    }
+    messages
+}
 
 pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnError> {
     let CommandContext { engine, inbound, opened, control, rest } = context;
@@ -28,12 +44,9 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
         Some(transcript) => {
             let (choice, config) = (&request.choice, &opened.config);
             let now = engine.now();
-            if transcript.branch().is_empty() {
-                Vec::new()
-            } else {
-                told(&transcript, Vec::new(), choice, config, opened.key.as_str(), now, Extent::Whole)
-                    .messages
-            }
+            let next = vec![user_message(NEXT, 0)];
+            let told = told(&transcript, next, choice, config, opened.key.as_str(), now, Extent::Whole);
+            without_next(told.messages)
         }
         None => Vec::new(),
     };

@@ -3,6 +3,7 @@
 
 use yabby_domain::body::strip_structure;
 use yabby_domain::directive::level::{Level, LevelDirective};
+use yabby_domain::directive::take_status;
 use yabby_domain::queue::directive::{QueueRequest, Written};
 use yabby_domain::queue::{QueueSettings, QueueWishes};
 use yabby_domain::reply::payload::ReplyPayload;
@@ -29,7 +30,8 @@ pub(crate) async fn apply(
         false => words,
     };
     if text::non_blank(&words).is_some() {
-        if found.status {
+        // The one thing that is also done among other words: who asks how it is gets told.
+        if take_status(&opened.body).is_some() {
             let told = status::text(engine, inbound, opened);
             opened.notices.push(ReplyPayload::from_text(told));
         }

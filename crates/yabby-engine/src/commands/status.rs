@@ -62,7 +62,8 @@ impl Engine {
             verbose: opened.verbose().as_str().to_owned(),
             reasoning: opened.reasoning().as_str().to_owned(),
             queue_mode: queue.mode.as_str().to_owned(),
-            waiting: 0,
+            // Neither the run nor who asks.
+            waiting: self.0.lanes.messages(&opened.key).saturating_sub(1 + usize::from(inbound.beside)),
             sends_replies: SendPolicy::from_config(&opened.config).decide(&query) == SendDecision::Allow,
             workspace: opened.home.workspace.to_string_lossy().into_owned(),
             idle_ms: None,

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use yabby_domain::config::Config;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::reply::stream::{DirectiveStream, Piece};
 use yabby_domain::reply::tokens::SILENT_TOKEN;
 use yabby_domain::text;
 
-use super::deliver::{Fate, Outbox};
+use super::deliver::{Fate, Outbox, shaped};
 use super::open::Opened;
 use crate::Engine;
 use crate::events::EventKind;
@@ -61,6 +62,7 @@ impl Blocks {
         let count = inbound.resume.as_ref().map_or(0, |progress| progress.blocks.len());
         let sending = Sending {
             outbox,
+            config: opened.config.clone(),
             engine: engine.clone(),
             inbound: Arc::new(inbound.clone()),
             stream: DirectiveStream::default(),
@@ -92,6 +94,7 @@ impl Blocks {
 
 struct Sending {
     outbox: Outbox,
+    config: Arc<Config>,
     engine: Engine,
     inbound: Arc<Inbound>,
     stream: DirectiveStream,
@@ -138,14 +141,14 @@ impl Sending {
             audio_as_voice: parsed.audio_as_voice.then_some(true),
             ..ReplyPayload::default()
         };
-        if !payload.is_renderable() {
+        let Some(shaped) = shaped(payload.clone(), &self.config).filter(ReplyPayload::is_renderable) else {
             return;
-        }
+        };
         let delivery = self.inbound.turn.block(self.count);
         self.count += 1;
-        match self.outbox.send(&self.engine, &self.inbound, &delivery, &payload, true).await {
+        match self.outbox.send(&self.engine, &self.inbound, &delivery, &shaped, Some(&payload)).await {
             Fate::Sent => {
-                let told = EventKind::Block(payload.clone());
+                let told = EventKind::Block(shaped);
                 self.engine.tell(self.inbound.key(), Some(&self.inbound.turn), told);
                 self.sent.push(payload);
             }

@@ -66,10 +66,8 @@ async fn deliver_under(
     policy: Policy,
 ) -> Result<TurnReport, TurnError> {
     let config = engine.config();
-    let prefix = config.text(&["messages", "responsePrefix"]).filter(|prefix| *prefix != "auto");
-    let options = DeliveryOptions { prefix, ..DeliveryOptions::default() };
     let payloads: Vec<ReplyPayload> =
-        payloads.into_iter().filter_map(|payload| deliverable(payload, &options).ok()).collect();
+        payloads.into_iter().filter_map(|payload| shaped(payload, &config)).collect();
     if payloads.is_empty() || inbound.options.to_caller {
         return Ok(TurnReport { payloads, ..report });
     }
@@ -89,7 +87,7 @@ async fn deliver_under(
                 continue;
             }
             let start = beginning(payload);
-            match outbox.send(engine, inbound, &delivery, payload, false).await {
+            match outbox.send(engine, inbound, &delivery, payload, None).await {
                 Fate::Sent | Fate::Cancelled => {}
                 Fate::InDoubt(why) => engine
                     .notice(inbound.key(), &format!("A reply may not have been delivered ({why}): {start}")),
@@ -100,6 +98,12 @@ async fn deliver_under(
         }
     }
     Ok(TurnReport { payloads, ..report })
+}
+
+/// A payload as it is sent, if there is anything to send.
+pub(crate) fn shaped(payload: ReplyPayload, config: &Config) -> Option<ReplyPayload> {
+    let prefix = config.text(&["messages", "responsePrefix"]).filter(|prefix| *prefix != "auto");
+    deliverable(payload, &DeliveryOptions { prefix, ..DeliveryOptions::default() }).ok()
 }
 
 /// Enough of a message to recognise it.
@@ -183,14 +187,15 @@ impl Outbox {
         self.channel.capabilities().likes_blocks
     }
 
-    /// Sends a message, unless a hook objects.
+    /// Sends a message, unless a hook objects. `block` is the piece of an answer that it consists of, as
+    /// the model said it: nobody else writes down what it was.
     pub(crate) async fn send(
         &self,
         engine: &Engine,
         inbound: &Inbound,
         delivery: &str,
         payload: &ReplyPayload,
-        is_block: bool,
+        block: Option<&ReplyPayload>,
     ) -> Fate {
         let to = self.to.to.clone().unwrap_or_default();
         let text = payload.text.clone().unwrap_or_default();
@@ -201,7 +206,7 @@ impl Outbox {
                 None => return Fate::Cancelled,
             }
         }
-        let step = Step::Sending { delivery: delivery.to_owned(), block: is_block.then(|| payload.clone()) };
+        let step = Step::Sending { delivery: delivery.to_owned(), block: block.cloned() };
         if let Err(error) = engine.0.log.note(&inbound.turn, [step]).await {
             // What is not on record is not sent: nobody could tell later whether it was.
             self.failed(engine, inbound, &payload, &to, &error.to_string());

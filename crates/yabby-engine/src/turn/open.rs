@@ -35,6 +35,8 @@ pub(crate) struct Opened {
     pub(crate) entry: SessionEntry,
     pub(crate) session_id: String,
     pub(crate) transcript: TranscriptId,
+    /// The record does not say yet that the session was used.
+    is_untouched: bool,
     pub(crate) is_new: bool,
     /// A word of the sender began it anew.
     pub(crate) was_reset: bool,
@@ -93,7 +95,23 @@ impl Opened {
         if let Some(entry) = changed.await? {
             self.entry = entry;
         }
+        self.is_untouched = false;
         Ok(())
+    }
+
+    /// Notes in the record that the session was used, if nothing else did.
+    pub(crate) async fn touch(&mut self, engine: &Engine) -> Result<(), StoreError> {
+        if !std::mem::take(&mut self.is_untouched) {
+            return Ok(());
+        }
+        #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
+        let now = engine.now_ms() as f64;
+        self.update(move |_| {
+            let mut patch = Patch::default();
+            patch.set_updated_at(Some(now));
+            Some(patch)
+        })
+        .await
     }
 
     pub(crate) fn report(&self, inbound: &Inbound) -> TurnReport {
@@ -185,9 +203,17 @@ pub(crate) async fn open_session(engine: &Engine, inbound: &Inbound) -> Result<O
         asked_at: inbound.accepted_at,
     });
     engine.0.log.note(&inbound.turn, [Step::Begun { run: inbound.turn.clone() }, step]).await?;
-    let change = move |entry: &mut Option<SessionEntry>| entry.get_or_insert_default().apply(&patch);
-    let entry = home.sessions.update(inbound.key(), Box::new(change)).await?.unwrap_or_default();
+    let only_time =
+        hint.is_none() && stored.as_ref().is_some_and(|stored| differs_in_time_alone(stored, &planned));
+    let entry = if only_time {
+        // Whatever ends the turn writes the record anyway; nothing is lost if it never does.
+        planned
+    } else {
+        let change = move |entry: &mut Option<SessionEntry>| entry.get_or_insert_default().apply(&patch);
+        home.sessions.update(inbound.key(), Box::new(change)).await?.unwrap_or_default()
+    };
     let mut opened = Opened {
+        is_untouched: only_time,
         is_new: opening.is_new(),
         was_reset: opening.reset.is_some(),
         aborted_last_run: opening.aborted_last_run,
@@ -215,6 +241,7 @@ impl Opened {
             key: inbound.key().clone(),
             session_id: entry.session_id().unwrap_or_default().to_owned(),
             transcript: transcript_of(&entry)?,
+            is_untouched: false,
             is_new: false,
             was_reset: false,
             aborted_last_run: false,
@@ -226,6 +253,15 @@ impl Opened {
             entry,
         })
     }
+}
+
+/// Whether two records differ in nothing but when the session was last used.
+fn differs_in_time_alone(one: &SessionEntry, other: &SessionEntry) -> bool {
+    let (one, other) = (one.as_object(), other.as_object());
+    let same = |(field, value): (&String, &yabby_domain::json::Value)| {
+        field == "updatedAt" || other.get(field) == Some(value)
+    };
+    one.len() == other.len() && one.iter().all(same)
 }
 
 /// The transcript that a record names.

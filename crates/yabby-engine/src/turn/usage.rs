@@ -1,6 +1,5 @@
 //! What a run leaves in the session's record (`sessions.md` §14).
 
-use yabby_domain::seam::StoreError;
 use yabby_domain::session::entry::Patch;
 use yabby_domain::usage::{RunUsage, usage_patch};
 
@@ -9,8 +8,9 @@ use crate::Engine;
 use crate::agent::Run;
 
 /// One change of the record: tokens, model, what the system prompt was made of. How full the context is,
-/// the last call tells; a sum over all calls of a run would count the history again and again.
-pub(crate) async fn record_usage(engine: &Engine, opened: &mut Opened, run: &Run) -> Result<(), StoreError> {
+/// the last call tells; a sum over all calls of a run would count the history again and again. The answer
+/// is in the transcript by now: whatever becomes of the record, it is sent.
+pub(crate) async fn record_usage(engine: &Engine, opened: &mut Opened, run: &Run) {
     #[expect(clippy::cast_precision_loss, reason = "times and tokens are exact")]
     let (now, window) = (engine.now_ms() as f64, run.context_window as f64);
     let (usage, model, report) = (run.last_usage, run.model.clone(), run.system_prompt_report.clone());
@@ -18,7 +18,7 @@ pub(crate) async fn record_usage(engine: &Engine, opened: &mut Opened, run: &Run
     let aborted = run.aborted;
     // What the session before this one took is still in the record.
     let forgets = opened.is_new && usage.is_none();
-    opened
+    let updated = opened
         .update(move |entry| {
             let used = RunUsage {
                 usage,
@@ -38,5 +38,8 @@ pub(crate) async fn record_usage(engine: &Engine, opened: &mut Opened, run: &Run
             patch.set_aborted_last_run(Some(aborted));
             Some::<Patch>(patch)
         })
-        .await
+        .await;
+    if let Err(error) = updated {
+        tracing::warn!(session = %opened.key, %error, "what a run took was not recorded");
+    }
 }

@@ -1,10 +1,18 @@
 //! Whole turns, with a scripted model and a loopback channel.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod any_transcript;
+mod blocks;
+mod commands;
+mod compaction;
 mod groups;
+mod hooks;
 mod lifecycle;
 mod mortal;
 mod props;
 mod queue;
 mod recovery;
+mod requests;
+mod storm;
+mod tools;
 mod turns;

@@ -46,13 +46,42 @@ use yabby_testkit::stage::Stage;
 /// The life of one engine: so many steps, and no more.
 pub struct Life {
     left: AtomicUsize,
+    /// The disk refuses the step after which so many are left.
+    refused: Option<usize>,
     ended: Notify,
     pub last: Mutex<String>,
 }
 
 impl Life {
     pub fn of(steps: usize) -> Arc<Self> {
-        Arc::new(Self { left: AtomicUsize::new(steps), ended: Notify::new(), last: Mutex::default() })
+        Arc::new(Self {
+            left: AtomicUsize::new(steps),
+            refused: None,
+            ended: Notify::new(),
+            last: Mutex::default(),
+        })
+    }
+
+    /// One that goes on although a step of it fails: the one after so many others.
+    pub fn with_fault_after(steps: usize) -> Arc<Self> {
+        let long = 100_000;
+        Arc::new(Self {
+            left: AtomicUsize::new(long),
+            refused: Some(long - steps),
+            ended: Notify::new(),
+            last: Mutex::default(),
+        })
+    }
+
+    /// Before a step that the disk may refuse.
+    async fn begin_on_disk(&self) -> Result<(), StoreError> {
+        self.begin().await;
+        if self.refused == Some(self.left()) {
+            self.left.fetch_sub(1, Ordering::SeqCst);
+            let source = Arc::new(std::io::Error::from(std::io::ErrorKind::StorageFull));
+            return Err(StoreError::Io { doing: "write", path: "it".to_owned(), source });
+        }
+        Ok(())
     }
 
     pub fn is_over(&self) -> bool {
@@ -85,7 +114,7 @@ struct MortalJournal(Arc<dyn Journal>, Arc<Life>);
 #[async_trait]
 impl Journal for MortalJournal {
     async fn append(&self, records: Vec<Record>, promise: Promise) -> Result<(), StoreError> {
-        self.1.begin().await;
+        self.1.begin_on_disk().await?;
         let what = records.iter().map(|record| step_name(&record.step)).collect::<Vec<_>>().join("+");
         let added = self.0.append(records, promise).await;
         self.1.end(what).await;
@@ -114,7 +143,7 @@ impl SessionStore for MortalSessions {
     }
 
     async fn update(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError> {
-        self.1.begin().await;
+        self.1.begin_on_disk().await?;
         let updated = self.0.update(key, change).await;
         self.1.end("session".to_owned()).await;
         updated
@@ -142,7 +171,7 @@ impl TranscriptStore for MortalTranscripts {
     }
 
     async fn fork(&self, id: &TranscriptId, fork: Fork) -> Result<TranscriptId, StoreError> {
-        self.1.begin().await;
+        self.1.begin_on_disk().await?;
         let forked = self.0.fork(id, fork).await;
         self.1.end("fork".to_owned()).await;
         forked
@@ -170,7 +199,7 @@ impl TranscriptWriter for MortalWriter {
     }
 
     async fn append(&mut self, entries: Vec<NewEntry>) -> Result<Vec<String>, StoreError> {
-        self.1.begin().await;
+        self.1.begin_on_disk().await?;
         let added = self.0.append(entries).await;
         self.1.end("transcript".to_owned()).await;
         added
@@ -329,6 +358,8 @@ impl ModelProvider for Rules {
 pub struct World {
     pub stage: Stage,
     pub window: u64,
+    /// How long nothing is heard before each message, in milliseconds; not at all if this is too short.
+    pub pauses: Vec<u64>,
     pub deeds: Deeds,
     /// Requests that a provider would refuse.
     pub wrong: Arc<Mutex<Vec<String>>>,
@@ -338,7 +369,7 @@ impl World {
     pub fn new(config: Value, capabilities: Capabilities, window: u64) -> Self {
         let mut stage = Stage::new(config);
         stage.channel = Loopback::new("telegram", capabilities);
-        Self { stage, window, deeds: Deeds::default(), wrong: Arc::default() }
+        Self { stage, window, pauses: Vec::new(), deeds: Deeds::default(), wrong: Arc::default() }
     }
 
     fn engine(&self, life: &Arc<Life>) -> Engine {
@@ -365,7 +396,7 @@ impl World {
             version: "test".to_owned(),
             homes: Box::new(homes),
             journal: Arc::new(MortalJournal(Arc::new(stage.journal.clone()), life.clone())),
-            ledger: stage.calls.clone(),
+            ledger: Arc::new(stage.calls.clone()),
             models: vec![Arc::new(Rules { window: self.window, wrong: self.wrong.clone() })],
             default_model: ModelRef::new("test", "model"),
             channels: vec![Arc::new(MortalChannel(stage.channel.clone(), life.clone()))],
@@ -375,22 +406,28 @@ impl World {
 
     /// Lives once: takes up what is left, hears messages that nobody acknowledged yet, and goes on until
     /// everything is done or the life is over. Whether it came to an end by itself.
-    pub fn live(&mut self, life: &Arc<Life>, messages: &[Heard], acknowledged: &mut Vec<bool>) -> bool {
+    pub fn live(&mut self, life: &Arc<Life>, messages: &[Heard], acknowledged: &mut [bool]) -> bool {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let done = runtime.block_on(async {
             let engine = self.engine(life);
             let living = async {
                 let mut tickets = engine.recover().await.unwrap();
-                for (message, is_known) in messages.iter().zip(acknowledged.iter_mut()) {
+                let pauses = self.pauses.iter().copied().chain(std::iter::repeat(0));
+                for ((message, is_known), pause) in messages.iter().zip(acknowledged.iter_mut()).zip(pauses) {
+                    if pause > 0 {
+                        tokio::time::sleep(Duration::from_millis(pause)).await;
+                    }
                     // A platform may deliver what it delivered before.
-                    match engine.hear(message.clone()).await.unwrap() {
-                        Hearing::Accepted(ticket) => {
+                    match engine.hear(message.clone()).await {
+                        Ok(Hearing::Accepted(ticket)) => {
                             assert!(!*is_known, "heard twice: {message:?}");
                             tickets.push(ticket);
                         }
-                        Hearing::Repeated => {}
-                        Hearing::Overheard | Hearing::NotServed => panic!("not accepted"),
+                        Ok(Hearing::Repeated) => {}
+                        Ok(Hearing::Overheard | Hearing::NotServed) => panic!("not accepted"),
+                        // It is delivered again, one day.
+                        Err(_) => continue,
                     }
                     *is_known = true;
                 }
@@ -408,6 +445,19 @@ impl World {
         drop(runtime);
         self.stage = self.stage.killed();
         done
+    }
+
+    /// Everything that was ever said, in any session and on any branch.
+    pub fn ever_said(&self) -> Vec<Message> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let mut all = Vec::new();
+            for id in self.stage.transcripts.list().await.unwrap() {
+                let transcript = self.stage.transcripts.load(&id).await.unwrap().unwrap();
+                all.extend(transcript.entries().iter().filter_map(|entry| entry.message()));
+            }
+            all
+        })
     }
 
     /// The conversation of a session.

@@ -501,3 +501,49 @@ async fn messages_of_one_session_are_answered_in_the_order_in_which_they_came() 
     let expected: Vec<String> = (0..15).map(|number| format!("echo: m{number}")).collect();
     assert_eq!(stage.channel.texts(), expected);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_follows_a_command_relies_on_it_and_waits_for_nothing_else() {
+    let stage = with_mode("collect");
+    let engine = stage.engine();
+    let began = tokio::time::Instant::now();
+    let tickets = [
+        accepted(&engine, direct("/model test/other")).await,
+        accepted(&engine, direct("/think high")).await,
+        accepted(&engine, direct("hello")).await,
+    ];
+    for ticket in tickets {
+        assert_eq!(outcome(ticket).await, Outcome::Answered);
+    }
+    assert!(began.elapsed() < Duration::from_millis(100), "{:?}", began.elapsed());
+    let asked = stage.model.asked();
+    assert_eq!((asked.len(), asked[0].model.model.as_str()), (1, "other"));
+    assert!(questions(&stage)[0].ends_with("hello") && !questions(&stage)[0].contains("Queued"), "{asked:?}");
+    assert_settled(&stage);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_nobody_waits_for_is_answered_all_the_same() {
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    drop(accepted(&engine, direct("hello")).await);
+    // Whoever gives up waiting until it is accepted does not take it back either.
+    let hearing = engine.hear(numbered("and me", "m2"));
+    let _ = tokio::time::timeout(Duration::ZERO, hearing).await;
+    assert!(engine.idle(Duration::from_secs(60)).await);
+    eventually("both are answered", || stage.channel.texts().len() == 2).await;
+    assert_settled(&stage);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_could_not_be_kept_is_refused_and_heard_when_it_comes_again() {
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    stage.journal.fail_next();
+    assert!(engine.hear(numbered("hello", "m1")).await.is_err());
+    assert!(engine.busy().is_empty());
+    let report = say(&engine, numbered("hello", "m1")).await;
+    assert_eq!(report.outcome, Outcome::Answered);
+    assert!(matches!(engine.hear(numbered("hello", "m1")).await.unwrap(), yabby_engine::Hearing::Repeated));
+    assert_eq!(stage.model.asked().len(), 1);
+}

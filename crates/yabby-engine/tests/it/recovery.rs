@@ -179,7 +179,7 @@ fn a_reset_that_was_interrupted_is_made_once() {
     let steps = scenario.steps();
     for died_after in 1..=steps {
         let mut world = scenario.world();
-        let mut acknowledged = vec![false; 3];
+        let mut acknowledged = [false; 3];
         world.live(&Life::of(died_after), &scenario.messages, &mut acknowledged);
         world.live(&Life::of(FOREVER), &scenario.messages, &mut acknowledged);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -201,7 +201,7 @@ fn a_backlog_survives_a_death_anywhere() {
         Scenario { messages: scenario.messages.clone(), ..Scenario::of(&[]) }.mode("followup").steps();
     for died_after in 1..=steps + 10 {
         let mut world = scenario.world();
-        let mut acknowledged = vec![false; 3];
+        let mut acknowledged = [false; 3];
         world.live(&Life::of(died_after), &scenario.messages, &mut acknowledged);
         assert!(world.live(&Life::of(FOREVER), &scenario.messages, &mut acknowledged));
         assert_settled(&world.stage);
@@ -249,7 +249,7 @@ fn flush_and_compaction_survive_a_death_anywhere() {
     let bodies: Vec<&str> = bodies.iter().map(String::as_str).collect();
     let scenario = Scenario { window: 3000, ..Scenario::of(&bodies) }.mode("followup");
     let mut world = scenario.world();
-    world.live(&Life::of(FOREVER), &scenario.messages, &mut vec![false; 9]);
+    world.live(&Life::of(FOREVER), &scenario.messages, &mut [false; 9]);
     let deeds = world.deeds.lock().unwrap().keys().filter(|deed| deed.contains("flush")).count();
     assert!(deeds >= 2, "there is a flush: {:?}", world.deeds);
     scenario.dies_anywhere();
@@ -262,12 +262,12 @@ fn a_thread_is_forked_once() {
     scenario.messages[1].message.parent_session_key = Some(MAIN.to_owned());
     let steps = {
         let life = Life::of(FOREVER);
-        assert!(scenario.world().live(&life, &scenario.messages, &mut vec![false; 2]));
+        assert!(scenario.world().live(&life, &scenario.messages, &mut [false; 2]));
         FOREVER - life.left()
     };
     for died_after in 1..=steps {
         let mut world = scenario.world();
-        let mut acknowledged = vec![false; 2];
+        let mut acknowledged = [false; 2];
         world.live(&Life::of(died_after), &scenario.messages, &mut acknowledged);
         assert!(world.live(&Life::of(FOREVER), &scenario.messages, &mut acknowledged));
         assert_settled(&world.stage);
@@ -337,4 +337,39 @@ fn a_reply_in_doubt_is_sent_again_only_where_it_appears_once() {
     assert_eq!(world.stage.channel.texts().iter().filter(|text| **text == reply).count(), 1);
     let said: Vec<String> = world.said(MAIN).iter().map(told).collect();
     assert!(!said.iter().any(|line| line.contains("may not have arrived")), "{said:#?}");
+}
+
+#[test]
+fn a_disk_that_refuses_a_step_costs_an_answer_at_most() {
+    for mode in ["followup", "collect", "steer"] {
+        let scenario = Scenario::of(&["use a tool", "two", "another tool"]).mode(mode);
+        for fault_after in 0..scenario.steps() {
+            let mut world = scenario.world();
+            let mut acknowledged = [false; 3];
+            let what = format!("{mode}: refused after {fault_after}");
+            // Whatever fails, everybody is told what became of their message, and the engine goes on.
+            let life = Life::with_fault_after(fault_after);
+            assert!(world.live(&life, &scenario.messages, &mut acknowledged), "{what}");
+            assert!(world.live(&Life::of(FOREVER), &scenario.messages, &mut acknowledged), "{what}");
+            assert_settled(&world.stage);
+            assert_eq!(acknowledged, [true; 3], "{what}");
+            let said: Vec<String> = world.said(MAIN).iter().map(told).collect();
+            let sent = world.stage.channel.texts();
+            for (at, text) in sent.iter().enumerate() {
+                assert!(!sent[..at].contains(text), "{what}: sent twice: {text:?} of {sent:#?}");
+            }
+            let (mut unasked, mut errors) = (0, 0);
+            for question in ["use a tool", "two", "another tool"] {
+                let asked =
+                    said.iter().filter(|line| line.starts_with("user: ") && asks(line, question)).count();
+                assert!(asked <= 1, "{what}: {question} {asked} times in {said:#?}");
+                unasked += usize::from(asked == 0);
+            }
+            errors += sent.iter().filter(|text| text.starts_with("⚠️")).count();
+            assert!(unasked == 0 || errors > 0, "{what}: nobody was told: {said:#?} {sent:#?}");
+            let deeds = world.deeds.lock().unwrap();
+            let twice = deeds.iter().find(|(deed, times)| deed.starts_with("write") && **times > 1);
+            assert_eq!(twice, None, "{what}");
+        }
+    }
 }

@@ -1,13 +1,18 @@
 //! A message becomes a reply.
 
+use std::sync::Arc;
+
 use serde_json::json;
+use yabby_domain::config::Config;
+use yabby_domain::seam::tool::Effect;
 use yabby_domain::turn::Outcome;
+use yabby_engine::events::EventKind;
 use yabby_testkit::scripted_model::Line;
 use yabby_testkit::stage::{Stage, direct, say, texts};
 
-const MAIN: &str = "agent:main:main";
+use crate::props::{MAIN, Probe, assert_settled};
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_message_is_answered_transcribed_and_recorded() {
     let stage = Stage::new(json!({}));
     let engine = stage.engine();
@@ -22,5 +27,141 @@ async fn a_message_is_answered_transcribed_and_recorded() {
         (Some("model"), Some("test"), Some(true))
     );
     assert!(entry.total_tokens().unwrap() > 0.0);
-    assert_eq!(stage.calls.all().len(), 1);
+    assert_eq!(stage.calls.calls().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn clients_see_a_turn_as_it_happens() {
+    let probe = Arc::new(Probe::new("probe", Effect::None));
+    let stage = Stage { tools: vec![probe], ..Stage::new(json!({})) };
+    let engine = stage.engine();
+    let mut events = engine.subscribe();
+    stage.model.will([Line::call("probe", json!({})), Line::say("There.")]);
+    let report = say(&engine, direct("look")).await;
+    let mut seen = Vec::new();
+    let mut last = None;
+    while let Ok(event) = events.try_recv() {
+        assert!(last.is_none_or(|last| last < event.number), "events are numbered in order");
+        last = Some(event.number);
+        assert_eq!(event.session.as_str(), MAIN);
+        assert!(event.turn.is_none_or(|turn| turn == report.turn));
+        seen.push(match event.kind {
+            EventKind::SessionStarted { .. } => "session started",
+            EventKind::RunStarted { .. } => "run started",
+            EventKind::Text(_) => "text",
+            EventKind::ToolStarted { .. } => "tool started",
+            EventKind::ToolEnded { .. } => "tool ended",
+            EventKind::Called(_) => "called",
+            EventKind::TranscriptChanged { .. } => "transcript",
+            EventKind::Delivered { .. } => "delivered",
+            EventKind::RunEnded { .. } => "run ended",
+            _ => "other",
+        });
+    }
+    assert_eq!(
+        seen,
+        [
+            "session started",
+            "run started",
+            "called",
+            "transcript",
+            "tool started",
+            "tool ended",
+            "transcript",
+            "text",
+            "called",
+            "transcript",
+            "delivered",
+            "run ended"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_context_is_what_the_last_call_read_and_every_call_is_on_the_books() {
+    let probe = Arc::new(Probe::new("probe", Effect::None));
+    let stage = Stage { tools: vec![probe], ..Stage::new(json!({})) };
+    let engine = stage.engine();
+    stage.model.will([Line::call("probe", json!({})), Line::call("probe", json!({})), Line::say("There.")]);
+    let report = say(&engine, direct("look")).await;
+    let calls = stage.calls.calls();
+    assert_eq!(calls.len(), 3);
+    #[expect(clippy::cast_precision_loss, reason = "tests are short")]
+    let tokens = |count: u64| count as f64;
+    let last = calls.last().unwrap();
+    let (input, output) = (tokens(last.input), tokens(last.output));
+    let entry = stage.entry(MAIN).await;
+    assert_eq!((entry.total_tokens(), entry.input_tokens()), (Some(input), Some(input)));
+    assert_eq!(entry.output_tokens(), Some(output));
+    assert_eq!(report.usage.unwrap().input, Some(input));
+    for call in &calls {
+        assert_eq!((call.session_key.as_str(), call.purpose.as_str()), (MAIN, "turn"));
+        assert_eq!(call.turn.as_deref(), Some(report.turn.as_str()));
+        let cost = (tokens(call.input) + 2.0 * tokens(call.output)) / 1e6;
+        assert!((call.cost.unwrap() - cost).abs() < 1e-12, "{call:?}");
+    }
+    let report = entry.get("systemPromptReport").unwrap();
+    assert_eq!((&report["source"], &report["sessionKey"]), (&json!("run"), &json!(MAIN)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_syncs_no_more_than_it_must() {
+    use yabby_domain::seam::journal::Promise;
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    say(&engine, direct("hello")).await;
+    let promises = stage.journal.promises();
+    let durable = promises.iter().filter(|promise| **promise == Promise::Durable).count();
+    assert_eq!(durable, 1, "only the acceptance is a promise: {promises:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_heartbeat_that_has_nothing_to_say_says_nothing() {
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    stage.model.will([Line::say("HEARTBEAT_OK"), Line::say("The oven is still on!")]);
+    for expected in [0, 1] {
+        let mut heard = direct("heartbeat: anything to do?");
+        heard.options.heartbeat = true;
+        assert_eq!(say(&engine, heard).await.outcome, Outcome::Answered);
+        assert_eq!(stage.channel.texts().len(), expected);
+    }
+    assert_settled(&stage);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_configuration_holds_from_the_next_turn_on() {
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    say(&engine, direct("hello")).await;
+    engine.set_config(Arc::new(Config::new(json!({"messages": {"responsePrefix": "[yabby]"}}))));
+    say(&engine, direct("again")).await;
+    assert_eq!(stage.channel.texts(), ["echo: hello", "[yabby] echo: again"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_gets_the_reply_alone() {
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    let mut heard = direct("hello");
+    heard.options.to_caller = true;
+    heard.options.extra_system_prompt = Some("Today you are a pirate.".to_owned());
+    let report = say(&engine, heard).await;
+    assert_eq!(texts(&report), ["echo: hello"]);
+    assert!(stage.channel.texts().is_empty());
+    assert!(stage.model.asked()[0].system.ends_with("Today you are a pirate."));
+    assert_settled(&stage);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_does_not_answer_is_given_up_in_time() {
+    let stage = Stage::new(json!({"agents": {"defaults": {"timeoutSeconds": 20}}}));
+    let engine = stage.engine();
+    stage.model.will([crate::props::paused("Well,", &crate::props::gate(), "")]);
+    let began = tokio::time::Instant::now();
+    let report = say(&engine, direct("hello")).await;
+    assert_eq!((report.outcome, began.elapsed().as_secs()), (Outcome::Failed, 20));
+    assert!(texts(&report)[0].contains("timeoutSeconds"), "{report:?}");
+    assert_eq!(say(&engine, direct("again")).await.outcome, Outcome::Answered);
+    assert_settled(&stage);
 }

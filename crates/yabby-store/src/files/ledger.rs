@@ -4,15 +4,18 @@
 //! on they survive the end of the process, and once the ledger is closed a power failure. Any number of
 //! processes may write one file: the system's lock on it is held for one write.
 
+pub mod budget;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use jiff::tz::TimeZone;
 use yabby_domain::ledger::CallRecord;
 use yabby_domain::seam::StoreError;
 use yabby_domain::seam::ledger::Ledger;
@@ -20,6 +23,7 @@ use yabby_domain::seam::ledger::Ledger;
 use super::folder::{open_plain, plain};
 use super::sessions::Notice;
 use crate::disk::{Disk, Doing, LocalDisk, shown, write_all};
+use budget::Purse;
 
 /// The ledger of one folder. Dropping the last handle writes and syncs what is left.
 #[derive(Clone)]
@@ -29,6 +33,8 @@ struct Handle {
     folder: PathBuf,
     sender: Sender<Message>,
     writer: Option<JoinHandle<()>>,
+    /// Shared, since every turn asks before it calls a model.
+    purse: Mutex<Purse>,
 }
 
 enum Message {
@@ -52,7 +58,7 @@ impl UsageLedger {
         let writer = Writer { disk, folder: folder.clone(), ..Writer::default() };
         let named = thread::Builder::new().name("usage ledger".to_owned());
         let writer = named.spawn(move || writer.run(&receiver)).doing("start a thread for", &folder)?;
-        Ok(Self(Arc::new(Handle { folder, sender, writer: Some(writer) })))
+        Ok(Self(Arc::new(Handle { folder, sender, writer: Some(writer), purse: Mutex::default() })))
     }
 
     /// Comes back when every call that was handed over survives a power failure.
@@ -83,6 +89,11 @@ impl Ledger for UsageLedger {
     fn record(&self, call: CallRecord) {
         // The thread ends with the last handle only.
         let _ = self.0.sender.send(Message::Record(Box::new(call)));
+    }
+
+    fn refusal(&self, call: &CallRecord, zone: &TimeZone) -> Option<String> {
+        let mut purse = self.0.purse.lock().unwrap_or_else(PoisonError::into_inner);
+        purse.refusal(&self.0.folder, call, zone)
     }
 }
 
