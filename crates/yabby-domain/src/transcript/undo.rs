@@ -74,13 +74,13 @@ impl Undo {
 /// Where on a branch a compaction was last undone, and when, in epoch milliseconds. What is older and stands
 /// behind that is a copy.
 pub(crate) fn undone_at(branch: &[&Entry]) -> Option<(usize, f64)> {
-    let is_mark = |entry: &&Entry| {
+    let is_mark = |entry: &Entry| {
         // Most entries can be told without parsing them.
         entry.kind() == EntryKind::Custom
             && entry.line().contains(UNDONE_MARK)
             && entry.object().get("customType").and_then(Value::as_str) == Some(UNDONE_MARK)
     };
-    let at = branch.iter().rposition(|entry| is_mark(&entry))?;
+    let at = branch.iter().rposition(|entry| is_mark(entry))?;
     Some((at, branch[at].time()?))
 }
 
@@ -143,8 +143,9 @@ mod tests {
         let c = compaction("c", "\"b\"", "b");
         let root = compaction("c", "null", "");
         let dangling = compaction("c", "\"gone\"", "");
-        //  lines, what is told after that, where the branch begins
-        let table: [(&[&str], Option<&[&str]>, Option<&str>); 6] = [
+        /// Lines, what is told after that, where the branch begins.
+        type Case<'c> = (&'c [&'c str], Option<&'c [&'c str]>, Option<&'c str>);
+        let table: [Case<'_>; 6] = [
             (&[], None, None),
             (&[&a, &b], None, None),
             (&[&a, &b, &c], Some(&["one", "two"]), Some("b")),
