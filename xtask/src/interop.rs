@@ -26,7 +26,7 @@ use crate::worker::Worker;
 type Told = Result<String>;
 type Story = fn(&Stage, &mut Peer) -> Told;
 
-const STORIES: [(&str, Story); 20] = [
+const STORIES: [(&str, Story); 22] = [
     ("yabby reads the reference's store, and changes no byte", sessions::read_what_the_reference_saved),
     ("yabby reads stores of other hands, and changes no byte", sessions::read_foreign_stores),
     ("the reference reads yabby's store", sessions::written_by_yabby),
@@ -50,6 +50,11 @@ const STORIES: [(&str, Story); 20] = [
     ("both list the same sessions after yabby worked on them", commands::sessions),
     ("both read the same configuration after yabby edited it", commands::configuration),
     ("the reference reads what `yabby import` adopted", commands::imports),
+    (
+        "the reference is told what `yabby sessions undo-compaction` brought back",
+        commands::undone_compactions,
+    ),
+    ("the reference reads a conversation that `yabby agent` held", commands::held_by_yabby),
 ];
 
 pub fn run() -> Result<()> {

@@ -28,6 +28,7 @@ pub mod seed;
 pub mod tail;
 pub mod time;
 pub mod tree;
+pub mod undo;
 pub mod version;
 
 pub use tree::Transcript;

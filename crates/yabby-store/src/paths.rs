@@ -128,6 +128,11 @@ impl StateFolder {
         self.0.join("turns")
     }
 
+    /// What was typed in conversations in a terminal, which need not exist.
+    pub fn agent_history(&self) -> PathBuf {
+        self.0.join("agent-history.txt")
+    }
+
     /// The folder of the ledger, which need not exist.
     pub fn usage(&self) -> PathBuf {
         self.0.join("usage")

@@ -148,6 +148,24 @@ impl<'s> Book<'s> {
         }
     }
 
+    /// The key of the session with exactly this id, in the store of one agent or in all of them.
+    pub fn by_id(&self, id: &str, agent: Option<&AgentId>) -> Result<Option<SessionKey>> {
+        let mut unread = None;
+        for (_, path) in self.stores(agent)? {
+            match read(&path) {
+                Ok((_, rows)) => {
+                    let is_it = |row: &Row| row.glance.text(Field::SessionId).as_deref() == Some(id);
+                    if let Some(row) = rows.into_iter().find(is_it) {
+                        return Ok(Some(row.key));
+                    }
+                }
+                Err(error) => unread = Some(error),
+            }
+        }
+        // It may well be in the store that cannot be read.
+        unread.map_or(Ok(None), Err)
+    }
+
     /// The session that changed last, of those that can be read.
     pub fn newest(&self, agent: Option<&AgentId>) -> Result<Option<Found>> {
         let mut newest: Option<(f64, Found)> = None;

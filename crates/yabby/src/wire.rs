@@ -13,7 +13,7 @@ use yabby_domain::seam::StoreError;
 use yabby_domain::session::path::{self, Folders};
 use yabby_engine::hooks::Hooks;
 use yabby_engine::{AgentHome, Engine, Parts};
-use yabby_models::offline::Offline;
+use yabby_models::offline::{self, Offline};
 use yabby_store::clock::SystemClock;
 use yabby_store::disk::{Disk as _, LocalDisk};
 use yabby_store::files::ledger::UsageLedger;
@@ -48,11 +48,17 @@ impl Wired {
             journal: Arc::new(journal.clone()),
             ledger: Arc::new(ledger),
             models: vec![Arc::new(Offline::default())],
-            default_model: ModelRef::new(yabby_models::offline::PROVIDER, yabby_models::offline::MODEL),
+            default_model: built_in_model(),
             channels: Vec::new(),
             hooks: Hooks::default(),
         });
         Ok(Self { engine, journal })
+    }
+
+    /// What came up with the journals that were found. Not for asynchronous callers.
+    pub fn notices(&self) -> Vec<String> {
+        let notices = self.journal.notices().unwrap_or_default();
+        notices.into_iter().map(|notice| notice.0).collect()
     }
 
     /// Lets go of everything; comes back when it is on the disk.
@@ -60,6 +66,11 @@ impl Wired {
         drop(self.engine);
         self.journal.close().await;
     }
+}
+
+/// The model that needs nothing but this program.
+pub fn built_in_model() -> ModelRef {
+    ModelRef::new(offline::PROVIDER, offline::MODEL)
 }
 
 /// Where an agent lives: in the folder, unless the configuration says otherwise.

@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
+use super::conversations::conversations;
 use super::transcripts::{ensure_same_reading, reading};
 use super::{Stage, Told};
 use crate::peer::Peer;
@@ -121,6 +122,75 @@ pub fn imports(stage: &Stage, judge: &mut Peer) -> Told {
         ensure!(fs::read(&file)? == before, "OpenClaw had to change {}", file.display());
     }
     Ok("2 sessions".to_owned())
+}
+
+/// Whatever yabby undoes, the reference is told as well; in the end nothing is summarised any more.
+pub fn undone_compactions(stage: &Stage, judge: &mut Peer) -> Told {
+    const SESSION: &str = "0f0e0d0c-0b0a-4908-8706-050403020100";
+    let folder = stage.folder()?;
+    let store = json!({"agent:main:main": {"sessionId": SESSION, "updatedAt": 1, "totalTokens": 5}});
+    fs::write(folder.join("sessions.json"), store.to_string())?;
+    let file = folder.join(format!("{SESSION}.jsonl"));
+    let (mut worker, mut undone) = (stage.yabby()?, 0);
+    for conversation in conversations() {
+        // What the reference keeps in memory would go on from the file of the conversation before.
+        let _ = fs::remove_file(&file);
+        let write = json!({"do": "write", "file": file, "session": SESSION, "cwd": "/w", "steps": conversation.steps});
+        stage.mortal_judge()?.ask(&write).context(conversation.name)?;
+        let old = fs::read_to_string(&file)?;
+        while told(stage, &["sessions", "undo-compaction", "--json"]).is_ok() {
+            ensure_same_reading(&reading(&mut worker, &file)?, &reading(judge, &file)?)
+                .context(conversation.name)?;
+            undone += 1;
+        }
+        ensure!(fs::read_to_string(&file)?.starts_with(&old), "{}: a line changed", conversation.name);
+        let context = reading(judge, &file)?["context"].as_str().unwrap_or_default().to_owned();
+        ensure!(!context.contains("compactionSummary"), "{}: {context}", conversation.name);
+    }
+    ensure!(undone >= 2, "only {undone} compactions were undone");
+    Ok(format!("{undone} compactions"))
+}
+
+/// What somebody and the built-in helper said to each other is a conversation for the reference.
+pub fn held_by_yabby(stage: &Stage, judge: &mut Peer) -> Told {
+    fs::create_dir_all(state_folder(&stage.home))?;
+    let ask = |words: &str| told(stage, &["agent", "--agent", "main", "--json", "-m", words]);
+    let mut files = Vec::new();
+    for words in [
+        "hello",
+        "remember that the spare key is with Ann \u{1f511}",
+        "what do you remember about the spare key?",
+        "/new",
+        "list files. what do you remember about Ann?",
+        "/think low",
+        "thanks",
+    ] {
+        let answer = ask(words)?;
+        ensure!(answer["payloads"][0]["text"].is_string(), "{words}: {answer:#}");
+        if let Some(id) = answer["meta"]["agentMeta"]["sessionId"].as_str() {
+            let file = stage.folder()?.join(format!("{id}.jsonl"));
+            if !files.contains(&file) {
+                files.push(file);
+            }
+        }
+    }
+    ensure!(files.len() == 2, "/new begins a second conversation: {files:?}");
+    let (mut worker, mut messages) = (stage.yabby()?, 0);
+    for file in &files {
+        let before = fs::read(file)?;
+        let (ours, theirs) = (reading(&mut worker, file)?, reading(judge, file)?);
+        ensure_same_reading(&ours, &theirs)?;
+        ensure!(fs::read(file)? == before, "OpenClaw had to change {}", file.display());
+        let context: Value = serde_json::from_str(theirs["context"].as_str().context("it is told")?)?;
+        let told = context["messages"].as_array().context("messages are told")?;
+        let results = told.iter().filter(|message| message["role"] == "toolResult").count();
+        ensure!(results >= 2, "{}: tools were called: {context:#}", file.display());
+        messages += told.len();
+    }
+    let (ours, theirs) = (told(stage, &["sessions", "--json"])?, stage.openclaw(&["sessions", "--json"])?);
+    ensure!(comparable(&ours) == comparable(&theirs), "yabby lists {ours:#}\nOpenClaw {theirs:#}");
+    ensure!(theirs["sessions"][0]["key"] == "agent:main:main", "{theirs:#}");
+    Ok(format!("{messages} messages"))
 }
 
 fn said(role: &str, text: &str, second: u8) -> Value {

@@ -5,15 +5,25 @@ use crate::json::{self, Value};
 use crate::message::{Message, Role};
 use crate::transcript::context::build_context;
 use crate::transcript::entry::{Entry, EntryKind};
+use crate::transcript::undo::undone_at;
 
 /// The tokens of a request: what the provider last counted, and an estimate for everything since.
 ///
 /// The last report counts only if it is younger than the last compaction: what was reported before it
-/// was the size of a history that is no longer told. Without a report everything is estimated, the
+/// was the size of a history that is no longer told. Nor does one that was copied when a compaction was
+/// undone: it was the size of the shorter history. Without a report everything is estimated, the
 /// system prompt and the tools (`overhead`) included.
 pub fn projected(branch: &[&Entry], pending: &[Message], overhead: u64) -> u64 {
     let since = branch.iter().rposition(|entry| entry.kind() == EntryKind::Compaction).map_or(0, |at| at + 1);
-    let report = branch[since..].iter().rposition(|entry| reported(entry).is_some()).map(|at| since + at);
+    let undone = undone_at(&branch[since..]);
+    let is_copy = |at: usize, entry: &Entry| {
+        undone.is_some_and(|(mark, time)| at > mark && entry.time().is_some_and(|said| said < time))
+    };
+    let report = branch[since..]
+        .iter()
+        .enumerate()
+        .rposition(|(at, entry)| !is_copy(at, entry) && reported(entry).is_some());
+    let report = report.map(|at| since + at);
     let coming = estimate_all(pending);
     match report.and_then(|at| Some((at, reported(branch[at])?))) {
         Some((at, tokens)) => {
@@ -69,5 +79,26 @@ mod tests {
         let branch: Vec<&Entry> = entries.iter().collect();
         let pending = [entries[0].message().unwrap()];
         assert_eq!(projected(&branch, &pending, 10), 902);
+    }
+
+    #[test]
+    fn reports_that_were_copied_do_not_count() {
+        let at = |id: &str, second: u32, tokens: u32| {
+            format!(
+                r#"{{"type":"message","id":"{id}","timestamp":"2026-02-03T12:00:0{second}.000Z","message":{{"role":"assistant","content":[{{"type":"text","text":"12345678"}}],"stopReason":"stop","usage":{{"totalTokens":{tokens}}}}}}}"#
+            )
+        };
+        let mark = r#"{"type":"custom","customType":"yabby.compaction-undone","data":{"compaction":"c"},"id":"m","timestamp":"2026-02-03T12:00:05.000Z"}"#;
+        let [before, copied, later] = [at("a", 1, 900), at("b", 2, 100), at("d", 6, 950)];
+        let table: [(&[&str], u64); 3] = [
+            (&[&before, mark, &copied], 902),
+            (&[mark, &copied], 12),
+            (&[&before, mark, &copied, &later], 950),
+        ];
+        for (lines, tokens) in table {
+            let entries = entries(lines);
+            let branch: Vec<&Entry> = entries.iter().collect();
+            assert_eq!(projected(&branch, &[], 10), tokens, "{lines:?}");
+        }
     }
 }

@@ -78,6 +78,8 @@ pub enum NewEntry {
     SessionInfo {
         name: String,
     },
+    /// What an entry of this transcript says, once more and at another place; its time stays.
+    Copy(Object),
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -455,6 +457,11 @@ impl Placed {
             NewEntry::SessionInfo { name } => {
                 let mut object = self.first("session_info");
                 object.insert("name".into(), text::trim(&name).into());
+                object
+            }
+            NewEntry::Copy(mut object) => {
+                object.insert("id".into(), self.id.into());
+                object.insert("parentId".into(), self.parent);
                 object
             }
         }

@@ -1,4 +1,4 @@
-//! What only yabby writes: the journals of turns and the ledger of calls.
+//! What only yabby writes: the journals of turns, the ledger of calls, and what was typed in a terminal.
 
 use std::fs;
 use std::path::Path;
@@ -18,6 +18,9 @@ pub(super) fn examine(round: &mut Round<'_>) {
         None => false,
     });
     look_for_others(round, &usage, is_month);
+    if round.doctor.place.folder.agent_history().is_file() {
+        round.checked.other_files += 1;
+    }
     match turns::look(&turns) {
         Ok(journals) => journals.iter().for_each(|journal| examine_journal(round, journal)),
         Err(error) => unreadable(round, &turns, &error),

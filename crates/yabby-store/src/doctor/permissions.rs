@@ -10,8 +10,17 @@ use super::finding::{Code, Finding};
 const OTHERS: u32 = 0o077;
 
 /// Files and folders below the state folder that hold secrets, or what was said, each with all that is in it.
-const SECRETS: [&str; 8] =
-    [".env", "credentials", "identity", "devices", "nodes", "exec-approvals.json", "turns", "usage"];
+const SECRETS: [&str; 9] = [
+    ".env",
+    "credentials",
+    "identity",
+    "devices",
+    "nodes",
+    "exec-approvals.json",
+    "turns",
+    "usage",
+    "agent-history.txt",
+];
 
 pub(super) fn examine(round: &mut Round<'_>) {
     let state = round.doctor.place.folder.path().to_owned();

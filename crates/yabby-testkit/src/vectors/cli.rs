@@ -15,7 +15,9 @@ use home::Home;
 use normal::Normal;
 
 /// Commands that exist; recordings of others wait for theirs.
-const COMMANDS: [&[&str]; 3] = [&["sessions"], &["agents", "list"], &["config"]];
+const COMMANDS: [&[&str]; 4] = [&["sessions"], &["agents", "list"], &["config"], &["agent"]];
+/// What the reference says when it wanted a gateway and found none. Ours comes later, and so do these.
+const WITHOUT_GATEWAY: &str = "Gateway agent failed; falling back to embedded";
 
 /// An edit leaves `$include` and `${NAME}` as they were written, where the reference writes what they
 /// resolve to.
@@ -77,7 +79,11 @@ impl Sample {
         let is_begun_by = |words: &&[&str]| {
             words.len() <= command.len() && words.iter().zip(&command).all(|(word, own)| word == own)
         };
-        self.field("gateway").is_null() && COMMANDS.iter().any(is_begun_by)
+        let wants_gateway = !self.field("gateway").is_null()
+            || self.field("stderr").as_str().is_some_and(|told| told.starts_with(WITHOUT_GATEWAY));
+        // Models that are spoken to over the network come later.
+        let wants_model = self.field("json").get("payloads").is_some();
+        !wants_gateway && !wants_model && COMMANDS.iter().any(is_begun_by)
     }
 
     fn judge(&self, program: &Path, homes: &Path) -> std::io::Result<Outcome> {

@@ -5,28 +5,28 @@ mod shown;
 
 use std::io::{IsTerminal as _, Read as _, Write as _};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
-use tokio::runtime::Runtime;
 use uuid::Uuid;
 use yabby_domain::config::Config;
 use yabby_domain::directive::level::{Level as _, ThinkLevel, VerboseLevel};
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
-use yabby_domain::json::{Object, Value, number};
+use yabby_domain::json::{self, Object, Value, number};
 use yabby_domain::reply::payload::ReplyPayload;
-use yabby_domain::session::entry::Patch;
+use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
 use yabby_domain::text;
+use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::turn::{Outcome, TurnOptions};
 use yabby_engine::{Engine, Heard, Hearing, Ticket, TurnReport};
 use yabby_store::files::turns::Kind;
 
-use crate::book::Book;
+use crate::book::{self, Book};
 use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
-use crate::wire::Wired;
+use crate::wire::{Wired, built_in_model};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -42,7 +42,7 @@ pub struct Arguments {
     /// The main session of an agent
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// How much to think: off, minimal, low, medium, high
+    /// How much to think, from now on: off, minimal, low, medium, high
     #[arg(long, value_name = "LEVEL")]
     thinking: Option<String>,
     /// How much to tell of the run, from now on: on, full, off
@@ -63,31 +63,42 @@ pub struct Arguments {
 struct Destination {
     message: InboundMessage,
     key: SessionKey,
+    /// The conversation that is meant, whatever its age.
+    id: Option<String>,
 }
+
+/// Somebody did not want to wait for the end of a run that was asked to stop.
+#[derive(Debug, thiserror::Error)]
+#[error("left before the answer; the message is on record, and goes on with the next `yabby agent`")]
+struct Left;
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let config = setting.config()?;
     let said = match &arguments.message {
+        Some(message) if text::non_blank(message).is_none() => bail!("Message (--message) is required"),
         Some(message) => Some(message.clone()),
         None => piped()?,
     };
-    let options = options(arguments)?;
-    let is_chat = said.is_none();
-    let destination = destination(setting, arguments, &config, is_chat)?;
+    let destination = destination(setting, arguments, &config)?;
+    let (levels, options) = (Levels::of(arguments)?, options(arguments)?);
+    prepare(setting, &destination, &levels)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let wired = {
         let _inside = runtime.enter();
         Wired::new(setting, config, Kind::Agent)?
     };
     let done = runtime.block_on(talk(setting, arguments, &wired.engine, &destination, options, said));
+    for notice in wired.notices() {
+        anstream::eprintln!("note: {}", terminal::harmless(&notice));
+    }
+    if done.as_ref().is_err_and(|error| error.is::<Left>()) {
+        runtime.shutdown_background();
+        return done;
+    }
     runtime.block_on(wired.close());
-    shut_down(runtime);
-    done
-}
-
-/// Waits for stores that write their files on the way out.
-fn shut_down(runtime: Runtime) {
+    // Stores write their files on the way out.
     runtime.shutdown_timeout(std::time::Duration::from_secs(10));
+    done
 }
 
 async fn talk(
@@ -99,14 +110,12 @@ async fn talk(
     said: Option<String>,
 ) -> Result<()> {
     finish_interrupted(engine).await?;
-    if let Some(level) = arguments.verbose.as_deref().and_then(VerboseLevel::parse) {
-        chat::set_verbose(setting, destination, level)?;
-    }
     match said {
         None => chat::run(setting, engine, destination, options).await,
         Some(said) => {
-            let report = ask(engine, destination, options, &said, !arguments.json).await?;
-            answer(arguments, &report)
+            let live = !arguments.json && std::io::stdout().is_terminal();
+            let report = ask(engine, destination, options, &said, live).await?;
+            answer(setting, arguments, &report)
         }
     }
 }
@@ -114,10 +123,11 @@ async fn talk(
 /// Messages that were accepted before something stopped us are answered first.
 async fn finish_interrupted(engine: &Engine) -> Result<()> {
     let tickets = engine.recover().await?;
-    if tickets.is_empty() {
-        return Ok(());
+    match tickets.len() {
+        0 => return Ok(()),
+        1 => anstream::eprintln!("Finishing a message that was interrupted."),
+        count => anstream::eprintln!("Finishing {count} messages that were interrupted."),
     }
-    anstream::eprintln!("Finishing {} that was interrupted.", terminal::counted(tickets.len(), "message"));
     for ticket in tickets {
         if let Ok(report) = ticket.done.await {
             for text in report.payloads.iter().filter_map(|payload| payload.text.as_deref()) {
@@ -128,26 +138,31 @@ async fn finish_interrupted(engine: &Engine) -> Result<()> {
     Ok(())
 }
 
-/// Says something and waits for the answer; on a terminal it is shown as it comes.
+/// Says something and waits for the answer, which may be shown as it comes. Ctrl-C stops the run; once
+/// more, and nobody waits until it has stopped.
 async fn ask(
     engine: &Engine,
     destination: &Destination,
     options: TurnOptions,
     said: &str,
-    shows: bool,
+    live: bool,
 ) -> Result<TurnReport> {
     let listener = engine.subscribe();
     let ticket = say(engine, destination, options, said).await?;
-    let live = shows && std::io::stdout().is_terminal();
     let key = ticket.session_key.clone();
     let reporting = shown::until_done(ticket, listener, live);
     tokio::pin!(reporting);
+    let mut is_stopping = false;
     loop {
         tokio::select! {
             report = &mut reporting => return report,
             signal = tokio::signal::ctrl_c() => {
                 signal?;
-                engine.abort(&key).await;
+                if std::mem::replace(&mut is_stopping, true) {
+                    return Err(Left.into());
+                }
+                let (engine, key) = (engine.clone(), key.clone());
+                tokio::spawn(async move { engine.abort(&key).await });
             }
         }
     }
@@ -165,22 +180,40 @@ async fn say(engine: &Engine, destination: &Destination, options: TurnOptions, s
     }
 }
 
-/// Prints the answer to one message.
-fn answer(arguments: &Arguments, report: &TurnReport) -> Result<()> {
+/// Prints the answer to one message; on a terminal it stands there already.
+fn answer(setting: &Setting, arguments: &Arguments, report: &TurnReport) -> Result<()> {
+    let failed = report.error.as_deref().filter(|_| report.outcome == Outcome::Failed);
     if arguments.json {
         terminal::print_json(&report_json(report))?;
     } else if !std::io::stdout().is_terminal() {
         let mut out = std::io::stdout().lock();
-        let texts: Vec<String> = report.payloads.iter().flat_map(lines_of).collect();
-        match texts.is_empty() {
-            true => writeln!(out, "No reply from agent.")?,
-            false => texts.iter().try_for_each(|text| writeln!(out, "{}", text::to_outside(text)))?,
+        let is_told_apart = |payload: &&ReplyPayload| failed.is_some() && payload.is_error == Some(true);
+        let told = report.payloads.iter().filter(|payload| !is_told_apart(payload));
+        let texts: Vec<String> = told.flat_map(lines_of).collect();
+        texts.iter().try_for_each(|text| writeln!(out, "{}", text::to_outside(text)))?;
+        match (failed, report.outcome) {
+            (Some(error), _) => anstream::eprintln!("Error: {}", shown::harmless_lines(error)),
+            (None, Outcome::Aborted) if texts.is_empty() => anstream::eprintln!("Stopped."),
+            (None, _) if texts.is_empty() => writeln!(out, "No reply from agent.")?,
+            (None, _) => {}
         }
+    }
+    if let Some(hint) = failed.and_then(|error| hint(setting, error)) {
+        anstream::eprintln!("{hint}");
     }
     match report.outcome {
         Outcome::Answered | Outcome::Joined | Outcome::Dropped => Ok(()),
         Outcome::Aborted | Outcome::Failed => Err(Failure::silent().into()),
     }
+}
+
+/// What to type if nobody answers: a folder of OpenClaw's often names a model that is not there yet.
+fn hint(setting: &Setting, error: &str) -> Option<String> {
+    let own = built_in_model();
+    let everywhere = setting.command(&format!("config set agents.defaults.model.primary {own}"));
+    error.contains("cannot be reached").then(|| {
+        format!("The built-in helper answers after `/model {own}`, or in every session after `{everywhere}`.")
+    })
 }
 
 /// What a payload says, with its media below.
@@ -234,89 +267,123 @@ fn report_json(report: &TurnReport) -> Value {
     ]))
 }
 
-fn options(arguments: &Arguments) -> Result<TurnOptions> {
-    if let Some(level) = &arguments.thinking
-        && ThinkLevel::parse(level).is_none()
-    {
-        bail!("Invalid thinking level. Use one of: off, minimal, low, medium, high.");
+/// What the command line sets for the session, from now on.
+#[derive(Clone, Copy)]
+struct Levels {
+    thinking: Option<ThinkLevel>,
+    verbose: Option<VerboseLevel>,
+}
+
+impl Levels {
+    fn of(arguments: &Arguments) -> Result<Self> {
+        let thinking = arguments.thinking.as_deref().map(|level| {
+            ThinkLevel::parse(level).ok_or_else(|| {
+                anyhow!("Invalid thinking level. Use one of: off, minimal, low, medium, high.")
+            })
+        });
+        let verbose = arguments.verbose.as_deref().and_then(VerboseLevel::parse);
+        if let (Some(level), None) = (&arguments.verbose, verbose) {
+            let level = terminal::harmless(level);
+            anstream::eprintln!("note: --verbose takes on, full or off; {level:?} changes nothing");
+        }
+        Ok(Self { thinking: thinking.transpose()?, verbose })
     }
-    let timeout_ms = match arguments.timeout.as_deref().map(str::parse::<u64>) {
-        None => None,
-        Some(Ok(seconds)) if seconds > 0 => Some(seconds.saturating_mul(1000)),
-        Some(_) => bail!("--timeout must be a positive integer (seconds)"),
-    };
+
+    fn patch(self) -> Patch {
+        let mut patch = Patch::default();
+        if let Some(level) = self.thinking {
+            // As the reference has it: a session without a level does not think.
+            patch.set_thinking_level(Some(level.as_str()).filter(|_| level != ThinkLevel::Off));
+        }
+        if let Some(level) = self.verbose {
+            patch.set_verbose_level(Some(level.as_str()));
+        }
+        patch
+    }
+}
+
+fn options(arguments: &Arguments) -> Result<TurnOptions> {
+    let seconds = arguments.timeout.as_deref().map(|seconds| {
+        let seconds = json::leading_integer(seconds).filter(|seconds| *seconds > 0.0);
+        seconds.ok_or_else(|| anyhow!("--timeout must be a positive integer (seconds)"))
+    });
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
+    let timeout_ms = seconds.transpose()?.map(|seconds| (seconds * 1000.0) as u64);
     // There is no gateway to go through yet, so that every run is a local one.
     let _ = arguments.local;
-    Ok(TurnOptions {
-        thinking: arguments.thinking.clone(),
-        timeout_ms,
-        to_caller: true,
-        ..TurnOptions::default()
-    })
+    Ok(TurnOptions { timeout_ms, to_caller: true, ..TurnOptions::default() })
 }
 
 /// The session that the command line names; a conversation without a name is the main session.
-fn destination(
-    setting: &Setting,
-    arguments: &Arguments,
-    config: &Config,
-    is_chat: bool,
-) -> Result<Destination> {
+fn destination(setting: &Setting, arguments: &Arguments, config: &Config) -> Result<Destination> {
     let book = Book::open(setting)?;
     let policy = KeyPolicy::from_config(config);
-    let agent = match arguments.agent.as_deref() {
-        Some(named) => Some(book.agent(named)?),
-        None => None,
-    };
+    let given = |option: &Option<String>| option.as_deref().and_then(text::non_blank).map(str::to_owned);
+    let [to, id, agent] = [&arguments.to, &arguments.session_id, &arguments.agent].map(given);
+    if arguments.message.is_some() && to.is_none() && id.is_none() && agent.is_none() {
+        bail!("Pass --to <E.164>, --session-id, or --agent to choose a session");
+    }
+    let agent = agent.map(|named| book.agent(&named)).transpose()?;
     let blank = InboundMessage { command_authorized: true, ..InboundMessage::default() };
-    if let Some(id) = arguments.session_id.as_deref().and_then(text::non_blank) {
-        let agent = agent.unwrap_or_else(|| policy.default_agent.clone());
-        return by_session_id(&book, &agent, id, blank);
-    }
-    if let Some(agent) = agent {
-        let key = policy.resolve_main_alias(&agent, "main");
-        return Ok(with_key(blank, key));
-    }
-    match arguments.to.as_deref().and_then(text::non_blank) {
-        Some(to) => {
-            let message = InboundMessage { from: Some(to.to_owned()), to: Some(to.to_owned()), ..blank };
-            let key = yabby_domain::session::open::Target::of(&message, &policy).key;
-            Ok(Destination { message, key })
+    match (id, agent, to) {
+        (Some(id), agent, _) => {
+            let key = match book.by_id(&id, agent.as_ref())? {
+                Some(key) => key,
+                None => fresh_key(&book, &agent.unwrap_or_else(|| policy.default_agent.clone()), &id)?,
+            };
+            Ok(Destination { id: Some(id), ..with_key(blank, key) })
         }
-        None if is_chat => Ok(with_key(blank, policy.main_session())),
-        None => bail!("Pass --to <E.164>, --session-id, or --agent to choose a session"),
+        (None, Some(agent), _) => Ok(with_key(blank, policy.resolve_main_alias(&agent, "main"))),
+        (None, None, Some(to)) => {
+            let message = InboundMessage { from: Some(to.clone()), to: Some(to), ..blank };
+            let key = yabby_domain::session::open::Target::of(&message, &policy).key;
+            Ok(Destination { message, key, id: None })
+        }
+        (None, None, None) => Ok(with_key(blank, policy.main_session())),
     }
 }
 
 fn with_key(message: InboundMessage, key: SessionKey) -> Destination {
     let message = InboundMessage { session_key: Some(key.as_str().to_owned()), ..message };
-    Destination { message, key }
+    Destination { message, key, id: None }
 }
 
-/// The session with this id; one that nobody has begins with it.
-fn by_session_id(book: &Book<'_>, agent: &AgentId, id: &str, blank: InboundMessage) -> Result<Destination> {
-    let is_id = |found: &crate::book::Found| found.entry.session_id() == Some(id);
-    if let Some(found) = book.find(id, None).ok().filter(is_id) {
-        return Ok(with_key(blank, found.key));
-    }
-    if Uuid::parse_str(id).is_err()
-        && yabby_domain::transcript::file_name::TranscriptId::new(id, None).is_err()
-    {
+/// The key of a session that begins with an id that nobody has.
+fn fresh_key(book: &Book<'_>, agent: &AgentId, id: &str) -> Result<SessionKey> {
+    if TranscriptId::new(id, None).is_err() {
         bail!("{id:?} cannot be the id of a session: it would not make a file name");
     }
     let key = SessionKey::new(text::lower(&format!("agent:{agent}:{id}")));
-    let store = yabby_store::files::sessions::SessionFile::open(book.store_path(agent), Default::default())?;
-    let (id, now) = (id.to_owned(), jiff::Timestamp::now().as_millisecond());
-    store.update_blocking(
-        &key,
-        Box::new(move |entry| {
-            let mut patch = Patch::default();
-            patch.set_session_id(Some(&id));
-            patch.set_updated_at(Some(now as f64));
-            entry.get_or_insert_default().apply(&patch);
-        }),
-    )?;
-    Ok(with_key(blank, key))
+    if let Some(other) = book::open(&book.store_path(agent))?.get_blocking(&key)? {
+        let other = other.session_id().unwrap_or("unknown");
+        bail!("{id:?} is the name of another session, {key} (id {other}); choose another id");
+    }
+    Ok(key)
+}
+
+/// Writes down what the command line says about the session, before anything is said in it.
+fn prepare(setting: &Setting, destination: &Destination, levels: &Levels) -> Result<()> {
+    let sets_levels = levels.thinking.is_some() || levels.verbose.is_some();
+    if destination.id.is_none() && !sets_levels {
+        return Ok(());
+    }
+    let store = book::open(&Book::open(setting)?.store_path(&destination.key.agent_id()))?;
+    #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
+    let now = jiff::Timestamp::now().as_millisecond() as f64;
+    let (id, levels) = (destination.id.clone(), *levels);
+    let change = move |entry: &mut Option<SessionEntry>| {
+        let mut patch = levels.patch();
+        // Whoever names a conversation means that one, however long ago it was.
+        if id.is_some() || entry.is_none() {
+            patch.set_updated_at(Some(now));
+        }
+        if entry.is_none() {
+            patch.set_session_id(Some(&id.unwrap_or_else(|| Uuid::new_v4().to_string())));
+        }
+        entry.get_or_insert_default().apply(&patch);
+    };
+    store.update_blocking(&destination.key, Box::new(change))?;
+    Ok(())
 }
 
 /// What is piped in; `None` on a terminal.
@@ -324,8 +391,12 @@ fn piped() -> Result<Option<String>> {
     if std::io::stdin().is_terminal() {
         return Ok(None);
     }
-    let mut said = String::new();
-    std::io::stdin().read_to_string(&mut said)?;
+    let mut said = Vec::new();
+    std::io::stdin().read_to_end(&mut said).context("cannot read what is piped in")?;
+    let said = String::from_utf8(said).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        anyhow!("what is piped in is not UTF-8 text (byte {}); convert it first, say with iconv", at + 1)
+    })?;
     match text::non_blank(&said) {
         Some(said) => Ok(Some(said.to_owned())),
         None => Err(Failure::bare("error: required option '-m, --message <text>' not specified").into()),

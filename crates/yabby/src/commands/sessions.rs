@@ -6,6 +6,7 @@ mod export;
 mod fork;
 mod label;
 mod reset;
+mod undo_compaction;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -86,6 +87,8 @@ enum Command {
     Delete(delete::Arguments),
     /// Shorten a conversation to its last lines; the whole is kept under another name
     Compact(compact::Arguments),
+    /// Go back to what the last compaction summarised; nothing is deleted
+    UndoCompaction(undo_compaction::Arguments),
     /// Go on from a conversation in a new session
     Fork(fork::Arguments),
     /// Write a conversation as Markdown or HTML
@@ -99,6 +102,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         Some(Command::Reset(arguments)) => reset::run(setting, arguments),
         Some(Command::Delete(arguments)) => delete::run(setting, arguments),
         Some(Command::Compact(arguments)) => compact::run(setting, arguments),
+        Some(Command::UndoCompaction(arguments)) => undo_compaction::run(setting, arguments),
         Some(Command::Fork(arguments)) => fork::run(setting, arguments),
         Some(Command::Export(arguments)) => export::run(setting, arguments),
     }

@@ -126,12 +126,50 @@ impl Home {
         serde_json::from_str(&fs::read_to_string(self.store()).unwrap()).unwrap()
     }
 
+    /// What the doctor finds, but for the permissions of the folders that this test made.
+    pub fn complaints_of_the_doctor(&self) -> Vec<String> {
+        let report: Value = serde_json::from_str(&self.run(&["doctor", "--json"]).out).unwrap();
+        let findings = report["findings"].as_array().unwrap().iter();
+        findings.filter(|finding| finding["code"] != "open-to-others").map(ToString::to_string).collect()
+    }
+
+    /// The session of a key, as yabby sees it; its file may follow later.
+    pub fn session_id(&self, key: &str) -> String {
+        let listed = self.json(&["sessions"]);
+        let row = listed["sessions"].as_array().unwrap().iter().find(|row| row["key"] == key).unwrap();
+        row["sessionId"].as_str().unwrap().to_owned()
+    }
+
+    /// Whether some process is answering a message: its journal says so.
+    pub fn takes_a_turn(&self) -> bool {
+        let turns = self.json(&["turns"]);
+        turns["turns"].as_array().unwrap().iter().any(|turn| turn["stage"] == "running")
+    }
+
     /// The names of all files beside the store.
     pub fn files(&self) -> Vec<String> {
         let names = fs::read_dir(self.sessions()).unwrap().map(|file| file.unwrap().file_name());
         let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
         names.sort();
         names
+    }
+}
+
+/// A transcript that this process writes, as far as anybody can see: whoever wants to write it waits.
+pub struct Held(PathBuf);
+
+impl Held {
+    pub fn transcript(home: &Home, id: &str) -> Self {
+        let path = home.sessions().join(format!("{id}.jsonl.lock"));
+        let lock = yabby_domain::transcript::lock::lock_text(std::process::id(), jiff::Timestamp::now());
+        fs::write(&path, lock).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
     }
 }
 

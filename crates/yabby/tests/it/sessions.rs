@@ -486,3 +486,50 @@ fn a_damaged_store_stops_only_those_who_need_it() {
     fs::write(home.store(), "{").unwrap();
     assert!(home.refusal(&["sessions", "reset", "main"]).contains("is damaged"));
 }
+
+#[test]
+fn a_compaction_is_undone_and_nothing_deleted() {
+    let compaction = json!({"type": "compaction", "id": "3", "summary": "They greeted.", "firstKeptEntryId": "2", "tokensBefore": 9});
+    let home = Home::saying(&[
+        message("1", "user", "hello"),
+        message("2", "assistant", "hi"),
+        compaction,
+        message("4", "user", "and now?"),
+        message("5", "assistant", "this"),
+    ]);
+    let told = |home: &Home| -> Vec<String> {
+        let context = home.json(&["history", "main", "--context"]);
+        context["messages"].as_array().unwrap().iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(told(&home).len(), 4);
+    let before = fs::read_to_string(home.transcript(MAIN)).unwrap();
+    let undone = home.json(&["sessions", "undo-compaction"]);
+    let tokens = undone["totalTokens"].clone();
+    assert_eq!(
+        undone,
+        json!({"ok": true, "key": "agent:main:main", "compaction": "3", "copied": 2, "messages": 4, "totalTokens": tokens})
+    );
+    assert_eq!(home.records()["agent:main:main"]["totalTokens"], tokens);
+    let after = fs::read_to_string(home.transcript(MAIN)).unwrap();
+    assert!(after.starts_with(&before), "the file only grows");
+    let told = told(&home);
+    assert!(!told.concat().contains("They greeted.") && told.concat().contains("hello"), "{told:?}");
+    let refusal = home.refusal(&["sessions", "undo-compaction", "main", "--json"]);
+    assert_eq!(
+        refusal,
+        "Error: no compaction in agent:main:main is left to undo; the model is told all of it"
+    );
+    assert_eq!(fs::read_to_string(home.transcript(MAIN)).unwrap(), after);
+}
+
+#[test]
+fn a_compaction_is_not_undone_while_somebody_writes() {
+    let home = Home::with(&json!({"agent:main:main": {"sessionId": MAIN, "updatedAt": 1}}));
+    assert!(home.refusal(&["sessions", "undo-compaction"]).contains("nothing has been said yet"));
+    assert!(!home.transcript(MAIN).exists());
+    home.say(MAIN, &[message("1", "user", "hello"), message("2", "assistant", "hi")]);
+    let held = crate::home::Held::transcript(&home, MAIN);
+    assert!(home.refusal(&["sessions", "undo-compaction"]).contains("session file locked"));
+    drop(held);
+    assert!(home.refusal(&["sessions", "undo-compaction", "nobody"]).contains("No session found: nobody"));
+}

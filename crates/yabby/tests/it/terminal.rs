@@ -11,7 +11,7 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 use serde_json::json;
 use yabby_domain::ledger::CallRecord;
 
-use crate::home::{Home, MAIN, YABBY, message};
+use crate::home::{Held, Home, MAIN, YABBY, message};
 
 /// A yabby that runs in a terminal.
 struct Terminal {
@@ -62,6 +62,26 @@ impl Terminal {
                 Err(error) => panic!("{error}: {text:?} is not in\n{}", self.screen()),
             }
         }
+    }
+
+    /// Waits until the last line of the screen is an empty prompt.
+    fn wait_for_prompt(&mut self) {
+        while !self.screen().trim_end().ends_with("\nyou>") {
+            match self.chunks.recv_timeout(Duration::from_secs(20)) {
+                Ok(chunk) => self.printed.extend(chunk),
+                Err(error) => panic!("{error}: there is no prompt in\n{}", self.screen()),
+            }
+        }
+    }
+
+    /// Says something in a conversation, and waits until it is answered.
+    fn say(&mut self, words: &str, answer: &str) {
+        self.wait_for_prompt();
+        self.type_in(words);
+        self.wait_for(words.trim_end());
+        self.type_in("\r");
+        self.wait_for(answer);
+        self.wait_for_prompt();
     }
 
     /// Waits until the program ends, and tells how.
@@ -258,4 +278,77 @@ fn deleting_asks_whoever_sits_at_the_terminal() {
     terminal.type_in("y\n");
     assert_eq!(terminal.finish(), 0);
     assert_eq!(home.records(), json!({}));
+}
+
+#[test]
+fn a_conversation_is_held_and_what_was_typed_is_found_again() {
+    let home = Home::empty();
+    let mut terminal = Terminal::start(&home, 100, &[], &["agent"]);
+    terminal.wait_for("agent:main:main");
+    terminal.say("hello", "Hello! What can I do for you?");
+    terminal.say("remember that the lamp is green", "▸ write {");
+    terminal.wait_for("“the lamp is green”");
+    terminal.say("/help", "/status — ");
+    terminal.say("/new", "New session started");
+    terminal.type_in("\u{3}");
+    terminal.wait_for("(Ctrl-D leaves)");
+    terminal.wait_for_prompt();
+    terminal.type_in("\u{4}");
+    assert_eq!(terminal.finish(), 0, "{}", terminal.screen());
+    assert!(terminal.has_colours());
+
+    let history = home.path().join(".openclaw/agent-history.txt");
+    assert_eq!(history.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let mut terminal = Terminal::start(&home, 100, &[], &["agent"]);
+    terminal.wait_for_prompt();
+    terminal.type_in("\u{1b}[A\u{1b}[A\u{1b}[A");
+    terminal.wait_for("you> remember that the lamp is green");
+    terminal.type_in("\u{3}");
+    terminal.wait_for("(Ctrl-D leaves)");
+    terminal.say(" a secret that is not kept", "I understood");
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.finish(), 0);
+    assert!(!std::fs::read_to_string(history).unwrap().contains("secret"));
+    // What was said before /new is an orphan; the file of what was typed is known.
+    let complaints = home.complaints_of_the_doctor();
+    assert!(complaints.iter().all(|complaint| complaint.contains("transcript-orphaned")), "{complaints:#?}");
+}
+
+#[test]
+fn an_interruption_stops_the_answer_and_not_the_conversation() {
+    let home = Home::empty();
+    let mut terminal = Terminal::start(&home, 100, &[], &["agent"]);
+    terminal.say("hello", "Hello! What can I do for you?");
+    let held = Held::transcript(&home, &home.session_id("agent:main:main"));
+    terminal.wait_for_prompt();
+    terminal.type_in("remember that the lamp is red\r");
+    while !home.takes_a_turn() {
+        assert!(terminal.child.try_wait().unwrap().is_none(), "{}", terminal.screen());
+    }
+    terminal.type_in("\u{3}");
+    terminal.wait_for("^C");
+    drop(held);
+    terminal.wait_for_prompt();
+    assert!(!terminal.screen().contains("Noted"), "{}", terminal.screen());
+    terminal.say("/status", "Session: agent:main:main");
+    terminal.type_in("\u{4}");
+    assert_eq!(terminal.finish(), 0, "{}", terminal.screen());
+}
+
+#[test]
+fn nothing_that_is_answered_steers_the_terminal() {
+    let home = Home::empty();
+    let words = "remember that \u{1b}[2J\u{9b}5mboom \u{202e}backwards";
+    for arguments in [
+        &["agent", "--agent", "main", "-m", words][..],
+        &["agent", "--agent", "main", "-m", "what do you remember about boom?"],
+    ] {
+        let mut terminal = Terminal::start(&home, 100, &[("NO_COLOR", "1")], arguments);
+        assert_eq!(terminal.finish(), 0, "{}", terminal.screen());
+        let printed = String::from_utf8(terminal.printed.clone()).unwrap();
+        assert!(printed.contains("boom"), "{printed}");
+        assert!(!printed.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{printed:?}");
+    }
+    let (_, coloured) = shown(&home, 100, &[], &["agent", "--agent", "main", "-m", "list files"]);
+    assert!(coloured, "a tool call is faint");
 }

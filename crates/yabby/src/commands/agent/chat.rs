@@ -1,18 +1,17 @@
 //! A conversation in a terminal. Ctrl-C stops the answer, not the program; Ctrl-D leaves.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
-use yabby_domain::directive::level::{Level as _, VerboseLevel};
-use yabby_domain::session::entry::Patch;
 use yabby_domain::text;
-use yabby_domain::turn::TurnOptions;
+use yabby_domain::turn::{Outcome, TurnOptions};
 use yabby_engine::Engine;
 
-use super::{Destination, ask};
-use crate::book::Book;
+use super::{Destination, Left, ask, hint};
+use crate::failure::{self, is_closed_pipe};
 use crate::setting::Setting;
 use crate::terminal;
 
@@ -24,9 +23,9 @@ pub(super) async fn run(
     options: TurnOptions,
 ) -> Result<()> {
     let key = terminal::harmless(destination.key.as_str());
-    anstream::println!("yabby {} · {key}", env!("CARGO_PKG_VERSION"));
-    anstream::println!("/help tells what can be said; Ctrl-C stops an answer, Ctrl-D leaves.");
-    let history = setting.place.folder.path().join("agent-history.txt");
+    writeln!(anstream::stdout(), "yabby {} · {key}", env!("CARGO_PKG_VERSION"))?;
+    writeln!(anstream::stdout(), "/help tells what can be said; Ctrl-C stops an answer, Ctrl-D leaves.")?;
+    let history = setting.place.folder.agent_history();
     let mut editor = Some(editor(&history)?);
     loop {
         let Some(mut reading) = editor.take() else { return Ok(()) };
@@ -40,18 +39,25 @@ pub(super) async fn run(
             Ok(line) => {
                 let Some(said) = text::non_blank(&line) else { continue };
                 if let Some(editor) = &mut editor {
-                    editor.add_history_entry(said)?;
+                    editor.add_history_entry(line.as_str())?;
                     // A history that cannot be kept is no reason to stop talking.
                     let _ = save(editor, &history);
                 }
                 if matches!(said, "/quit" | "/exit") {
                     return Ok(());
                 }
-                if let Err(error) = ask(engine, destination, options.clone(), said, true).await {
-                    anstream::eprintln!("{}", crate::failure::told(&error));
+                match ask(engine, destination, options.clone(), said, true).await {
+                    Ok(report) => {
+                        let failed = report.error.as_deref().filter(|_| report.outcome == Outcome::Failed);
+                        if let Some(hint) = failed.and_then(|error| hint(setting, error)) {
+                            anstream::eprintln!("{hint}");
+                        }
+                    }
+                    Err(error) if error.is::<Left>() || is_closed_pipe(&error) => return Err(error),
+                    Err(error) => anstream::eprintln!("{}", failure::told(&error)),
                 }
             }
-            Err(ReadlineError::Interrupted) => anstream::println!("(Ctrl-D leaves)"),
+            Err(ReadlineError::Interrupted) => writeln!(anstream::stdout(), "(Ctrl-D leaves)")?,
             Err(ReadlineError::Eof) => return Ok(()),
             Err(error) => return Err(error.into()),
         }
@@ -59,7 +65,12 @@ pub(super) async fn run(
 }
 
 fn editor(history: &PathBuf) -> Result<DefaultEditor> {
-    let config = rustyline::Config::builder().max_history_size(1000)?.auto_add_history(false).build();
+    let config = rustyline::Config::builder()
+        .max_history_size(1000)?
+        .auto_add_history(false)
+        // As in a shell: what begins with a blank is not written down.
+        .history_ignore_space(true)
+        .build();
     let mut editor = DefaultEditor::with_config(config)?;
     // There is none the first time.
     let _ = editor.load_history(history);
@@ -73,23 +84,6 @@ fn save(editor: &mut DefaultEditor, history: &PathBuf) -> Result<()> {
         yabby_store::disk::Disk::create_folder(&yabby_store::disk::LocalDisk, folder)?;
     }
     std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(history)?;
-    Ok(editor.save_history(history)?)
-}
-
-/// Sets how much a session tells of its runs, from now on.
-pub(super) fn set_verbose(setting: &Setting, destination: &Destination, level: VerboseLevel) -> Result<()> {
-    let book = Book::open(setting)?;
-    let store = book.store_path(&destination.key.agent_id());
-    let store = yabby_store::files::sessions::SessionFile::open(store, Default::default())?;
-    store.update_blocking(
-        &destination.key,
-        Box::new(move |entry| {
-            if let Some(entry) = entry {
-                let mut patch = Patch::default();
-                patch.set_verbose_level(Some(level.as_str()));
-                entry.apply(&patch);
-            }
-        }),
-    )?;
-    Ok(())
+    // Not the whole: another terminal may have added to it.
+    Ok(editor.append_history(history)?)
 }
