@@ -345,5 +345,5 @@ async fn the_engine_writes_its_turns_down_like_any_others() {
         said.iter().any(|line| line == "assistant: one") && said.last().unwrap() == "assistant: two",
         "{said:?}"
     );
-    assert_eq!(stage.calls.all().len(), 2);
+    assert_eq!(stage.calls.calls().len(), 2);
 }

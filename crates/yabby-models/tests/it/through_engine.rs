@@ -102,7 +102,7 @@ async fn a_conversation_goes_on_over_thinking_tools_and_pictures() {
         if format != Format::OpenAiChat {
             assert_eq!(last.matches(signature(format)).count(), 2, "{format:?} {last}");
         }
-        let calls = stage.calls.all();
+        let calls = stage.calls.calls();
         assert_eq!(calls.len(), 4, "{format:?}");
         let used = |call: &yabby_domain::ledger::CallRecord| (call.input, call.output, call.cache_read);
         assert!(calls.iter().all(|call| used(call) == (40, 20, 60)), "{format:?}");
