@@ -216,6 +216,11 @@ impl AuthProfiles {
         order
     }
 
+    /// The profile of a provider that worked last.
+    pub fn last_good(&self, provider: &str) -> Option<&str> {
+        by_provider(self.map("lastGood")?, &normalize_provider(provider))?.as_str()
+    }
+
     /// Until when a profile is not to be used; `None` if it may be used.
     pub fn rests_until(&self, id: &str, now: f64) -> Option<f64> {
         let until = ["cooldownUntil", "disabledUntil"].into_iter().filter_map(|field| self.stat(id, field));

@@ -21,6 +21,7 @@ pub mod catalog;
 pub mod claude_cli;
 pub mod offline;
 pub mod presets;
+pub mod rotation;
 pub mod settings;
 
 pub use http::{Http, HttpError, Patience};

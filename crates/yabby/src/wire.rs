@@ -1,5 +1,8 @@
 //! The engine, put together from what the configuration names.
 
+pub mod keys;
+pub mod models;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,7 +16,7 @@ use yabby_domain::seam::StoreError;
 use yabby_domain::session::path::{self, Folders};
 use yabby_engine::hooks::Hooks;
 use yabby_engine::{AgentHome, Engine, Parts};
-use yabby_models::offline::{self, Offline};
+use yabby_models::offline;
 use yabby_store::clock::SystemClock;
 use yabby_store::disk::{Disk as _, LocalDisk};
 use yabby_store::files::ledger::UsageLedger;
@@ -39,16 +42,19 @@ impl Wired {
         let journal = TurnJournal::open(place.folder.turns(), kind, settings)
             .context("cannot open the journal of turns")?;
         let ledger = UsageLedger::open(place.folder.usage())?;
+        let config = Arc::new(config);
+        let (models, default_model) =
+            (models::providers(&place, &config)?, models::default_model(&place, &config));
         let engine = Engine::new(Parts {
-            config: Arc::new(config),
+            config,
             clock: Arc::new(SystemClock),
             zone: TimeZone::system(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             homes: Box::new(move |config, agent| home(&place, config, agent)),
             journal: Arc::new(journal.clone()),
             ledger: Arc::new(ledger),
-            models: vec![Arc::new(Offline::default())],
-            default_model: built_in_model(),
+            models,
+            default_model,
             channels: Vec::new(),
             hooks: Hooks::default(),
         });

@@ -62,6 +62,8 @@ pub struct ModelRequest {
     pub max_tokens: Option<u64>,
     /// What caches may be keyed by.
     pub session_id: String,
+    /// The credentials that the session was told to use, and no others.
+    pub profile: Option<String>,
     pub purpose: Purpose,
 }
 

@@ -264,6 +264,7 @@ async fn ask(request: &RunRequest<'_>, call: Option<&SummaryCall>) -> Result<Str
         thinking: ThinkLevel::Off,
         max_tokens: Some(call.max_tokens.min(request.choice.info.max_output.max(1))),
         session_id: request.opened.session_id.clone(),
+        profile: request.opened.pinned_profile(),
         purpose: Purpose::Summary,
     };
     let mut unheard = |_| {};

@@ -397,6 +397,7 @@ impl Loop {
             thinking: if may_think { request.thinking } else { ThinkLevel::Off },
             max_tokens: None,
             session_id: opened.session_id.clone(),
+            profile: opened.pinned_profile(),
             purpose: request.purpose,
         }
     }

@@ -77,6 +77,12 @@ impl Opened {
         self.entry.reasoning_level().and_then(ReasoningLevel::parse).unwrap_or(ReasoningLevel::Off)
     }
 
+    /// The credentials that somebody chose for the session.
+    pub(crate) fn pinned_profile(&self) -> Option<String> {
+        let chosen = self.entry.auth_profile_override_source() == Some("user");
+        self.entry.auth_profile_override().filter(|_| chosen).map(str::to_owned)
+    }
+
     /// Changes the record.
     pub(crate) async fn update(
         &mut self,

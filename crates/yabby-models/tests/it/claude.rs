@@ -85,6 +85,7 @@ fn request(messages: Value) -> ModelRequest {
         thinking: ThinkLevel::Off,
         max_tokens: None,
         session_id: SESSION.to_owned(),
+        profile: None,
         purpose: Purpose::Turn,
     }
 }

@@ -150,6 +150,7 @@ fn request(tools: Vec<yabby_domain::seam::tool::ToolSpec>) -> ModelRequest {
         thinking: ThinkLevel::Off,
         max_tokens: None,
         session_id: "s".to_owned(),
+        profile: None,
         purpose: Purpose::Turn,
     }
 }

@@ -68,6 +68,7 @@ impl Service {
             thinking: ThinkLevel::Low,
             max_tokens: None,
             session_id: "0a1b2c3d-0000-4000-8000-000000000000".to_owned(),
+            profile: None,
             purpose: Purpose::Turn,
         }
     }

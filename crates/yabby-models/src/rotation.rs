@@ -1,0 +1,156 @@
+//! A provider with several keys: one that does not work, or is used up, is put to rest, and the next one
+//! is tried (`sessions.md` §15).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use secrecy::SecretString;
+use yabby_domain::seam::model::{
+    Answer, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelProvider, ModelRequest,
+};
+
+use crate::http::Http;
+use crate::remote::RemoteProvider;
+use crate::retry::Retries;
+use crate::settings::ProviderSettings;
+
+/// The keys of one provider, and what becomes of them.
+pub trait Keys: Send + Sync {
+    /// Those that may be used now, the first to be tried first; `pinned` is the only one a session wants.
+    fn usable(&self, pinned: Option<&str>) -> Result<Vec<Key>, NoKey>;
+
+    /// It was answered with this one.
+    fn worked(&self, profile: &str);
+
+    /// It was not, for a reason that is the key's.
+    fn failed(&self, profile: &str, why: ModelErrorKind);
+}
+
+/// A key.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// Its name; a key of the environment or the configuration has none, and is never put to rest.
+    pub profile: Option<String>,
+    /// `None` for servers that ask for none.
+    pub secret: Option<SecretString>,
+}
+
+/// Why there is no key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoKey {
+    /// There is none; what to do about it.
+    Missing(String),
+    /// All of them rest.
+    Resting { for_another: Duration },
+}
+
+/// A service and all of its keys.
+pub struct Rotating {
+    /// Without a key.
+    settings: ProviderSettings,
+    http: Http,
+    retries: Retries,
+    keys: Arc<dyn Keys>,
+}
+
+impl Rotating {
+    pub fn new(settings: ProviderSettings, http: Http, retries: Retries, keys: Arc<dyn Keys>) -> Self {
+        Self { settings, http, retries, keys }
+    }
+
+    /// Does something with the keys where waiting holds nobody up: they are in files, or known to a
+    /// program that is asked.
+    async fn with_keys<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&dyn Keys) -> T + Send + 'static,
+    ) -> Result<T, ModelError> {
+        let keys = self.keys.clone();
+        let broken = |_| ModelError::new(ModelErrorKind::Broken, "The keys could not be read; try again.");
+        tokio::task::spawn_blocking(move || act(&*keys)).await.map_err(broken)
+    }
+
+    fn with(&self, secret: Option<SecretString>) -> RemoteProvider {
+        let settings = ProviderSettings { api_key: secret, ..self.settings.clone() };
+        RemoteProvider::new(settings, self.http.clone(), self.retries)
+    }
+}
+
+/// Whether the next key may do better.
+fn is_the_keys_fault(kind: ModelErrorKind) -> bool {
+    match kind {
+        ModelErrorKind::Auth | ModelErrorKind::RateLimited { .. } | ModelErrorKind::TimedOut => true,
+        ModelErrorKind::ContextOverflow
+        | ModelErrorKind::Overloaded
+        | ModelErrorKind::Refused
+        | ModelErrorKind::BadRequest
+        | ModelErrorKind::Unavailable
+        | ModelErrorKind::Broken => false,
+    }
+}
+
+#[async_trait]
+impl ModelProvider for Rotating {
+    fn id(&self) -> &str {
+        &self.settings.id
+    }
+
+    fn describe(&self, model: &str) -> Option<ModelInfo> {
+        self.with(None).describe(model)
+    }
+
+    fn models(&self) -> Vec<String> {
+        self.settings.models.iter().map(|model| model.id.clone()).collect()
+    }
+
+    async fn stream(
+        &self,
+        request: &ModelRequest,
+        heard: &mut (dyn FnMut(ModelEvent) + Send),
+    ) -> Result<Answer, ModelError> {
+        let pinned = request.profile.clone();
+        let keys = match self.with_keys(move |keys| keys.usable(pinned.as_deref())).await? {
+            Ok(keys) => keys,
+            Err(NoKey::Missing(remedy)) => return Err(ModelError::new(ModelErrorKind::Auth, remedy)),
+            Err(NoKey::Resting { for_another }) => {
+                let minutes = for_another.as_secs().div_ceil(60).max(1);
+                let kind = ModelErrorKind::RateLimited { retry_after: Some(for_another) };
+                let id = self.id();
+                return Err(ModelError::new(
+                    kind,
+                    format!(
+                        "Every key of {id} rests after failures, for another {minutes} min; wait, add a key, or choose another model with /model."
+                    ),
+                ));
+            }
+        };
+        let mut last = None;
+        for key in keys {
+            let mut said = false;
+            let mut listen = |event: ModelEvent| {
+                said = true;
+                heard(event);
+            };
+            match self.with(key.secret).stream(request, &mut listen).await {
+                Ok(answer) => {
+                    if let Some(profile) = key.profile {
+                        self.with_keys(move |keys| keys.worked(&profile)).await?;
+                    }
+                    return Ok(answer);
+                }
+                Err(error) => {
+                    let may_go_on = is_the_keys_fault(error.kind);
+                    if let Some(profile) = key.profile.filter(|_| may_go_on) {
+                        self.with_keys(move |keys| keys.failed(&profile, error.kind)).await?;
+                    }
+                    if !may_go_on || said {
+                        return Err(error);
+                    }
+                    last = Some(error);
+                }
+            }
+        }
+        let none = || ModelError::new(ModelErrorKind::Auth, format!("There is no key for {}.", self.id()));
+        Err(last.unwrap_or_else(none))
+    }
+}
