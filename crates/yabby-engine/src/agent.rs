@@ -16,4 +16,5 @@ pub(crate) mod said {
     pub(crate) use super::answer::{text_of, thinking_of};
 }
 
-pub(crate) use run::{Run, RunRequest, is_asked, overhead, run};
+pub(crate) use call::timed_out;
+pub(crate) use run::{Run, RunRequest, is_asked, overhead, run, time_limit};

@@ -21,7 +21,7 @@ use yabby_domain::seam::model::ModelError;
 use yabby_domain::turn::Outcome;
 
 use crate::agent::conversation::Conversation;
-use crate::agent::{self, RunRequest};
+use crate::agent::{self, RunRequest, time_limit};
 use crate::events::EventKind;
 use crate::inbox::Inbound;
 use crate::report::TurnReport;
@@ -29,7 +29,7 @@ use crate::steering::RunControl;
 use crate::{Engine, commands, recovery};
 use deliver::{deliver, deliver_answer};
 use flush::flush_if_due;
-use open::open_session;
+use open::{Opened, open_session};
 use payloads::build_payloads;
 use prompt::compose_prompt;
 use usage::record_usage;
@@ -81,7 +81,9 @@ async fn take_turn(
     let Some(prompt) = compose_prompt(engine, inbound, &mut opened).await else {
         return deliver(engine, inbound, opened.report(inbound), vec![prompt::nothing_said()]).await;
     };
-    let mut conversation = Conversation::open(&opened).await?;
+    let Some(mut conversation) = open_conversation(inbound, &opened, control).await? else {
+        return Ok(TurnReport { outcome: Outcome::Aborted, ..opened.report(inbound) });
+    };
     flush_if_due(engine, inbound, &opened, &prompt, control, &mut conversation).await;
     let request = RunRequest::turn(engine, inbound, &opened, prompt, control)?;
     let run = agent::run(request, &mut conversation).await?;
@@ -91,11 +93,29 @@ async fn take_turn(
     deliver(engine, inbound, report, build_payloads(inbound, &opened, run)).await
 }
 
+/// Waits for the transcript, which somebody else may be writing; `None` if somebody stops the turn.
+async fn open_conversation(
+    inbound: &Inbound,
+    opened: &Opened,
+    control: &RunControl,
+) -> Result<Option<Conversation>, TurnError> {
+    tokio::select! {
+        conversation = Conversation::open(opened) => conversation.map(Some),
+        () = control.cancel.cancelled() => Ok(None),
+        () = tokio::time::sleep(time_limit(inbound, &opened.config)) => Err(agent::timed_out().into()),
+    }
+}
+
 /// Tells the sender what went wrong.
 async fn fail(engine: &Engine, inbound: &Inbound, error: &TurnError) -> TurnReport {
     tracing::warn!(session = %inbound.key(), turn = %inbound.turn, %error, "a turn failed");
+    let entry = match engine.home(&inbound.target.agent) {
+        Ok(home) => home.sessions.get(inbound.key()).await.ok().flatten(),
+        Err(_) => None,
+    };
     let failed = TurnReport {
         error: Some(error.to_string()),
+        session_id: entry.and_then(|entry| entry.session_id().map(str::to_owned)),
         ..TurnReport::new(&inbound.turn, inbound.key(), Outcome::Failed)
     };
     let told = ReplyPayload { is_error: Some(true), ..ReplyPayload::from_text(format!("⚠️ {error}")) };

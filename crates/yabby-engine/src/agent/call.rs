@@ -66,7 +66,7 @@ pub(crate) async fn call_model(request: &RunRequest<'_>, asked: &ModelRequest) -
     }
 }
 
-fn timed_out() -> ModelError {
+pub(crate) fn timed_out() -> ModelError {
     ModelError::new(
         ModelErrorKind::TimedOut,
         "There was no answer in time. Try again, or allow more with `agents.defaults.timeoutSeconds`.",

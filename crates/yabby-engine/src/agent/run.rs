@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use yabby_domain::compaction::is_due;
 use yabby_domain::compaction::projected::projected;
+use yabby_domain::config::Config;
 use yabby_domain::directive::level::{Level, ThinkLevel};
 use yabby_domain::id::AgentId;
 use yabby_domain::json::Object;
@@ -122,12 +123,7 @@ impl<'r> RunRequest<'r> {
         control: &'r RunControl,
         purpose: Purpose,
     ) -> Result<Self, ModelError> {
-        let configured = opened.config.number(&["agents", "defaults", "timeoutSeconds"]);
-        let configured = configured.filter(|seconds| *seconds >= 1.0).unwrap_or(600.0).min(86_400.0);
-        let limit = inbound
-            .options
-            .timeout_ms
-            .map_or_else(|| Duration::from_secs_f64(configured), Duration::from_millis);
+        let limit = time_limit(inbound, &opened.config);
         let tools = opened.home.tools.iter().map(|tool| (tool.spec(), tool.clone())).collect();
         Ok(Self {
             engine,
@@ -190,6 +186,13 @@ impl<'r> RunRequest<'r> {
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {
         self.tools.iter().map(|(spec, _)| spec.clone()).collect()
     }
+}
+
+/// How long a turn may take.
+pub(crate) fn time_limit(inbound: &Inbound, config: &Config) -> Duration {
+    let configured = config.number(&["agents", "defaults", "timeoutSeconds"]);
+    let configured = configured.filter(|seconds| *seconds >= 1.0).unwrap_or(600.0).min(86_400.0);
+    inbound.options.timeout_ms.map_or_else(|| Duration::from_secs_f64(configured), Duration::from_millis)
 }
 
 /// Runs until there is an answer, or a reason why there is none.

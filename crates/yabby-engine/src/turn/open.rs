@@ -148,6 +148,15 @@ impl Opened {
 /// Which session that is stands in the journal before it stands in the store. After a crash in between the
 /// same session is opened: a word that begins a session anew does so once.
 pub(crate) async fn open_session(engine: &Engine, inbound: &Inbound) -> Result<Opened, TurnError> {
+    loop {
+        if let Some(opened) = try_open(engine, inbound).await? {
+            return Ok(opened);
+        }
+    }
+}
+
+/// Opens it, unless another process has begun it anew meanwhile: then everything is to be decided again.
+async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<Opened>, TurnError> {
     let config = engine.config();
     let home = engine.home(&inbound.target.agent)?;
     let stored = home.sessions.get(inbound.key()).await?;
@@ -185,7 +194,7 @@ pub(crate) async fn open_session(engine: &Engine, inbound: &Inbound) -> Result<O
         if is_new {
             add_notices(&mut opened, inbound, &models);
         }
-        return Ok(opened);
+        return Ok(Some(opened));
     }
     let fork = match before.zip(opening.fork_from()) {
         Some((before, _)) => Some(Fork {
@@ -215,8 +224,19 @@ pub(crate) async fn open_session(engine: &Engine, inbound: &Inbound) -> Result<O
         // Whatever ends the turn writes the record anyway; nothing is lost if it never does.
         planned
     } else {
-        let change = move |entry: &mut Option<SessionEntry>| entry.get_or_insert_default().apply(&patch);
-        home.sessions.update(inbound.key(), Box::new(change)).await?.unwrap_or_default()
+        let wanted = planned.session_id().map(str::to_owned);
+        let seen = stored.as_ref().and_then(SessionEntry::session_id).map(str::to_owned);
+        let change = move |entry: &mut Option<SessionEntry>| {
+            let found = entry.as_ref().and_then(SessionEntry::session_id).map(str::to_owned);
+            if found == seen {
+                entry.get_or_insert_default().apply(&patch);
+            }
+        };
+        let entry = home.sessions.update(inbound.key(), Box::new(change)).await?.unwrap_or_default();
+        if entry.session_id().map(str::to_owned) != wanted {
+            return Ok(None);
+        }
+        entry
     };
     let mut opened = Opened {
         is_untouched: only_time,
@@ -229,7 +249,7 @@ pub(crate) async fn open_session(engine: &Engine, inbound: &Inbound) -> Result<O
         tell_of_new_session(engine, inbound, &opened, stored.as_ref());
         add_notices(&mut opened, inbound, &models);
     }
-    Ok(opened)
+    Ok(Some(opened))
 }
 
 impl Opened {

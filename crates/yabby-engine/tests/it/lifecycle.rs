@@ -199,7 +199,7 @@ async fn what_the_old_session_took_says_nothing_about_the_new_one() {
     stage.model.will([Line::Fail(yabby_domain::seam::model::ModelErrorKind::Broken, "no line".to_owned())]);
     say(&engine, direct("/reset hi")).await;
     let status = texts(&say(&engine, direct("/status")).await).join("\n");
-    assert!(!status.contains("99"), "{status}");
+    assert!(!status.contains("99k"), "{status}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -339,4 +339,15 @@ async fn notices_stand_before_the_next_prompt_of_their_session_once() {
     );
     say(&engine, direct("and now?")).await;
     assert_eq!(questions(&stage)[1], "user: and now?");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_processes_that_hear_first_words_at_once_begin_one_session() {
+    let stage = Stage::new(json!({}));
+    let engines = [stage.engine(), stage.engine(), stage.engine()];
+    let said = engines.iter().map(|engine| say(engine, direct("hello")));
+    let reports = futures_util::future::join_all(said).await;
+    let first = reports[0].session_id.clone();
+    assert!(first.is_some());
+    assert!(reports.iter().all(|report| report.session_id == first), "{reports:?}");
 }
