@@ -27,7 +27,10 @@ pub struct MemorySessions(Arc<Mutex<Vec<(SessionKey, SessionEntry)>>>);
 #[async_trait]
 impl SessionStore for MemorySessions {
     async fn get(&self, key: &SessionKey) -> Result<Option<SessionEntry>, StoreError> {
-        Ok(unpoisoned(&self.0).iter().find(|(name, _)| name == key).map(|(_, entry)| entry.clone()))
+        let found = unpoisoned(&self.0).iter().find(|(name, _)| name == key).map(|(_, entry)| entry.clone());
+        // As with a file, somebody else may change it before this is known.
+        tokio::task::yield_now().await;
+        Ok(found)
     }
 
     async fn list(&self) -> Result<Vec<(SessionKey, SessionEntry)>, StoreError> {
