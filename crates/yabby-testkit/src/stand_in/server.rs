@@ -28,6 +28,7 @@ pub struct StandIn {
 #[derive(Default)]
 struct Room {
     replies: Mutex<VecDeque<Reply>>,
+    usual: Mutex<Option<Reply>>,
     seen: Mutex<Vec<Seen>>,
 }
 
@@ -68,6 +69,11 @@ impl StandIn {
         unpoisoned(&self.room.replies).extend(replies);
     }
 
+    /// What it says when there is nothing else to say.
+    pub fn otherwise(&self, reply: Reply) {
+        *unpoisoned(&self.room.usual) = Some(reply);
+    }
+
     /// Everything that it was asked, in order.
     pub fn seen(&self) -> Vec<Seen> {
         unpoisoned(&self.room.seen).clone()
@@ -99,7 +105,8 @@ async fn answer(State(room): State<Arc<Room>>, request: Request) -> Result<Respo
     take_down(&seen);
     unpoisoned(&room.seen).push(seen);
     let unasked = || Reply::json(500, &serde_json::json!({"error": "the script is at an end"}));
-    let reply = unpoisoned(&room.replies).pop_front().unwrap_or_else(unasked);
+    let next = unpoisoned(&room.replies).pop_front();
+    let reply = next.or_else(|| unpoisoned(&room.usual).clone()).unwrap_or_else(unasked);
     let mut response = Response::builder().status(reply.status);
     for (name, value) in &reply.headers {
         response = response.header(name, value);
