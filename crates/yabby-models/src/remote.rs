@@ -39,7 +39,9 @@ impl RemoteProvider {
         while !reader.is_complete() {
             match events.next().await {
                 None => break,
-                Some(data) => match data?.trim() {
+                // If everything was said, it does not matter how the line ended.
+                Some(Err(failure)) => return reader.finish().map_err(|_| failure),
+                Some(Ok(data)) => match data.trim() {
                     "" => {}
                     "[DONE]" => reader.done(),
                     data => {

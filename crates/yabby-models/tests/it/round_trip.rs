@@ -2,7 +2,11 @@
 
 use serde_json::{Value, json};
 use yabby_domain::directive::level::ThinkLevel;
-use yabby_testkit::stand_in::{Format, Said, Script};
+use yabby_domain::model::ModelRef;
+use yabby_models::presets::{ALL, preset};
+use yabby_models::settings::{Api, ModelSettings, ProviderSettings};
+use yabby_models::{Http, Patience, RemoteProvider, Retries};
+use yabby_testkit::stand_in::{Format, Reply, Said, Script, StandIn};
 
 use crate::service::{PIXEL, Service};
 
@@ -198,4 +202,81 @@ async fn half_a_character_never_leaves_the_house() {
         let body = service.stand_in.last_body().to_string();
         assert!(body.contains("a\u{fffd}b 🦀") && body.contains("ab 🦀"), "{format:?} {body}");
     }
+}
+
+/// What a server that speaks Chat Completions with an accent is asked, after a round of tools.
+async fn asked_of(id: &str, model: &str) -> Value {
+    let known = preset(id).unwrap();
+    let stand_in = StandIn::start().await;
+    let model = ModelSettings { reasoning: true, ..known.model(model) };
+    // The judge of requests to OpenAI has nothing to say about these.
+    let settings = ProviderSettings {
+        base_url: format!("{}/like", stand_in.address()),
+        ..known.settings(None, vec![model.clone()])
+    };
+    let model = ModelRef::new(id, model.id);
+    let provider = RemoteProvider::new(settings, Http::new(Patience::default()).unwrap(), Retries::none());
+    let service = Service { format: Format::OpenAiChat, stand_in, provider, model };
+    second_request(&service, two_calls("reasoning_content")).await
+}
+
+#[tokio::test]
+async fn servers_get_what_they_know_and_nothing_else() {
+    for preset in ALL.iter().filter(|preset| preset.api == Api::OpenAiCompletions) {
+        let body = asked_of(preset.id, "some-model").await;
+        let id = preset.id;
+        assert_eq!(body["messages"][0]["role"], "system", "{id}");
+        for field in ["store", "prompt_cache_key"] {
+            assert_eq!(body.get(field), None, "{id} {field}");
+        }
+        let fields = [body.get("max_tokens").is_some(), body.get("max_completion_tokens").is_some()];
+        assert_eq!(fields, [id != "groq", id == "groq"], "{id}");
+        assert_eq!(body.get("stream_options").is_some(), id != "mistral", "{id}");
+        let effort = matches!(id, "groq" | "ollama" | "vllm" | "lmstudio");
+        assert_eq!(body.get("reasoning_effort").is_some(), effort, "{id}");
+        // The model does not see pictures, and is told so.
+        let result =
+            body["messages"].as_array().unwrap().iter().find(|message| message["role"] == "tool").unwrap();
+        assert!(result["content"].as_str().unwrap().contains("[image left out"), "{id} {result}");
+    }
+}
+
+#[tokio::test]
+async fn routers_and_mistral_get_what_they_want() {
+    let mark = json!({"type": "ephemeral"});
+    let body = asked_of("openrouter", "anthropic/claude-test").await;
+    assert_eq!(body["reasoning"], json!({"effort": "low"}));
+    assert_eq!(body["messages"][0]["content"][0]["cache_control"], mark);
+    assert_eq!(body["messages"][1]["content"][0]["cache_control"], mark);
+    assert_eq!(asked_of("openrouter", "meta/llama").await["messages"][1]["content"], "Look and note.");
+
+    let body = asked_of("mistral", "mistral-large").await;
+    let messages = body["messages"].as_array().unwrap();
+    let answer = messages.iter().find(|message| message["role"] == "assistant").unwrap();
+    assert_eq!((&answer["content"], answer.get("reasoning_content")), (&json!("Hm."), None));
+    let result = messages.iter().find(|message| message["role"] == "tool").unwrap();
+    assert_eq!(result["name"], "look");
+    assert_eq!(result["tool_call_id"].as_str().unwrap().len(), 9);
+    assert_eq!(result["tool_call_id"], answer["tool_calls"][0]["id"]);
+}
+
+#[tokio::test]
+async fn what_a_router_encrypts_goes_back_with_the_call() {
+    let service = Service::start(Format::OpenAiChat).await;
+    let chunk = |delta: Value| format!("data: {}\n\n", json!({"choices": [{"delta": delta}]}));
+    let detail = json!({"type": "reasoning.encrypted", "id": "call_a", "data": "ZW5j", "format": "google"});
+    service.stand_in.will([Reply::events(vec![
+        chunk(json!({"tool_calls": [{"index": 0, "id": "call_a", "function": {"name": "look", "arguments": "{}"}}]})),
+        chunk(json!({"reasoning_details": [detail]})),
+        "data: [DONE]\n\n".to_owned(),
+    ])]);
+    let answer = service.ask(&service.question()).await.1.unwrap();
+    assert_eq!(answer.blocks[0]["thoughtSignature"], detail.to_string());
+    service.stand_in.will([Format::OpenAiChat.answer(&Script::text(&["ok"]))]);
+    service
+        .ask(&service.request(json!([{"role": "user", "content": "?"}, service.stored(&answer)])))
+        .await
+        .1
+        .unwrap();
+    assert_eq!(service.stand_in.last_body()["messages"][2]["reasoning_details"], json!([detail]));
 }
