@@ -1,7 +1,11 @@
 //! What the wire formats have in common: a request goes out, and events come back.
 
+use yabby_domain::compaction::tokens;
+use yabby_domain::directive::level::{Level as _, ThinkLevel, supports_xhigh};
 use yabby_domain::json::Value;
 use yabby_domain::seam::model::{Answer, ModelEvent, ModelRequest};
+use yabby_domain::seam::tool::ToolSpec;
+use yabby_domain::text;
 
 use crate::failure::Failure;
 use crate::settings::{Api, ModelSettings, ProviderSettings};
@@ -56,12 +60,42 @@ pub(crate) fn reader(api: Api) -> Box<dyn Reader> {
     }
 }
 
-/// How much may be written: what was asked for, but no more than the model can.
-pub(crate) fn max_tokens(model: &ModelSettings, request: &ModelRequest) -> u64 {
+/// How much may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// What was asked for, as far as there is room.
+    pub(crate) asked: u64,
+    /// What the model can write, and has room for behind what it reads.
+    pub(crate) most: u64,
+}
+
+pub(crate) fn room(model: &ModelSettings, request: &ModelRequest) -> Room {
     // More is rarely meant, and many services count it against the limits of an account.
     const USUAL: u64 = 32_000;
-    let most = model.max_output.max(1);
-    request.max_tokens.unwrap_or(USUAL).clamp(1, most)
+    // Services refuse what might not fit, however short the answer would have been. If it cannot fit at
+    // all, they shall say so.
+    const LEAST: u64 = 1024;
+    let left = model.context_window.saturating_sub(about(request));
+    let most = model.max_output.min(left.max(LEAST)).max(1);
+    Room { asked: request.max_tokens.unwrap_or(USUAL).clamp(1, most), most }
+}
+
+/// About how many tokens a request is, rather too many than too few.
+fn about(request: &ModelRequest) -> u64 {
+    let tool = |tool: &ToolSpec| {
+        text::units(&tool.name) + text::units(&tool.description) + tool.parameters.to_string().len()
+    };
+    let units = text::units(&request.system) + request.tools.iter().map(tool).sum::<usize>();
+    let tokens = units as u64 / 4 + tokens::estimate_all(&request.messages);
+    tokens + tokens / 5
+}
+
+/// The word for a level that services understand; few models know the highest.
+pub(crate) fn effort(settings: &ProviderSettings, model: &ModelSettings, level: ThinkLevel) -> &'static str {
+    match level {
+        ThinkLevel::Xhigh if !supports_xhigh(Some(&settings.id), &model.id) => ThinkLevel::High.as_str(),
+        level => level.as_str(),
+    }
 }
 
 /// A method of a service.
@@ -78,4 +112,41 @@ pub(crate) fn count(report: &Value, path: &[&str]) -> f64 {
 /// A text in an event; empty where it is missing.
 pub(crate) fn text_at<'v>(value: &'v Value, field: &str) -> &'v str {
     value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use yabby_domain::message::Message;
+    use yabby_domain::model::ModelRef;
+    use yabby_domain::seam::model::Purpose;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_has_room_behind_what_is_read() {
+        //  window   max output  asked       read     asked  most
+        let table = [
+            (200_000, 64_000, None, 100, 32_000, 64_000),
+            (200_000, 64_000, Some(500), 100, 500, 64_000),
+            (200_000, 8192, None, 100, 8192, 8192),
+            (8192, 8192, None, 4000, 3392, 3392),
+            (8192, 8192, None, 9000, 1024, 1024),
+        ];
+        for (context_window, max_output, max_tokens, read, asked, most) in table {
+            let model = ModelSettings { context_window, max_output, ..ModelSettings::named("m") };
+            let text = "x".repeat(read * 4);
+            let message = serde_json::json!({"role": "user", "content": text});
+            let request = ModelRequest {
+                model: ModelRef::new("p", "m"),
+                system: String::new(),
+                messages: Message::from_value(message).into_iter().collect(),
+                tools: Vec::new(),
+                thinking: ThinkLevel::Off,
+                max_tokens,
+                session_id: String::new(),
+                purpose: Purpose::Turn,
+            };
+            assert_eq!(room(&model, &request), Room { asked, most }, "{context_window} {read}");
+        }
+    }
 }

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use secrecy::SecretString;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use yabby_domain::directive::level::ThinkLevel;
@@ -41,7 +42,7 @@ impl Real {
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
             ("CLAUDE_CODE_MAX_RETRIES", "0"),
         ]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        .map(|(name, value)| (name.to_owned(), SecretString::from(value)));
         let provider = ClaudeCli::new(ClaudeCliSettings {
             program: PathBuf::from(program),
             arguments: arguments.iter().map(|word| (*word).to_owned()).collect(),
