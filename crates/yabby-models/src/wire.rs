@@ -116,6 +116,9 @@ pub(crate) fn text_at<'v>(value: &'v Value, field: &str) -> &'v str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
     use yabby_domain::message::Message;
     use yabby_domain::model::ModelRef;
     use yabby_domain::seam::model::Purpose;
@@ -147,6 +150,122 @@ mod tests {
                 purpose: Purpose::Turn,
             };
             assert_eq!(room(&model, &request), Room { asked, most }, "{context_window} {read}");
+        }
+    }
+
+    /// JSON made of the names that services use, in any places.
+    fn any_event() -> impl Strategy<Value = Value> {
+        let names = [
+            "type",
+            "index",
+            "delta",
+            "content_block",
+            "message",
+            "usage",
+            "text",
+            "thinking",
+            "signature",
+            "input",
+            "id",
+            "name",
+            "choices",
+            "content",
+            "tool_calls",
+            "function",
+            "arguments",
+            "finish_reason",
+            "item",
+            "output_index",
+            "summary",
+            "call_id",
+            "response",
+            "status",
+            "incomplete_details",
+            "reason",
+            "candidates",
+            "parts",
+            "functionCall",
+            "args",
+            "thoughtSignature",
+            "finishReason",
+            "usageMetadata",
+            "error",
+            "code",
+            "details",
+            "metadata",
+            "raw",
+            "reasoning_content",
+            "reasoning_details",
+            "data",
+            "stop_reason",
+            "input_tokens",
+            "prompt_tokens",
+            "total_tokens",
+        ];
+        let words = [
+            "",
+            "text",
+            "thinking",
+            "tool_use",
+            "message_start",
+            "content_block_start",
+            "content_block_delta",
+            "message_delta",
+            "message_stop",
+            "text_delta",
+            "input_json_delta",
+            "signature_delta",
+            "end_turn",
+            "stop",
+            "length",
+            "response.output_item.added",
+            "response.output_item.done",
+            "response.output_text.delta",
+            "response.completed",
+            "response.failed",
+            "reasoning",
+            "function_call",
+            "STOP",
+            "SAFETY",
+            "{",
+            "{}",
+            "é😀",
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            select(words.to_vec()).prop_map(Value::from),
+        ];
+        leaf.prop_recursive(5, 60, 8, move |inner| {
+            prop_oneof![
+                vec(inner.clone(), 0..4).prop_map(Value::from),
+                vec((select(names.to_vec()), inner), 0..8).prop_map(|fields| fields
+                    .into_iter()
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_event_is_too_strange(events in vec(any_event(), 0..12)) {
+            let all = [Api::AnthropicMessages, Api::OpenAiCompletions, Api::OpenAiResponses, Api::GoogleGenerativeAi];
+            for api in all {
+                let mut reader = reader(api);
+                for event in &events {
+                    if let Err(failure) = reader.read(event, &mut |_| {}) {
+                        let told = failure.sentence("p", "m", []).message;
+                        prop_assert!(told.len() < 2000 && !told.contains('\n'), "{}", told);
+                    }
+                }
+                reader.done();
+                if let Ok(answer) = reader.finish() {
+                    prop_assert!(answer.usage.total.unwrap_or(0.0) >= 0.0);
+                }
+            }
         }
     }
 }
