@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use yabby_domain::directive::level::ThinkLevel;
 use yabby_domain::model::ModelRef;
 use yabby_models::presets::{ALL, preset};
-use yabby_models::settings::{Api, ModelSettings, ProviderSettings};
+use yabby_models::settings::{Api, ModelSettings, ProviderSettings, ThinkingStyle};
 use yabby_models::{Http, Patience, RemoteProvider, Retries};
 use yabby_testkit::stand_in::{Format, Reply, Said, Script, StandIn};
 
-use crate::service::{PIXEL, Service};
+use crate::service::{PIXEL, Service, settings};
 
 /// Thinking and two calls, their results with a picture, and the next request.
 async fn second_request(service: &Service, script: Script) -> Value {
@@ -188,6 +188,66 @@ async fn thinking_is_not_asked_for_when_it_is_off() {
         assert_eq!(most, &json!(500), "{format:?}");
         assert_eq!(body["generationConfig"].get("thinkingConfig"), None, "{format:?}");
     }
+}
+
+/// The judge looks at these too.
+#[tokio::test]
+async fn pictures_of_a_user_are_shown_at_every_level_of_thinking() {
+    use ThinkLevel::{High, Low, Medium, Minimal, Off, Xhigh};
+    for format in Format::ALL {
+        let service = Service::start(format).await;
+        for level in [Off, Minimal, Low, Medium, High, Xhigh] {
+            service.stand_in.will([format.answer(&Script::text(&["ok"]))]);
+            let picture = json!([{"type": "text", "text": "What is it?"}, {"type": "image", "data": PIXEL, "mimeType": "image/png"}]);
+            let answer = json!({"role": "assistant", "content": [{"type": "text", "text": "A crab."}], "api": "other", "provider": "other", "model": "other"});
+            let mut request = service.request(
+                json!([{"role": "user", "content": picture}, answer, {"role": "user", "content": "Sure?"}]),
+            );
+            request.thinking = level;
+            service.ask(&request).await.1.unwrap();
+            let body = service.stand_in.last_body();
+            assert!(body.to_string().contains(PIXEL), "{format:?}");
+            let asked = match format {
+                Format::Anthropic => &body["thinking"]["budget_tokens"],
+                Format::OpenAiChat => &body["reasoning_effort"],
+                Format::OpenAiResponses => &body["reasoning"]["effort"],
+                Format::Gemini => &body["generationConfig"]["thinkingConfig"]["thinkingLevel"],
+            };
+            let expected = match (format, level) {
+                (_, Off) => Value::Null,
+                (Format::Anthropic, Minimal) => json!(1024),
+                (Format::Anthropic, Low) => json!(2048),
+                (Format::Anthropic, Medium) => json!(8192),
+                (Format::Anthropic, High) => json!(16_384),
+                (Format::Anthropic, Xhigh) => json!(32_768),
+                (Format::Gemini, Minimal) => json!("MINIMAL"),
+                (Format::Gemini, Low) => json!("LOW"),
+                (Format::Gemini, Medium) => json!("MEDIUM"),
+                (Format::Gemini, High | Xhigh) => json!("HIGH"),
+                (_, Minimal) => json!("minimal"),
+                (_, Low) => json!("low"),
+                (_, Medium) => json!("medium"),
+                // Only some models know more than that.
+                (_, High | Xhigh) => json!("high"),
+            };
+            assert_eq!(asked, &expected, "{format:?} {level:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn models_that_decide_themselves_are_given_an_effort() {
+    let stand_in = StandIn::start().await;
+    let mut settings = settings(Format::Anthropic, stand_in.address());
+    settings.models[0].compat.thinking = ThinkingStyle::Adaptive;
+    let model = ModelRef::new("anthropic", "claude-test");
+    let provider = RemoteProvider::new(settings, Http::new(Patience::default()).unwrap(), Retries::none());
+    let service = Service { format: Format::Anthropic, stand_in, provider, model };
+    service.stand_in.will([Format::Anthropic.answer(&Script::text(&["ok"]))]);
+    service.ask(&service.question()).await.1.unwrap();
+    let body = service.stand_in.last_body();
+    assert_eq!(body["thinking"], json!({"type": "adaptive"}));
+    assert_eq!(body["output_config"], json!({"effort": "low"}));
 }
 
 #[tokio::test]
