@@ -7,8 +7,10 @@ mod crash;
 mod dice;
 mod fuzz;
 mod interop;
+mod judge;
 mod peer;
 mod program;
+mod real_claude;
 mod reference;
 mod snapshot;
 mod vectors;
@@ -25,6 +27,8 @@ tasks:
   bench cli       commands beside the real OpenClaw; writes docs/benchmarks.md
   bench turns     what a turn costs, beside the real OpenClaw; writes docs/benchmarks.md
   interop         hold yabby's files against the real OpenClaw, which is installed once
+  judge-models    hold what providers are asked against the types that services publish (needs Python)
+  real-claude     the real claude program, installed once, with a stand-in for its service (needs npm)
   crash store [--rounds N] [--seed S]
                   kill a writer at random instants, 1000 times; what it was told is safe must be there
   crash turns [--rounds N] [--seed S]
@@ -43,6 +47,8 @@ fn main() -> ExitCode {
         ["bench", "cli"] => bench::cli(),
         ["bench", "turns"] => bench::turns(),
         ["interop"] => interop::run(),
+        ["judge-models"] => judge::models(),
+        ["real-claude"] => real_claude::run(),
         ["crash", "store", rest @ ..] => crash::store(rest),
         ["crash", "turns", rest @ ..] => crash::turns(rest),
         ["fuzz", target] => fuzz::run(target, "60"),

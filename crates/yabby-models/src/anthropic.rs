@@ -16,7 +16,7 @@ use yabby_domain::usage::Usage;
 use crate::failure::Failure;
 use crate::settings::{ModelSettings, ProviderSettings, ThinkingStyle};
 use crate::stored::{Piece, ToolResult, Turn, turns};
-use crate::wire::{Heard, Outgoing, Reader, count, max_tokens, text_at, url};
+use crate::wire::{Heard, Outgoing, Reader, count, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
 const VERSION: &str = "2023-06-01";
@@ -35,8 +35,8 @@ pub(crate) fn outgoing(
         "messages": messages(request, model.images),
         "stream": true,
     });
-    let most = max_tokens(model, request);
-    body["max_tokens"] = most.into();
+    let room = room(model, request);
+    body["max_tokens"] = room.asked.into();
     if text::non_blank(&request.system).is_some() {
         body["system"] = json!([marked(json!({"type": "text", "text": request.system}))]);
     }
@@ -48,7 +48,7 @@ pub(crate) fn outgoing(
         if model.compat.thinking == ThinkingStyle::Adaptive {
             body["thinking"] = json!({"type": "adaptive"});
             body["output_config"] = json!({"effort": effort(request.thinking)});
-        } else if let Some((budget, most)) = budget(request.thinking, most, model.max_output) {
+        } else if let Some((budget, most)) = budget(request.thinking, room.asked, room.most) {
             body["thinking"] = json!({"type": "enabled", "budget_tokens": budget});
             body["max_tokens"] = most.into();
             headers.push(("anthropic-beta", INTERLEAVED.to_owned()));

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use secrecy::SecretString;
 use yabby_domain::seam::model::{
     Answer, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelProvider, ModelRequest, Purpose,
 };
@@ -37,7 +38,7 @@ pub struct ClaudeCliSettings {
     pub arguments: Vec<String>,
     /// Where it works. Its sessions belong to the folder they began in.
     pub folder: Option<PathBuf>,
-    pub set_variables: Vec<(String, String)>,
+    pub set_variables: Vec<(String, SecretString)>,
     /// It pays with the account that it is logged in with, not with a key that is there for others.
     pub clear_variables: Vec<String>,
     pub memory: Memory,

@@ -93,8 +93,13 @@ impl Failure {
     }
 
     /// The failure in one sentence, without secrets.
-    pub(crate) fn sentence(&self, provider: &str, model: &str, key: Option<&SecretString>) -> ModelError {
-        let said = match redacted(&self.words, key) {
+    pub(crate) fn sentence<'s>(
+        &self,
+        provider: &str,
+        model: &str,
+        secrets: impl IntoIterator<Item = &'s SecretString>,
+    ) -> ModelError {
+        let said = match redacted(&self.words, secrets) {
             words if words.is_empty() => String::new(),
             words => format!(" (“{words}”)"),
         };
@@ -213,6 +218,7 @@ impl Told {
         // A limit on tokens per minute is told in much the same words as one on tokens per request.
         let too_long = !limited
             && (tells_overflow(&self.words)
+                || says("exceed context limit")
                 || status == Some(413)
                 || is(&["context_length_exceeded", "request_too_large"]));
         let refused = is(&["content_filter", "content_policy_violation", "refusal", "moderation_blocked"])
@@ -280,10 +286,14 @@ static KEY: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The words on one line, without keys, and not too many of them.
-pub(crate) fn redacted(words: &str, key: Option<&SecretString>) -> String {
+pub(crate) fn redacted<'s>(words: &str, secrets: impl IntoIterator<Item = &'s SecretString>) -> String {
+    // Shorter ones are no secrets, and would make holes everywhere.
+    const LEAST: usize = 6;
     let mut words = text::collapse_spaces(words);
-    if let Some(key) = key.map(SecretString::expose_secret).filter(|key| !key.is_empty()) {
-        words = words.replace(key, "…");
+    for secret in secrets.into_iter().map(|secret| secret.expose_secret().trim()) {
+        if secret.len() >= LEAST {
+            words = words.replace(secret, "…");
+        }
     }
     let words = KEY.replace_all(&words, "…");
     let words = text::trim(&words).trim_end_matches('.');
@@ -419,7 +429,7 @@ mod tests {
         let key = SecretString::from("my-own-secret");
         let words = format!("bad my-own-secret and sk-ant-REDACTED and Bearer xyz.123 {}", "x".repeat(9000));
         let failure = Failure::new(ModelErrorKind::Auth, words);
-        let error = failure.sentence("anthropic", "claude", Some(&key));
+        let error = failure.sentence("anthropic", "claude", [&key]);
         assert!(!error.message.contains("secret") && !error.message.contains("sk-ant"), "{error}");
         assert!(!error.message.contains("xyz"), "{error}");
         assert!(error.message.len() < 500, "{}", error.message.len());

@@ -15,7 +15,7 @@ use yabby_domain::usage::Usage;
 use crate::failure::Failure;
 use crate::settings::{ModelSettings, ProviderSettings, ThinkingStyle};
 use crate::stored::{Piece, ToolResult, Turn, turns};
-use crate::wire::{Heard, Outgoing, Reader, count, max_tokens, text_at, url};
+use crate::wire::{Heard, Outgoing, Reader, count, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
 /// What is said in front of pictures that tools took, where results hold text only.
@@ -28,7 +28,7 @@ pub(crate) fn outgoing(
 ) -> Outgoing {
     let mut body = json!({
         "contents": contents(model, request),
-        "generationConfig": {"maxOutputTokens": max_tokens(model, request)},
+        "generationConfig": {"maxOutputTokens": room(model, request).asked},
     });
     if text::non_blank(&request.system).is_some() {
         body["systemInstruction"] = json!({"parts": [{"text": request.system}]});

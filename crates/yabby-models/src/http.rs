@@ -65,7 +65,7 @@ impl Http {
         &self,
         outgoing: &Outgoing,
         key: Option<&SecretString>,
-        extra: &[(String, String)],
+        extra: &[(String, SecretString)],
     ) -> Result<Response, Failure> {
         let url = Url::parse(&outgoing.url).map_err(|error| {
             Failure::new(ModelErrorKind::BadRequest, format!("{} is no address: {error}", outgoing.url))
@@ -110,7 +110,7 @@ fn is_local(url: &Url) -> bool {
 fn headers(
     outgoing: &Outgoing,
     key: Option<&SecretString>,
-    extra: &[(String, String)],
+    extra: &[(String, SecretString)],
 ) -> Result<HeaderMap, Failure> {
     let unfit =
         |name: &str| Failure::new(ModelErrorKind::BadRequest, format!("the header {name} cannot be sent"));
@@ -130,7 +130,7 @@ fn headers(
     }
     for (name, value) in extra {
         let known: HeaderName = name.parse().map_err(|_| unfit(name))?;
-        let mut value = HeaderValue::from_str(value).map_err(|_| unfit(name))?;
+        let mut value = HeaderValue::from_str(value.expose_secret()).map_err(|_| unfit(name))?;
         value.set_sensitive(true);
         headers.insert(known, value);
     }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use serde_json::json;
-use yabby_domain::directive::level::{Level as _, ThinkLevel};
+use yabby_domain::directive::level::ThinkLevel;
 use yabby_domain::json::{self, Value};
 use yabby_domain::message::{Block, Message};
 use yabby_domain::seam::model::{Answer, ModelErrorKind, ModelRequest, Stop};
@@ -17,7 +17,7 @@ use yabby_domain::usage::Usage;
 use crate::failure::Failure;
 use crate::settings::{Compat, MaxTokensField, ModelSettings, ProviderSettings, ThinkingBack, ThinkingStyle};
 use crate::stored::{Piece, ToolResult, Turn, data_url, turns};
-use crate::wire::{Heard, Outgoing, Reader, count, max_tokens, text_at, url};
+use crate::wire::{Heard, Outgoing, Reader, count, effort, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
 /// Where servers put thinking; the first that is there counts, as some fill two with the same.
@@ -46,7 +46,7 @@ pub(crate) fn outgoing(
         MaxTokensField::MaxTokens => "max_tokens",
         MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
     };
-    body[field] = max_tokens(model, request).into();
+    body[field] = room(model, request).asked.into();
     if !request.tools.is_empty() {
         body["tools"] = request.tools.iter().map(tool).collect();
     }
@@ -54,22 +54,31 @@ pub(crate) fn outgoing(
         body["prompt_cache_key"] = request.session_id.as_str().into();
     }
     if model.reasoning {
-        think(&mut body, compat.thinking, request.thinking);
+        think(&mut body, compat.thinking, request.thinking, effort(settings, model, request.thinking));
     }
     let url = url(settings, "chat/completions");
     Outgoing { url, headers: Vec::new(), key: ("authorization", "Bearer "), body }
 }
 
-fn think(body: &mut Value, style: ThinkingStyle, level: ThinkLevel) {
+fn think(body: &mut Value, style: ThinkingStyle, level: ThinkLevel, effort: &str) {
     let on = level != ThinkLevel::Off;
     match style {
-        ThinkingStyle::Usual if on => body["reasoning_effort"] = level.as_str().into(),
-        ThinkingStyle::OpenRouter if on => body["reasoning"] = json!({"effort": level.as_str()}),
+        ThinkingStyle::EveryLevel if on => body["reasoning_effort"] = effort.into(),
+        ThinkingStyle::Usual if on => {
+            body["reasoning_effort"] = match level {
+                ThinkLevel::Off | ThinkLevel::Minimal | ThinkLevel::Low => "low",
+                ThinkLevel::Medium => "medium",
+                ThinkLevel::High | ThinkLevel::Xhigh => "high",
+            }
+            .into();
+        }
+        ThinkingStyle::OpenRouter if on => body["reasoning"] = json!({"effort": effort}),
         ThinkingStyle::Zai => {
             body["thinking"] = json!({"type": if on { "enabled" } else { "disabled" }});
         }
         ThinkingStyle::Qwen => body["enable_thinking"] = on.into(),
         ThinkingStyle::Usual
+        | ThinkingStyle::EveryLevel
         | ThinkingStyle::OpenRouter
         | ThinkingStyle::Adaptive
         | ThinkingStyle::Unasked => {}

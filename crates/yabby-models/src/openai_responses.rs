@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use serde_json::json;
-use yabby_domain::directive::level::{Level as _, ThinkLevel};
+use yabby_domain::directive::level::ThinkLevel;
 use yabby_domain::json::{self, Value};
 use yabby_domain::message::{Block, Message};
 use yabby_domain::seam::model::{Answer, ModelErrorKind, ModelRequest, Stop};
@@ -18,7 +18,7 @@ use yabby_domain::usage::Usage;
 use crate::failure::Failure;
 use crate::settings::{ModelSettings, ProviderSettings};
 use crate::stored::{Piece, ToolResult, Turn, data_url, turns};
-use crate::wire::{Heard, Outgoing, Reader, count, max_tokens, text_at, url};
+use crate::wire::{Heard, Outgoing, Reader, count, effort, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
 /// The least that may be asked for.
@@ -34,7 +34,7 @@ pub(crate) fn outgoing(
         "input": input(request, model.images),
         "stream": true,
         "store": false,
-        "max_output_tokens": max_tokens(model, request).max(LEAST),
+        "max_output_tokens": room(model, request).asked.max(LEAST),
     });
     if text::non_blank(&request.system).is_some() {
         body["instructions"] = request.system.as_str().into();
@@ -48,7 +48,8 @@ pub(crate) fn outgoing(
     if model.reasoning {
         body["include"] = json!(["reasoning.encrypted_content"]);
         if request.thinking != ThinkLevel::Off {
-            body["reasoning"] = json!({"effort": request.thinking.as_str(), "summary": "auto"});
+            body["reasoning"] =
+                json!({"effort": effort(settings, model, request.thinking), "summary": "auto"});
         }
     }
     let url = url(settings, "responses");

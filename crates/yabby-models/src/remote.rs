@@ -1,5 +1,7 @@
 //! A provider that is asked over HTTP, in any of the wire formats.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use yabby_domain::json;
@@ -39,7 +41,9 @@ impl RemoteProvider {
         while !reader.is_complete() {
             match events.next().await {
                 None => break,
-                Some(data) => match data?.trim() {
+                // If everything was said, it does not matter how the line ended.
+                Some(Err(failure)) => return reader.finish().map_err(|_| failure),
+                Some(Ok(data)) => match data.trim() {
                     "" => {}
                     "[DONE]" => reader.done(),
                     data => {
@@ -49,6 +53,12 @@ impl RemoteProvider {
                     }
                 },
             }
+        }
+        if reader.is_complete() {
+            // A connection whose end was read can be used again; nobody has to wait for it.
+            tokio::spawn(tokio::time::timeout(Duration::from_secs(1), async move {
+                while events.next().await.is_some() {}
+            }));
         }
         reader.finish()
     }
@@ -83,8 +93,9 @@ impl ModelProvider for RemoteProvider {
         heard: &mut (dyn FnMut(ModelEvent) + Send),
     ) -> Result<Answer, ModelError> {
         let name = request.model.model.as_str();
-        let told =
-            |failure: &Failure| failure.sentence(&self.settings.id, name, self.settings.api_key.as_ref());
+        let headers = self.settings.headers.iter().map(|(_, value)| value);
+        let secrets: Vec<_> = self.settings.api_key.iter().chain(headers).collect();
+        let told = |failure: &Failure| failure.sentence(&self.settings.id, name, secrets.iter().copied());
         let Some(model) = self.find(name) else {
             return Err(told(&Failure::new(ModelErrorKind::Unavailable, "")));
         };

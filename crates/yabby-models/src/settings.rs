@@ -13,8 +13,8 @@ pub struct ProviderSettings {
     pub base_url: String,
     /// `None` for servers that ask for none.
     pub api_key: Option<SecretString>,
-    /// Sent with every request; they win over ours.
-    pub headers: Vec<(String, String)>,
+    /// Sent with every request; they win over ours, and may be as secret as the key.
+    pub headers: Vec<(String, SecretString)>,
     pub models: Vec<ModelSettings>,
 }
 
@@ -72,8 +72,10 @@ pub enum MaxTokensField {
 /// How a model is asked to think.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinkingStyle {
-    /// The way of its wire format: `reasoning_effort`, a budget of tokens, a level.
+    /// The way of its wire format: `reasoning_effort` of three levels, a budget of tokens, a level.
     Usual,
+    /// `reasoning_effort` of all levels that OpenAI has.
+    EveryLevel,
     /// Anthropic's models that decide themselves how long they think, given an effort.
     Adaptive,
     /// OpenRouter's `reasoning`.
@@ -140,6 +142,7 @@ impl Compat {
             max_tokens: MaxTokensField::MaxCompletionTokens,
             developer_role: true,
             store: true,
+            thinking: ThinkingStyle::EveryLevel,
             prompt_cache_key: true,
             ..Self::default()
         }

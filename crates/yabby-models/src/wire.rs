@@ -1,7 +1,11 @@
 //! What the wire formats have in common: a request goes out, and events come back.
 
+use yabby_domain::compaction::tokens;
+use yabby_domain::directive::level::{Level as _, ThinkLevel, supports_xhigh};
 use yabby_domain::json::Value;
 use yabby_domain::seam::model::{Answer, ModelEvent, ModelRequest};
+use yabby_domain::seam::tool::ToolSpec;
+use yabby_domain::text;
 
 use crate::failure::Failure;
 use crate::settings::{Api, ModelSettings, ProviderSettings};
@@ -56,12 +60,42 @@ pub(crate) fn reader(api: Api) -> Box<dyn Reader> {
     }
 }
 
-/// How much may be written: what was asked for, but no more than the model can.
-pub(crate) fn max_tokens(model: &ModelSettings, request: &ModelRequest) -> u64 {
+/// How much may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// What was asked for, as far as there is room.
+    pub(crate) asked: u64,
+    /// What the model can write, and has room for behind what it reads.
+    pub(crate) most: u64,
+}
+
+pub(crate) fn room(model: &ModelSettings, request: &ModelRequest) -> Room {
     // More is rarely meant, and many services count it against the limits of an account.
     const USUAL: u64 = 32_000;
-    let most = model.max_output.max(1);
-    request.max_tokens.unwrap_or(USUAL).clamp(1, most)
+    // Services refuse what might not fit, however short the answer would have been. If it cannot fit at
+    // all, they shall say so.
+    const LEAST: u64 = 1024;
+    let left = model.context_window.saturating_sub(about(request));
+    let most = model.max_output.min(left.max(LEAST)).max(1);
+    Room { asked: request.max_tokens.unwrap_or(USUAL).clamp(1, most), most }
+}
+
+/// About how many tokens a request is, rather too many than too few.
+fn about(request: &ModelRequest) -> u64 {
+    let tool = |tool: &ToolSpec| {
+        text::units(&tool.name) + text::units(&tool.description) + tool.parameters.to_string().len()
+    };
+    let units = text::units(&request.system) + request.tools.iter().map(tool).sum::<usize>();
+    let tokens = units as u64 / 4 + tokens::estimate_all(&request.messages);
+    tokens + tokens / 5
+}
+
+/// The word for a level that services understand; few models know the highest.
+pub(crate) fn effort(settings: &ProviderSettings, model: &ModelSettings, level: ThinkLevel) -> &'static str {
+    match level {
+        ThinkLevel::Xhigh if !supports_xhigh(Some(&settings.id), &model.id) => ThinkLevel::High.as_str(),
+        level => level.as_str(),
+    }
 }
 
 /// A method of a service.
@@ -78,4 +112,160 @@ pub(crate) fn count(report: &Value, path: &[&str]) -> f64 {
 /// A text in an event; empty where it is missing.
 pub(crate) fn text_at<'v>(value: &'v Value, field: &str) -> &'v str {
     value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+    use yabby_domain::message::Message;
+    use yabby_domain::model::ModelRef;
+    use yabby_domain::seam::model::Purpose;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_has_room_behind_what_is_read() {
+        //  window   max output  asked       read     asked  most
+        let table = [
+            (200_000, 64_000, None, 100, 32_000, 64_000),
+            (200_000, 64_000, Some(500), 100, 500, 64_000),
+            (200_000, 8192, None, 100, 8192, 8192),
+            (8192, 8192, None, 4000, 3392, 3392),
+            (8192, 8192, None, 9000, 1024, 1024),
+        ];
+        for (context_window, max_output, max_tokens, read, asked, most) in table {
+            let model = ModelSettings { context_window, max_output, ..ModelSettings::named("m") };
+            let text = "x".repeat(read * 4);
+            let message = serde_json::json!({"role": "user", "content": text});
+            let request = ModelRequest {
+                model: ModelRef::new("p", "m"),
+                system: String::new(),
+                messages: Message::from_value(message).into_iter().collect(),
+                tools: Vec::new(),
+                thinking: ThinkLevel::Off,
+                max_tokens,
+                session_id: String::new(),
+                purpose: Purpose::Turn,
+            };
+            assert_eq!(room(&model, &request), Room { asked, most }, "{context_window} {read}");
+        }
+    }
+
+    /// JSON made of the names that services use, in any places.
+    fn any_event() -> impl Strategy<Value = Value> {
+        let names = [
+            "type",
+            "index",
+            "delta",
+            "content_block",
+            "message",
+            "usage",
+            "text",
+            "thinking",
+            "signature",
+            "input",
+            "id",
+            "name",
+            "choices",
+            "content",
+            "tool_calls",
+            "function",
+            "arguments",
+            "finish_reason",
+            "item",
+            "output_index",
+            "summary",
+            "call_id",
+            "response",
+            "status",
+            "incomplete_details",
+            "reason",
+            "candidates",
+            "parts",
+            "functionCall",
+            "args",
+            "thoughtSignature",
+            "finishReason",
+            "usageMetadata",
+            "error",
+            "code",
+            "details",
+            "metadata",
+            "raw",
+            "reasoning_content",
+            "reasoning_details",
+            "data",
+            "stop_reason",
+            "input_tokens",
+            "prompt_tokens",
+            "total_tokens",
+        ];
+        let words = [
+            "",
+            "text",
+            "thinking",
+            "tool_use",
+            "message_start",
+            "content_block_start",
+            "content_block_delta",
+            "message_delta",
+            "message_stop",
+            "text_delta",
+            "input_json_delta",
+            "signature_delta",
+            "end_turn",
+            "stop",
+            "length",
+            "response.output_item.added",
+            "response.output_item.done",
+            "response.output_text.delta",
+            "response.completed",
+            "response.failed",
+            "reasoning",
+            "function_call",
+            "STOP",
+            "SAFETY",
+            "{",
+            "{}",
+            "é😀",
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            select(words.to_vec()).prop_map(Value::from),
+        ];
+        leaf.prop_recursive(5, 60, 8, move |inner| {
+            prop_oneof![
+                vec(inner.clone(), 0..4).prop_map(Value::from),
+                vec((select(names.to_vec()), inner), 0..8).prop_map(|fields| fields
+                    .into_iter()
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_event_is_too_strange(events in vec(any_event(), 0..12)) {
+            let all = [Api::AnthropicMessages, Api::OpenAiCompletions, Api::OpenAiResponses, Api::GoogleGenerativeAi];
+            for api in all {
+                let mut reader = reader(api);
+                for event in &events {
+                    if let Err(failure) = reader.read(event, &mut |_| {}) {
+                        let told = failure.sentence("p", "m", []).message;
+                        prop_assert!(told.len() < 2000 && !told.contains('\n'), "{}", told);
+                    }
+                }
+                reader.done();
+                if let Ok(answer) = reader.finish() {
+                    prop_assert!(answer.usage.total.unwrap_or(0.0) >= 0.0);
+                }
+            }
+        }
+    }
 }

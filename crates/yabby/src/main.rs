@@ -4,6 +4,7 @@ mod book;
 mod cli;
 mod commands;
 mod failure;
+mod logs;
 mod pager;
 mod setting;
 mod terminal;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     if let (Some(folder), true) = (cli.everywhere.missing_folder(), cli.command.only_reads()) {
         anstream::eprintln!("note: there is no folder {}", terminal::harmless(&folder.to_string_lossy()));
     }
+    logs::begin();
     let setting =
         Setting { place: Place::find(&cli.everywhere.choice()), chosen_by: cli.everywhere.as_typed() };
     let done = match &cli.command {

@@ -80,7 +80,8 @@ impl Trouble {
             Unavailable,
         };
         let program = settings.program.display();
-        let said = |words: &str| match redacted(words, None) {
+        let said = |words: &str| match redacted(words, settings.set_variables.iter().map(|(_, value)| value))
+        {
             words if words.is_empty() => String::new(),
             words => format!(" (“{words}”)"),
         };

@@ -8,6 +8,7 @@ use process_wrap::tokio::JobObject;
 #[cfg(unix)]
 use process_wrap::tokio::ProcessGroup;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
+use secrecy::ExposeSecret as _;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use yabby_domain::seam::model::Answer;
 use yabby_domain::text;
@@ -82,7 +83,7 @@ fn start(settings: &ClaudeCliSettings, arguments: &[String]) -> Result<Group, Tr
         for name in &settings.clear_variables {
             command.env_remove(name);
         }
-        command.envs(settings.set_variables.iter().map(|(name, value)| (name, value)));
+        command.envs(settings.set_variables.iter().map(|(name, value)| (name, value.expose_secret())));
     });
     #[cfg(unix)]
     command.wrap(ProcessGroup::leader());

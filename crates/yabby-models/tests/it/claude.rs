@@ -32,7 +32,7 @@ impl Program {
         let stand_in = self.folder.path().to_str().unwrap().to_owned();
         ClaudeCli::new(ClaudeCliSettings {
             program: Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/claude_stand_in.sh"),
-            set_variables: vec![("STAND_IN".to_owned(), stand_in)],
+            set_variables: vec![("STAND_IN".to_owned(), stand_in.into())],
             memory,
             silence: Duration::from_secs(5),
             ..ClaudeCliSettings::default()

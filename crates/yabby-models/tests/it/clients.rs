@@ -168,7 +168,7 @@ async fn a_refusal_is_told_as_one() {
 }
 
 /// How many pieces come before the second piece of the text.
-fn after_first_words(format: Format) -> usize {
+pub fn after_first_words(format: Format) -> usize {
     match format {
         Format::Anthropic | Format::OpenAiResponses => 4,
         Format::OpenAiChat => 2,
@@ -195,6 +195,23 @@ async fn a_line_that_is_cut_after_the_first_words_is_not_tried_again() {
             assert!(error.message.contains("broke off"), "{format:?} {error}");
             assert_eq!(service.stand_in.seen().len(), before + 1, "{format:?}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_is_cut_when_all_was_said_does_no_harm() {
+    for format in Format::ALL {
+        let service = Service::start(format).await;
+        let whole = format.answer(&Script::text(&["Hello"]));
+        let last = match format {
+            // The usage and the end are missing.
+            Format::OpenAiChat => whole.len() - 2,
+            Format::Anthropic => whole.len() - 1,
+            Format::OpenAiResponses | Format::Gemini => whole.len(),
+        };
+        service.stand_in.will([whole.then(last, Piece::Cut)]);
+        let answer = service.ask(&service.question()).await.1.unwrap();
+        assert_eq!((answer.stop, &answer.blocks[0]["text"]), (Stop::Done, &json!("Hello")), "{format:?}");
     }
 }
 

@@ -9,6 +9,8 @@ mod claude;
 mod clients;
 mod compaction;
 mod conversation;
+#[cfg(unix)]
+mod real_claude;
 mod room;
 mod round_trip;
 mod service;

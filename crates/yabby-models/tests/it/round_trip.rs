@@ -2,9 +2,13 @@
 
 use serde_json::{Value, json};
 use yabby_domain::directive::level::ThinkLevel;
-use yabby_testkit::stand_in::{Format, Said, Script};
+use yabby_domain::model::ModelRef;
+use yabby_models::presets::{ALL, preset};
+use yabby_models::settings::{Api, ModelSettings, ProviderSettings, ThinkingStyle};
+use yabby_models::{Http, Patience, RemoteProvider, Retries};
+use yabby_testkit::stand_in::{Format, Reply, Said, Script, StandIn};
 
-use crate::service::{PIXEL, Service};
+use crate::service::{PIXEL, Service, settings};
 
 /// Thinking and two calls, their results with a picture, and the next request.
 async fn second_request(service: &Service, script: Script) -> Value {
@@ -186,6 +190,66 @@ async fn thinking_is_not_asked_for_when_it_is_off() {
     }
 }
 
+/// The judge looks at these too.
+#[tokio::test]
+async fn pictures_of_a_user_are_shown_at_every_level_of_thinking() {
+    use ThinkLevel::{High, Low, Medium, Minimal, Off, Xhigh};
+    for format in Format::ALL {
+        let service = Service::start(format).await;
+        for level in [Off, Minimal, Low, Medium, High, Xhigh] {
+            service.stand_in.will([format.answer(&Script::text(&["ok"]))]);
+            let picture = json!([{"type": "text", "text": "What is it?"}, {"type": "image", "data": PIXEL, "mimeType": "image/png"}]);
+            let answer = json!({"role": "assistant", "content": [{"type": "text", "text": "A crab."}], "api": "other", "provider": "other", "model": "other"});
+            let mut request = service.request(
+                json!([{"role": "user", "content": picture}, answer, {"role": "user", "content": "Sure?"}]),
+            );
+            request.thinking = level;
+            service.ask(&request).await.1.unwrap();
+            let body = service.stand_in.last_body();
+            assert!(body.to_string().contains(PIXEL), "{format:?}");
+            let asked = match format {
+                Format::Anthropic => &body["thinking"]["budget_tokens"],
+                Format::OpenAiChat => &body["reasoning_effort"],
+                Format::OpenAiResponses => &body["reasoning"]["effort"],
+                Format::Gemini => &body["generationConfig"]["thinkingConfig"]["thinkingLevel"],
+            };
+            let expected = match (format, level) {
+                (_, Off) => Value::Null,
+                (Format::Anthropic, Minimal) => json!(1024),
+                (Format::Anthropic, Low) => json!(2048),
+                (Format::Anthropic, Medium) => json!(8192),
+                (Format::Anthropic, High) => json!(16_384),
+                (Format::Anthropic, Xhigh) => json!(32_768),
+                (Format::Gemini, Minimal) => json!("MINIMAL"),
+                (Format::Gemini, Low) => json!("LOW"),
+                (Format::Gemini, Medium) => json!("MEDIUM"),
+                (Format::Gemini, High | Xhigh) => json!("HIGH"),
+                (_, Minimal) => json!("minimal"),
+                (_, Low) => json!("low"),
+                (_, Medium) => json!("medium"),
+                // Only some models know more than that.
+                (_, High | Xhigh) => json!("high"),
+            };
+            assert_eq!(asked, &expected, "{format:?} {level:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn models_that_decide_themselves_are_given_an_effort() {
+    let stand_in = StandIn::start().await;
+    let mut settings = settings(Format::Anthropic, stand_in.address());
+    settings.models[0].compat.thinking = ThinkingStyle::Adaptive;
+    let model = ModelRef::new("anthropic", "claude-test");
+    let provider = RemoteProvider::new(settings, Http::new(Patience::default()).unwrap(), Retries::none());
+    let service = Service { format: Format::Anthropic, stand_in, provider, model };
+    service.stand_in.will([Format::Anthropic.answer(&Script::text(&["ok"]))]);
+    service.ask(&service.question()).await.1.unwrap();
+    let body = service.stand_in.last_body();
+    assert_eq!(body["thinking"], json!({"type": "adaptive"}));
+    assert_eq!(body["output_config"], json!({"effort": "low"}));
+}
+
 #[tokio::test]
 async fn half_a_character_never_leaves_the_house() {
     for format in Format::ALL {
@@ -198,4 +262,81 @@ async fn half_a_character_never_leaves_the_house() {
         let body = service.stand_in.last_body().to_string();
         assert!(body.contains("a\u{fffd}b 🦀") && body.contains("ab 🦀"), "{format:?} {body}");
     }
+}
+
+/// What a server that speaks Chat Completions with an accent is asked, after a round of tools.
+async fn asked_of(id: &str, model: &str) -> Value {
+    let known = preset(id).unwrap();
+    let stand_in = StandIn::start().await;
+    let model = ModelSettings { reasoning: true, ..known.model(model) };
+    // The judge of requests to OpenAI has nothing to say about these.
+    let settings = ProviderSettings {
+        base_url: format!("{}/like", stand_in.address()),
+        ..known.settings(None, vec![model.clone()])
+    };
+    let model = ModelRef::new(id, model.id);
+    let provider = RemoteProvider::new(settings, Http::new(Patience::default()).unwrap(), Retries::none());
+    let service = Service { format: Format::OpenAiChat, stand_in, provider, model };
+    second_request(&service, two_calls("reasoning_content")).await
+}
+
+#[tokio::test]
+async fn servers_get_what_they_know_and_nothing_else() {
+    for preset in ALL.iter().filter(|preset| preset.api == Api::OpenAiCompletions) {
+        let body = asked_of(preset.id, "some-model").await;
+        let id = preset.id;
+        assert_eq!(body["messages"][0]["role"], "system", "{id}");
+        for field in ["store", "prompt_cache_key"] {
+            assert_eq!(body.get(field), None, "{id} {field}");
+        }
+        let fields = [body.get("max_tokens").is_some(), body.get("max_completion_tokens").is_some()];
+        assert_eq!(fields, [id != "groq", id == "groq"], "{id}");
+        assert_eq!(body.get("stream_options").is_some(), id != "mistral", "{id}");
+        let effort = matches!(id, "groq" | "ollama" | "vllm" | "lmstudio");
+        assert_eq!(body.get("reasoning_effort").is_some(), effort, "{id}");
+        // The model does not see pictures, and is told so.
+        let result =
+            body["messages"].as_array().unwrap().iter().find(|message| message["role"] == "tool").unwrap();
+        assert!(result["content"].as_str().unwrap().contains("[image left out"), "{id} {result}");
+    }
+}
+
+#[tokio::test]
+async fn routers_and_mistral_get_what_they_want() {
+    let mark = json!({"type": "ephemeral"});
+    let body = asked_of("openrouter", "anthropic/claude-test").await;
+    assert_eq!(body["reasoning"], json!({"effort": "low"}));
+    assert_eq!(body["messages"][0]["content"][0]["cache_control"], mark);
+    assert_eq!(body["messages"][1]["content"][0]["cache_control"], mark);
+    assert_eq!(asked_of("openrouter", "meta/llama").await["messages"][1]["content"], "Look and note.");
+
+    let body = asked_of("mistral", "mistral-large").await;
+    let messages = body["messages"].as_array().unwrap();
+    let answer = messages.iter().find(|message| message["role"] == "assistant").unwrap();
+    assert_eq!((&answer["content"], answer.get("reasoning_content")), (&json!("Hm."), None));
+    let result = messages.iter().find(|message| message["role"] == "tool").unwrap();
+    assert_eq!(result["name"], "look");
+    assert_eq!(result["tool_call_id"].as_str().unwrap().len(), 9);
+    assert_eq!(result["tool_call_id"], answer["tool_calls"][0]["id"]);
+}
+
+#[tokio::test]
+async fn what_a_router_encrypts_goes_back_with_the_call() {
+    let service = Service::start(Format::OpenAiChat).await;
+    let chunk = |delta: Value| format!("data: {}\n\n", json!({"choices": [{"delta": delta}]}));
+    let detail = json!({"type": "reasoning.encrypted", "id": "call_a", "data": "ZW5j", "format": "google"});
+    service.stand_in.will([Reply::events(vec![
+        chunk(json!({"tool_calls": [{"index": 0, "id": "call_a", "function": {"name": "look", "arguments": "{}"}}]})),
+        chunk(json!({"reasoning_details": [detail]})),
+        "data: [DONE]\n\n".to_owned(),
+    ])]);
+    let answer = service.ask(&service.question()).await.1.unwrap();
+    assert_eq!(answer.blocks[0]["thoughtSignature"], detail.to_string());
+    service.stand_in.will([Format::OpenAiChat.answer(&Script::text(&["ok"]))]);
+    service
+        .ask(&service.request(json!([{"role": "user", "content": "?"}, service.stored(&answer)])))
+        .await
+        .1
+        .unwrap();
+    assert_eq!(service.stand_in.last_body()["messages"][2]["reasoning_details"], json!([detail]));
 }

@@ -10,6 +10,7 @@ use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_testkit::stage::{Stage, direct, say, texts};
 use yabby_testkit::stand_in::{Format, Piece, Reply, Script};
 
+use crate::clients::after_first_words;
 use crate::service::{PIXEL, Service, tools};
 
 struct Known(ToolSpec);
@@ -153,10 +154,9 @@ async fn what_goes_wrong_is_told_in_a_sentence_and_the_conversation_goes_on() {
         let stage = stage(&service);
         let engine = stage.engine();
         let cut = format.answer(&Script::text(&["Hel", "lo"]));
-        let pieces = cut.len();
         let table: [(Reply, &str); 2] = [
             (format.denied("k"), "does not accept the key"),
-            (cut.then(pieces - 2, Piece::Cut), "broke off"),
+            (cut.then(after_first_words(format), Piece::Cut), "broke off"),
         ];
         for (reply, words) in table {
             service.stand_in.will([reply]);

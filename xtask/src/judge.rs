@@ -1,0 +1,56 @@
+//! `cargo xtask judge-models`: the types that services publish as judges of what they are asked.
+//!
+//! The tests of the providers are run with stand-ins that take down every request, and these are held
+//! against the packages of Anthropic, OpenAI and Google for Python, which are installed once into the
+//! cache.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::reference::cache;
+
+const PACKAGES: &str = include_str!("judge/packages.txt");
+
+pub fn models() -> Result<()> {
+    let python = python()?;
+    let folder = tempfile::tempdir()?;
+    let requests = folder.path().join("requests.jsonl");
+    let mut tests = Command::new(env!("CARGO"));
+    tests.args(["test", "--quiet", "--locked", "-p", "yabby-models", "--test", "it"]);
+    tests.env("YABBY_TAKE_DOWN", &requests);
+    run(tests, "the tests of the providers")?;
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/judge/judge.py");
+    let mut judge = Command::new(python);
+    judge.arg(script).arg(&requests);
+    run(judge, "the judge")
+}
+
+/// A Python with the packages, in the cache.
+fn python() -> Result<PathBuf> {
+    let folder = cache()?.join("judge");
+    let python = folder.join("bin/python");
+    let stamp = folder.join("complete");
+    if fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == PACKAGES) {
+        return Ok(python);
+    }
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))?;
+    }
+    let mut environment = Command::new("python3");
+    environment.args(["-m", "venv"]).arg(&folder);
+    run(environment, "python3, which has to be installed,")?;
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(PACKAGES.lines());
+    run(pip, "pip")?;
+    fs::write(stamp, PACKAGES)?;
+    Ok(python)
+}
+
+fn run(mut command: Command, what: &str) -> Result<()> {
+    let status = command.status().with_context(|| format!("{what} was not run"))?;
+    ensure!(status.success(), "{what} failed: {status}");
+    Ok(())
+}
