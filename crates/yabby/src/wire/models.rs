@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::Result;
+use secrecy::SecretString;
 use yabby_config::environment::Environment;
 use yabby_domain::config::Config;
 use yabby_domain::json::{self, Object, Value};
@@ -168,7 +169,7 @@ fn configured_settings(id: &str, section: &Value) -> Option<ProviderSettings> {
         api,
         base_url,
         api_key: None,
-        headers: texts(section.get("headers")),
+        headers: headers(section.get("headers")),
         models: models.collect(),
     })
 }
@@ -206,7 +207,8 @@ fn configured_model(
     })
 }
 
-fn texts(object: Option<&Value>) -> Vec<(String, String)> {
+/// Headers may be as secret as a key.
+fn headers(object: Option<&Value>) -> Vec<(String, SecretString)> {
     let members = object.and_then(Value::as_object).into_iter().flatten();
-    members.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
+    members.filter_map(|(name, value)| Some((name.clone(), SecretString::from(value.as_str()?)))).collect()
 }
