@@ -147,6 +147,7 @@ mod tests {
                 thinking: ThinkLevel::Off,
                 max_tokens,
                 session_id: String::new(),
+                profile: None,
                 purpose: Purpose::Turn,
             };
             assert_eq!(room(&model, &request), Room { asked, most }, "{context_window} {read}");

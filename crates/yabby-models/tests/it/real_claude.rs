@@ -65,6 +65,7 @@ impl Real {
             thinking: ThinkLevel::Off,
             max_tokens: None,
             session_id: self.session.clone(),
+            profile: None,
             purpose: Purpose::Turn,
         }
     }
