@@ -24,7 +24,8 @@ tasks:
   bench store     sessions and transcripts beside the real OpenClaw; writes docs/benchmarks.md
   bench cli       commands beside the real OpenClaw; writes docs/benchmarks.md
   bench turns     what a turn costs, beside the real OpenClaw; writes docs/benchmarks.md
-  interop         hold yabby's files against the real OpenClaw, which is installed once
+  interop [WORDS] hold yabby's files and conversations against the real OpenClaw, which is installed once;
+                  with WORDS only the stories that have them in their name
   crash store [--rounds N] [--seed S]
                   kill a writer at random instants, 1000 times; what it was told is safe must be there
   crash turns [--rounds N] [--seed S]
@@ -42,7 +43,8 @@ fn main() -> ExitCode {
         ["bench", "store"] => bench::store(),
         ["bench", "cli"] => bench::cli(),
         ["bench", "turns"] => bench::turns(),
-        ["interop"] => interop::run(),
+        ["interop"] => interop::run(""),
+        ["interop", words] => interop::run(words),
         ["crash", "store", rest @ ..] => crash::store(rest),
         ["crash", "turns", rest @ ..] => crash::turns(rest),
         ["fuzz", target] => fuzz::run(target, "60"),
