@@ -7,6 +7,7 @@ mod crash;
 mod dice;
 mod fuzz;
 mod interop;
+mod live;
 mod peer;
 mod program;
 mod reference;
@@ -24,8 +25,11 @@ tasks:
   bench store     sessions and transcripts beside the real OpenClaw; writes docs/benchmarks.md
   bench cli       commands beside the real OpenClaw; writes docs/benchmarks.md
   bench turns     what a turn costs, beside the real OpenClaw; writes docs/benchmarks.md
+  bench models    what it costs to listen to a model; writes docs/benchmarks.md
   interop [WORDS] hold yabby's files and conversations against the real OpenClaw, which is installed once;
                   with WORDS only the stories that have them in their name
+  live [PROVIDER[/MODEL]…]
+                  hold a conversation with the real services that the environment has a key for
   crash store [--rounds N] [--seed S]
                   kill a writer at random instants, 1000 times; what it was told is safe must be there
   crash turns [--rounds N] [--seed S]
@@ -43,8 +47,10 @@ fn main() -> ExitCode {
         ["bench", "store"] => bench::store(),
         ["bench", "cli"] => bench::cli(),
         ["bench", "turns"] => bench::turns(),
+        ["bench", "models"] => bench::models(),
         ["interop"] => interop::run(""),
         ["interop", words] => interop::run(words),
+        ["live", names @ ..] => live::run(names),
         ["crash", "store", rest @ ..] => crash::store(rest),
         ["crash", "turns", rest @ ..] => crash::turns(rest),
         ["fuzz", target] => fuzz::run(target, "60"),
