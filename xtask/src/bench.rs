@@ -2,6 +2,7 @@
 
 mod cli;
 mod machine;
+mod models;
 mod report;
 mod store;
 mod turns;
@@ -11,6 +12,7 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 pub use cli::cli;
+pub use models::models;
 pub use store::store;
 pub use turns::turns;
 

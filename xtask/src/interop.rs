@@ -5,6 +5,7 @@
 //! fails is kept.
 
 mod commands;
+mod continued;
 mod conversations;
 mod doctor;
 mod locks;
@@ -26,7 +27,7 @@ use crate::worker::Worker;
 type Told = Result<String>;
 type Story = fn(&Stage, &mut Peer) -> Told;
 
-const STORIES: [(&str, Story); 22] = [
+const STORIES: [(&str, Story); 24] = [
     ("yabby reads the reference's store, and changes no byte", sessions::read_what_the_reference_saved),
     ("yabby reads stores of other hands, and changes no byte", sessions::read_foreign_stores),
     ("the reference reads yabby's store", sessions::written_by_yabby),
@@ -55,15 +56,25 @@ const STORIES: [(&str, Story); 22] = [
         commands::undone_compactions,
     ),
     ("the reference reads a conversation that `yabby agent` held", commands::held_by_yabby),
+    (
+        "a conversation of OpenClaw's, then yabby's, then OpenClaw's, in Anthropic's format",
+        continued::in_anthropic_messages,
+    ),
+    (
+        "a conversation of OpenClaw's, then yabby's, then OpenClaw's, in OpenAI's chat format",
+        continued::in_openai_chat,
+    ),
 ];
 
-pub fn run() -> Result<()> {
+/// All stories, or those whose names contain these words.
+pub fn run(words: &str) -> Result<()> {
     let reference = Reference::installed()?;
     let worker = Worker::build(Build::Quick)?;
     let home = tempfile::tempdir()?;
     let mut judge = judge(&reference, home.path())?;
-    let mut failed = 0;
-    for (name, story) in STORIES {
+    let (mut told, mut failed) = (0, 0);
+    for (name, story) in STORIES.into_iter().filter(|(name, _)| name.contains(words)) {
+        told += 1;
         let folder = tempfile::Builder::new().prefix("yabby-interop-").tempdir()?;
         let stage = Stage { reference: &reference, worker: &worker, home: folder.path().canonicalize()? };
         match story(&stage, &mut judge) {
@@ -77,7 +88,8 @@ pub fn run() -> Result<()> {
             }
         }
     }
-    println!("{} stories, {failed} failed", STORIES.len());
+    println!("{told} stories, {failed} failed");
+    ensure!(told > 0, "no story has {words:?} in its name");
     ensure!(failed == 0, "yabby and OpenClaw do not agree");
     Ok(())
 }

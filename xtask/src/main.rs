@@ -8,6 +8,7 @@ mod dice;
 mod fuzz;
 mod interop;
 mod judge;
+mod live;
 mod peer;
 mod program;
 mod real_claude;
@@ -26,7 +27,11 @@ tasks:
   bench store     sessions and transcripts beside the real OpenClaw; writes docs/benchmarks.md
   bench cli       commands beside the real OpenClaw; writes docs/benchmarks.md
   bench turns     what a turn costs, beside the real OpenClaw; writes docs/benchmarks.md
-  interop         hold yabby's files against the real OpenClaw, which is installed once
+  bench models    what it costs to listen to a model; writes docs/benchmarks.md
+  interop [WORDS] hold yabby's files and conversations against the real OpenClaw, which is installed once;
+                  with WORDS only the stories that have them in their name
+  live [PROVIDER[/MODEL]…]
+                  hold a conversation with the real services that the environment has a key for
   judge-models    hold what providers are asked against the types that services publish (needs Python)
   real-claude     the real claude program, installed once, with a stand-in for its service (needs npm)
   crash store [--rounds N] [--seed S]
@@ -46,7 +51,10 @@ fn main() -> ExitCode {
         ["bench", "store"] => bench::store(),
         ["bench", "cli"] => bench::cli(),
         ["bench", "turns"] => bench::turns(),
-        ["interop"] => interop::run(),
+        ["bench", "models"] => bench::models(),
+        ["interop"] => interop::run(""),
+        ["interop", words] => interop::run(words),
+        ["live", names @ ..] => live::run(names),
         ["judge-models"] => judge::models(),
         ["real-claude"] => real_claude::run(),
         ["crash", "store", rest @ ..] => crash::store(rest),

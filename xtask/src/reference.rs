@@ -78,10 +78,16 @@ impl Reference {
 
     /// The same with a loopback on which programs find each other.
     pub fn script_with_loopback(&self, script: &Path, home: &Path) -> Command {
+        let mut command = self.with_loopback(&self.node(), home);
+        command.arg(script).env("REFERENCE", self.package());
+        command
+    }
+
+    /// A program in the reference's surroundings, with a loopback; whatever it starts is there as well.
+    pub fn with_loopback(&self, program: &Path, home: &Path) -> Command {
         let mut command = isolated("sh".as_ref());
-        command.args(["-c", "ip link set lo up && exec \"$0\" \"$@\""]).arg(self.node()).arg(script);
+        command.args(["-c", "ip link set lo up && exec \"$0\" \"$@\""]).arg(program);
         self.surroundings(&mut command, home);
-        command.env("REFERENCE", self.package());
         command
     }
 
