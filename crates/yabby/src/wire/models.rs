@@ -2,6 +2,7 @@
 //! needs nobody.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -29,9 +30,108 @@ pub struct Service {
     pub keys: Arc<ProviderKeys>,
 }
 
-/// All services that could be asked, whether or not there is a key for them.
-pub fn services(place: &Place, config: &Arc<Config>) -> Vec<Service> {
-    let environment = Arc::new(place.environment.clone());
+/// A model that could be asked.
+#[derive(Clone, Debug)]
+pub struct Offered {
+    pub model: ModelRef,
+    /// What people call it.
+    pub name: String,
+    pub context_window: u64,
+    pub images: bool,
+    /// Whoever has it is on this machine.
+    pub is_local: bool,
+    pub found: Found,
+}
+
+/// Every model that could be asked, whether or not there is a key for it.
+pub fn offered(place: &Place, config: &Arc<Config>, agent: &Path) -> Vec<Offered> {
+    let mut all = Vec::new();
+    for Service { settings, keys } in services(place, config, agent) {
+        let (found, is_local) = (keys.found(), is_local(&settings.base_url));
+        all.extend(settings.models.into_iter().map(|model| Offered {
+            name: name(config, &settings.id, &model.id),
+            model: ModelRef::new(&settings.id, model.id),
+            context_window: model.context_window,
+            images: model.images,
+            is_local,
+            found: found.clone(),
+        }));
+    }
+    for program in programs(config) {
+        let found = if is_installed(&program.program, place) { Found::NotNeeded } else { Found::Nowhere };
+        all.extend(program.models.into_iter().map(|model| Offered {
+            name: model.id.clone(),
+            model: ModelRef::new(&program.id, model.id),
+            context_window: model.context_window,
+            images: model.images,
+            is_local: false,
+            found: found.clone(),
+        }));
+    }
+    let own = Offline::default();
+    all.extend(own.models().into_iter().filter_map(|model| {
+        let info = own.describe(&model)?;
+        Some(Offered {
+            name: "built-in helper".to_owned(),
+            model: ModelRef::new(own.id(), model),
+            context_window: info.context_window,
+            images: info.images,
+            is_local: true,
+            found: Found::NotNeeded,
+        })
+    }));
+    all
+}
+
+/// What the configuration calls a model, else its id.
+fn name(config: &Config, provider: &str, id: &str) -> String {
+    let sections = config.object(&["models", "providers"]).into_iter().flatten();
+    let models = sections
+        .filter(|(name, _)| normalize_provider(name) == provider)
+        .filter_map(|(_, section)| section.get("models")?.as_array())
+        .flatten();
+    let mut named = models.filter(|model| model.get("id").and_then(Value::as_str) == Some(id));
+    named.find_map(|model| model.get("name")?.as_str()).unwrap_or(id).to_owned()
+}
+
+/// Whether an address is one of this machine, or of its neighbourhood (`cli.md` §13).
+pub fn is_local(base_url: &str) -> bool {
+    let behind = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
+    let authority = behind.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let host = match host.strip_prefix('[') {
+        Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let host = host.to_lowercase();
+    matches!(host.as_str(), "localhost" | "127.0.0.1" | "0.0.0.0" | "::1") || host.ends_with(".local")
+}
+
+/// Whether a program is where programs are looked for.
+fn is_installed(program: &Path, place: &Place) -> bool {
+    if program.components().count() > 1 {
+        return program.is_file();
+    }
+    let folders = place.environment.get("PATH").unwrap_or_default();
+    std::env::split_paths(folders).any(|folder| folder.join(program).is_file())
+}
+
+/// Where the credentials of the main agent are, which every other agent may use.
+pub fn main_folder(place: &Place) -> PathBuf {
+    place.folder.path().join("agents/main/agent")
+}
+
+/// The variables of a run: what the configuration sets is among them.
+fn environment(place: &Place, config: &Config) -> Arc<Environment> {
+    let mut environment = place.environment.clone();
+    environment.add_section(config.root());
+    Arc::new(environment)
+}
+
+/// All services that could be asked, whether or not there is a key for them; the keys are those of the
+/// agent whose folder it is.
+pub fn services(place: &Place, config: &Arc<Config>, agent: &Path) -> Vec<Service> {
+    let environment = environment(place, config);
     let configured = config.object(&["models", "providers"]).into_iter().flatten();
     let configured: Vec<(String, &Value)> =
         configured.map(|(id, section)| (normalize_provider(id), section)).collect();
@@ -43,40 +143,49 @@ pub fn services(place: &Place, config: &Arc<Config>) -> Vec<Service> {
     named
         .chain(common)
         .map(|settings| {
-            let keys = keys(place, config, &environment, &settings.id);
+            let keys = keys(place, config, &environment, agent, &settings.id);
             Service { settings, keys: Arc::new(keys) }
         })
         .collect()
 }
 
-fn keys(place: &Place, config: &Arc<Config>, environment: &Arc<Environment>, provider: &str) -> ProviderKeys {
-    let main = place.folder.path().join("agents/main/agent");
+fn keys(
+    place: &Place,
+    config: &Arc<Config>,
+    environment: &Arc<Environment>,
+    agent: &Path,
+    provider: &str,
+) -> ProviderKeys {
+    let main = main_folder(place);
     ProviderKeys {
         provider: provider.to_owned(),
         config: config.clone(),
-        profiles: AuthProfileFile::of(&main, &main, place.folder.path(), Arc::new(LocalDisk)),
+        profiles: AuthProfileFile::of(agent, &main, place.folder.path(), Arc::new(LocalDisk)),
         environment: environment.clone(),
         preset: presets::preset(provider),
     }
 }
 
 /// Everybody who can be asked.
-pub fn providers(place: &Place, config: &Arc<Config>) -> Result<Vec<Arc<dyn ModelProvider>>> {
+pub fn providers(
+    place: &Place,
+    config: &Arc<Config>,
+    retries: Retries,
+) -> Result<Vec<Arc<dyn ModelProvider>>> {
     let http = Http::new(Patience::default())?;
-    let retries = Retries::default();
     let mut providers: Vec<Arc<dyn ModelProvider>> = Vec::new();
-    for Service { settings, keys } in services(place, config) {
+    for Service { settings, keys } in services(place, config, &main_folder(place)) {
         providers.push(Arc::new(Rotating::new(settings, http.clone(), retries, keys)));
     }
-    providers.extend(programs(config).into_iter().map(|program| Arc::new(program) as _));
+    providers.extend(programs(config).into_iter().map(|program| Arc::new(ClaudeCli::new(program)) as _));
     providers.push(Arc::new(Offline::default()));
     Ok(providers)
 }
 
 /// Who answers if the configuration names nobody: OpenClaw's usual model where there is a key for it.
 pub fn default_model(place: &Place, config: &Arc<Config>) -> ModelRef {
-    let environment = Arc::new(place.environment.clone());
-    match keys(place, config, &environment, "anthropic").found() {
+    let environment = environment(place, config);
+    match keys(place, config, &environment, &main_folder(place), "anthropic").found() {
         Found::Nowhere | Found::NotNeeded => ModelRef::new(offline::PROVIDER, offline::MODEL),
         Found::Profiles(_) | Found::Configuration | Found::Variable(_) => {
             ModelRef::new("anthropic", "claude-opus-4-5")
@@ -85,7 +194,7 @@ pub fn default_model(place: &Place, config: &Arc<Config>) -> ModelRef {
 }
 
 /// Programs that keep the conversation themselves (`agents.defaults.cliBackends`).
-fn programs(config: &Config) -> Vec<ClaudeCli> {
+fn programs(config: &Config) -> Vec<ClaudeCliSettings> {
     let sections = config.object(&["agents", "defaults", "cliBackends"]);
     let mut ids: Vec<String> = vec![claude_cli::PROVIDER.to_owned()];
     for id in sections.into_iter().flatten().map(|(id, _)| normalize_provider(id)) {
@@ -99,13 +208,13 @@ fn programs(config: &Config) -> Vec<ClaudeCli> {
         let field = |name: &str| section.and_then(|(_, section)| section.get(name)?.as_str());
         let arguments = section.and_then(|(_, section)| section.get("args")?.as_array());
         let usual = ClaudeCliSettings::default();
-        ClaudeCli::new(ClaudeCliSettings {
+        ClaudeCliSettings {
             program: field("command").map_or(usual.program, Into::into),
             arguments: arguments.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
             memory: if field("sessionMode") == Some("none") { Memory::None } else { Memory::Own },
             id,
             ..ClaudeCliSettings::default()
-        })
+        }
     };
     ids.into_iter().map(program).collect()
 }
@@ -137,7 +246,7 @@ fn catalogued(preset: &Preset, known: &catalog::Known<'_>) -> ModelSettings {
 }
 
 /// The models that the configuration speaks of, wherever it does.
-fn spoken_of(config: &Config) -> Vec<ModelRef> {
+pub fn spoken_of(config: &Config) -> Vec<ModelRef> {
     let model = |value: &Value| -> Vec<String> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let fallbacks =
@@ -150,6 +259,23 @@ fn spoken_of(config: &Config) -> Vec<ModelRef> {
     let own = agents.filter_map(|agent| agent.get("model")).flat_map(model);
     let names = defaults.into_iter().chain(listed.map(|(name, _)| name.clone())).chain(own);
     names.filter_map(|name| ModelRef::parse(&name, "anthropic")).collect()
+}
+
+/// The same configuration, which speaks of this model as well: a service is asked for no other.
+pub fn speaking_of(config: &Config, model: &ModelRef) -> Config {
+    let mut root = config.root().clone();
+    if spoken_of(config).contains(model) {
+        return Config::new(root);
+    }
+    let mut holder = &mut root;
+    for name in ["agents", "defaults", "models", &model.to_string()] {
+        if !holder.is_object() {
+            *holder = Value::Object(Object::new());
+        }
+        let Value::Object(object) = holder else { return config.clone() };
+        holder = object.entry(name.to_owned()).or_insert_with(|| Value::Object(Object::new()));
+    }
+    Config::new(root)
 }
 
 /// A service that the configuration describes.
