@@ -139,7 +139,7 @@ pub fn services(place: &Place, config: &Arc<Config>, agent: &Path) -> Vec<Servic
     let known: BTreeSet<&str> = configured.iter().map(|(id, _)| id.as_str()).collect();
     let common = presets::ALL.iter().filter(|preset| !replaced && !known.contains(preset.id));
     let common = common.map(|preset| common_settings(preset, config));
-    let named = configured.iter().filter_map(|(id, section)| configured_settings(id, section));
+    let named = configured.iter().filter_map(|(id, section)| configured_settings(id, section, config));
     named
         .chain(common)
         .map(|settings| {
@@ -279,7 +279,7 @@ pub fn speaking_of(config: &Config, model: &ModelRef) -> Config {
 }
 
 /// A service that the configuration describes.
-fn configured_settings(id: &str, section: &Value) -> Option<ProviderSettings> {
+fn configured_settings(id: &str, section: &Value, config: &Config) -> Option<ProviderSettings> {
     let preset = presets::preset(id);
     let text = |name: &str| section.get(name).and_then(Value::as_str);
     let api = text("api")
@@ -289,13 +289,18 @@ fn configured_settings(id: &str, section: &Value) -> Option<ProviderSettings> {
     let base_url = text("baseUrl").or(preset.map(|preset| preset.base_url))?.trim_end_matches('/').to_owned();
     let models = section.get("models").and_then(Value::as_array).into_iter().flatten();
     let models = models.filter_map(Value::as_object).filter_map(|model| configured_model(id, preset, model));
+    let mut models: Vec<ModelSettings> = models.collect();
+    // Whoever only says where a common service is, or what its key is, means the models it has.
+    if let Some(preset) = preset.filter(|_| models.is_empty()) {
+        models = common_settings(preset, config).models;
+    }
     Some(ProviderSettings {
         id: id.to_owned(),
         api,
         base_url,
         api_key: None,
         headers: texts(section.get("headers")),
-        models: models.collect(),
+        models,
     })
 }
 
@@ -335,4 +340,97 @@ fn configured_model(
 fn texts(object: Option<&Value>) -> Vec<(String, String)> {
     let members = object.and_then(Value::as_object).into_iter().flatten();
     members.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use yabby_store::paths::Choice;
+
+    fn place(home: &Path, variables: &[(&str, &str)]) -> Place {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Place::find_around(&Choice::default(), variables.collect(), home, home)
+    }
+
+    fn shared(config: Value) -> Arc<Config> {
+        Arc::new(Config::new(config))
+    }
+
+    #[test]
+    fn an_address_is_local_or_not() {
+        let table = [
+            ("http://127.0.0.1:11434/v1", true),
+            ("http://LOCALHOST/v1", true),
+            ("http://[::1]:8000", true),
+            ("http://0.0.0.0:1234/v1", true),
+            ("http://studio.local:1234/v1", true),
+            ("https://api.openai.com/v1", false),
+            ("https://localhost.example.com/v1", false),
+            ("http://user@example.com/127.0.0.1", false),
+            ("", false),
+        ];
+        for (url, local) in table {
+            assert_eq!(is_local(url), local, "{url}");
+        }
+    }
+
+    #[test]
+    fn the_usual_model_answers_where_there_is_a_key_for_it() {
+        let home = tempfile::tempdir().unwrap();
+        let own = json!({"models": {"providers": {"anthropic": {"apiKey": "k"}}}});
+        let section = json!({"env": {"ANTHROPIC_API_KEY": "k"}});
+        let key = [("ANTHROPIC_API_KEY", "k")];
+        let table = [
+            (json!({}), &[][..], "offline/rules"),
+            (json!({}), &key[..], "anthropic/claude-opus-4-5"),
+            (own, &[][..], "anthropic/claude-opus-4-5"),
+            (section, &[][..], "anthropic/claude-opus-4-5"),
+        ];
+        for (config, variables, model) in table {
+            let place = place(home.path(), variables);
+            assert_eq!(default_model(&place, &shared(config.clone())).to_string(), model, "{config}");
+        }
+    }
+
+    #[test]
+    fn what_the_configuration_says_about_a_model_wins_over_what_is_known() {
+        let home = tempfile::tempdir().unwrap();
+        let place = place(home.path(), &[]);
+        let config = shared(json!({
+            "models": {"providers": {"anthropic": {"models": [
+                {"id": "claude-opus-4-5", "name": "Opus", "contextWindow": 1000},
+                {"id": "claude-next"},
+            ]}}},
+            "agents": {"defaults": {"model": "ollama/llama", "models": {"groq/new": {}}}},
+        }));
+        let all = offered(&place, &config, &main_folder(&place));
+        let find = |model: &str| all.iter().find(|known| known.model.to_string() == model);
+        let opus = find("anthropic/claude-opus-4-5").unwrap();
+        assert_eq!((opus.name.as_str(), opus.context_window, opus.images), ("Opus", 1000, true));
+        assert!(find("anthropic/claude-next").is_some());
+        assert!(find("anthropic/claude-haiku-4-5").is_none(), "the list of the configuration is the list");
+        assert!(find("ollama/llama").is_some_and(|known| known.is_local && known.found == Found::NotNeeded));
+        assert!(find("groq/new").is_some_and(|known| known.found == Found::Nowhere));
+        assert!(
+            find("claude-cli/opus").is_some_and(|known| known.found == Found::Nowhere),
+            "it is not installed"
+        );
+        assert!(find("offline/rules").is_some());
+        let keyed = shared(json!({"models": {"providers": {"anthropic": {"apiKey": "k", "models": []}}}}));
+        let all = offered(&place, &keyed, &main_folder(&place));
+        let haiku = all.iter().find(|known| known.model.to_string() == "anthropic/claude-haiku-4-5");
+        assert!(haiku.is_some_and(|known| known.found == Found::Configuration), "a key is all it says");
+        let replaced = shared(json!({"models": {"mode": "replace", "providers": {}}}));
+        let all = offered(&place, &replaced, &main_folder(&place));
+        assert!(all.iter().all(|known| matches!(known.model.provider.as_str(), "claude-cli" | "offline")));
+    }
+
+    #[test]
+    fn a_model_that_is_asked_for_is_spoken_of() {
+        let (model, config) = (ModelRef::new("ollama", "m"), Config::new(json!({"agents": 5})));
+        assert_eq!(spoken_of(&speaking_of(&config, &model)), std::slice::from_ref(&model));
+        let config = Config::new(json!({"agents": {"defaults": {"model": "ollama/m"}}}));
+        assert_eq!(speaking_of(&config, &model), config);
+    }
 }

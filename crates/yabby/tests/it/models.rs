@@ -230,7 +230,7 @@ fn budgets_are_set_in_money_and_in_tokens() {
     );
     let file = home.path().join(".openclaw/usage/budgets.json");
     let kept: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-    assert_eq!(kept, json!({"day": {"dollars": 5.0, "tokens": 200_000}, "session": {"tokens": 200_000}}));
+    assert_eq!(kept, json!({"day": {"dollars": 5, "tokens": 200_000}, "session": {"tokens": 200_000}}));
     for wrong in [&["day", "soon"][..], &["day", "-5"], &["day", "0"], &["week", "5"], &["day"]] {
         home.refusal(&[&["usage", "budget", "set"], wrong].concat());
     }

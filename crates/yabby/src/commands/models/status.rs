@@ -26,6 +26,7 @@ use crate::wire::keys::{Found, masked};
 use crate::wire::models::{Service, default_model, main_folder, services};
 
 #[derive(Args)]
+#[group(skip)]
 pub struct Arguments {
     /// Print JSON
     #[arg(long)]
