@@ -103,11 +103,16 @@ impl<'p> Credential<'p> {
         }
     }
 
-    pub fn is_expired(&self, now: f64) -> bool {
+    /// When it can no longer be used; keys do not expire.
+    pub fn expires(&self) -> Option<f64> {
         match self {
-            Self::ApiKey { .. } => false,
-            Self::Token { expires, .. } | Self::OAuth { expires, .. } => expires.is_some_and(|at| at <= now),
+            Self::ApiKey { .. } => None,
+            Self::Token { expires, .. } | Self::OAuth { expires, .. } => *expires,
         }
+    }
+
+    pub fn is_expired(&self, now: f64) -> bool {
+        self.expires().is_some_and(|at| at <= now)
     }
 
     fn of(profile: &'p Value) -> Option<Self> {
@@ -171,6 +176,18 @@ impl AuthProfiles {
 
     pub fn credential(&self, id: &str) -> Option<Credential<'_>> {
         Credential::of(self.map("profiles")?.get(id)?)
+    }
+
+    /// Every profile, whoever it is for and whether or not it can be used.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.map("profiles").into_iter().flatten().map(|(id, _)| id.as_str())
+    }
+
+    /// Why a profile rests, if it was put to rest for a reason that is told.
+    pub fn disabled_for(&self, id: &str, now: f64) -> Option<&str> {
+        let stats = self.map("usageStats")?.get(id)?;
+        self.stat(id, "disabledUntil").filter(|at| *at > now)?;
+        Some(stats.get("disabledReason").and_then(Value::as_str).unwrap_or_default())
     }
 
     /// Who a profile is for.

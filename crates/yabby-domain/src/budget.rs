@@ -50,7 +50,69 @@ impl Budgets {
     }
 }
 
+/// How much a budget is changed to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    Dollars(f64),
+    Tokens(u64),
+}
+
+impl Amount {
+    /// `5`, `$5`, `2.50 usd`, `200000 tokens`, `200k tokens`, `1.5m tokens`.
+    pub fn parse(raw: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "\"{raw}\" is no amount; write dollars such as 5, $5 or 5usd, or tokens such as 200000tokens or 200k tokens"
+            )
+        };
+        let text: String = raw.chars().filter(|c| !c.is_whitespace() && !matches!(c, ',' | '_')).collect();
+        let text = text.to_ascii_lowercase();
+        let tokens = ["tokens", "token", "tok"].into_iter().find_map(|unit| text.strip_suffix(unit));
+        let number = |text: &str, times: f64| -> Result<f64, String> {
+            let is_plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
+            let number = text.parse::<f64>().ok().filter(|_| is_plain).ok_or_else(wrong)? * times;
+            if number > 0.0 && number.is_finite() { Ok(number) } else { Err(wrong()) }
+        };
+        let Some(tokens) = tokens else {
+            let dollars = text.strip_prefix('$').unwrap_or(&text);
+            let dollars = ["usd", "dollars", "dollar", "$"]
+                .into_iter()
+                .find_map(|unit| dollars.strip_suffix(unit))
+                .unwrap_or(dollars);
+            return number(dollars, 1.0).map(Self::Dollars);
+        };
+        let (digits, times) = match tokens.strip_suffix('k') {
+            Some(digits) => (digits, 1e3),
+            None => tokens.strip_suffix('m').map_or((tokens, 1.0), |digits| (digits, 1e6)),
+        };
+        let count = number(digits, times)?.round();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is positive, and what is too large is as good as no limit"
+        )]
+        if count >= 1.0 { Ok(Self::Tokens(count as u64)) } else { Err(wrong()) }
+    }
+}
+
 impl Limit {
+    /// The same limit with this amount; what it says about the other unit stays.
+    pub fn with(mut self, amount: Amount) -> Self {
+        match amount {
+            Amount::Dollars(dollars) => self.dollars = Some(dollars),
+            Amount::Tokens(tokens) => self.tokens = Some(tokens),
+        }
+        self
+    }
+
+    /// How much of it was spent, from 0; of money and tokens whichever is more.
+    pub fn share(&self, spent: &Totals) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a share is never that exact")]
+        let tokens = self.tokens.map(|limit| spent.tokens() as f64 / limit.max(1) as f64);
+        let money = self.dollars.map(|limit| spent.cost / limit);
+        [tokens, money].into_iter().flatten().filter(|share| share.is_finite()).fold(0.0, f64::max)
+    }
+
     /// Whether it is reached, and by what.
     fn reached(&self, spent: &Totals) -> Option<String> {
         let money = self.dollars.filter(|limit| spent.cost >= *limit);
@@ -177,6 +239,38 @@ mod tests {
             let told = refusal.as_deref().and_then(|text| text.split(". ").next());
             assert_eq!(told, refused, "{budgets:?} {session} {sender}");
         }
+    }
+
+    #[test]
+    fn an_amount_is_money_or_tokens() {
+        let table = [
+            ("5", Some(Amount::Dollars(5.0))),
+            ("$5", Some(Amount::Dollars(5.0))),
+            ("5usd", Some(Amount::Dollars(5.0))),
+            (" 2.50 USD ", Some(Amount::Dollars(2.5))),
+            ("1,000 dollars", Some(Amount::Dollars(1000.0))),
+            ("200000tokens", Some(Amount::Tokens(200_000))),
+            ("200k tokens", Some(Amount::Tokens(200_000))),
+            ("1.5M tokens", Some(Amount::Tokens(1_500_000))),
+            ("1 token", Some(Amount::Tokens(1))),
+            ("0", None),
+            ("-5", None),
+            ("0.2tokens", None),
+            ("200k", None),
+            ("inf", None),
+            ("1e9", None),
+            ("five", None),
+            ("$", None),
+            ("", None),
+        ];
+        for (raw, amount) in table {
+            assert_eq!(Amount::parse(raw).ok(), amount, "{raw}");
+        }
+        let limit = Limit::default().with(Amount::Dollars(2.0)).with(Amount::Tokens(100));
+        assert_eq!(limit, Limit { dollars: Some(2.0), tokens: Some(100) });
+        let spent = Totals { cost: 1.0, input: 75, ..Totals::default() };
+        assert!((limit.share(&spent) - 0.75).abs() < f64::EPSILON);
+        assert!(Limit::default().share(&spent).abs() < f64::EPSILON);
     }
 
     #[test]

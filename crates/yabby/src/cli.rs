@@ -7,7 +7,9 @@ use clap::{Args, Parser, Subcommand};
 use yabby_config::lookup::Profile;
 use yabby_store::paths::Choice;
 
-use crate::commands::{agent, agents, completion, config, doctor, history, import, sessions, turns, usage};
+use crate::commands::{
+    agent, agents, completion, config, doctor, history, import, models, sessions, turns, usage,
+};
 
 #[derive(Parser)]
 #[command(
@@ -104,9 +106,14 @@ pub enum Command {
     /// List the agents
     #[command(after_help = "Examples:\n  yabby agents\n  yabby agents list --bindings --json")]
     Agents(agents::Arguments),
+    /// Show which models there are, and choose the one that answers
+    #[command(
+        after_help = "Examples:\n  yabby models                         which model answers, and where its key is\n  yabby models list --all --provider anthropic\n  yabby models set anthropic/claude-opus-4-5\n  yabby models probe                   whether it answers"
+    )]
+    Models(models::Arguments),
     /// Show what models used and cost
     #[command(
-        after_help = "Examples:\n  yabby usage                          the last 30 days, day by day\n  yabby usage --by model --days 7\n  yabby usage --by session --agent main\n  yabby usage --session main --since 2026-02-01 --json"
+        after_help = "Examples:\n  yabby usage                          the last 30 days, day by day\n  yabby usage --by model --days 7\n  yabby usage --by session --agent main\n  yabby usage --session main --since 2026-02-01 --json\n  yabby usage budget set day 5         no more than $5 a day"
     )]
     Usage(usage::Arguments),
     /// Show the messages that were accepted and are not settled yet

@@ -7,6 +7,7 @@ pub mod config;
 pub mod doctor;
 pub mod history;
 pub mod import;
+pub mod models;
 pub mod sessions;
 pub mod turns;
 pub mod usage;

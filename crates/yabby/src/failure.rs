@@ -6,22 +6,30 @@ use crate::terminal;
 
 /// A failure whose text is printed as it stands. Any other error is printed behind `Error: `.
 #[derive(Debug)]
-pub struct Failure(String);
+pub struct Failure {
+    text: String,
+    code: u8,
+}
 
 impl Failure {
     pub fn bare(text: impl Into<String>) -> Self {
-        Self(text.into())
+        Self { text: text.into(), code: 1 }
     }
 
     /// All there is to say was said: only the exit code is left.
     pub fn silent() -> Self {
-        Self(String::new())
+        Self::bare("")
+    }
+
+    /// The same with another exit code, where the reference has one.
+    pub fn with_code(self, code: u8) -> Self {
+        Self { code, ..self }
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
@@ -57,6 +65,11 @@ fn causes(error: &anyhow::Error) -> String {
         }
     }
     all
+}
+
+/// The exit code.
+pub fn code(error: &anyhow::Error) -> u8 {
+    error.downcast_ref::<Failure>().map_or(1, |failure| failure.code)
 }
 
 /// Whether an error is only that nobody reads our output any more.

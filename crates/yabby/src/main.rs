@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Sessions(arguments) => commands::sessions::run(&setting, arguments),
         Command::History(arguments) => commands::history::run(&setting, arguments),
         Command::Agents(arguments) => commands::agents::run(&setting, arguments),
+        Command::Models(arguments) => commands::models::run(&setting, arguments),
         Command::Usage(arguments) => commands::usage::run(&setting, arguments),
         Command::Turns(arguments) => commands::turns::run(&setting, arguments),
         Command::Config(arguments) => commands::config::run(&setting, arguments),
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
             if !text.is_empty() {
                 anstream::eprintln!("{text}");
             }
-            ExitCode::FAILURE
+            ExitCode::from(failure::code(&error))
         }
     }
 }

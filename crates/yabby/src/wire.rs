@@ -16,7 +16,7 @@ use yabby_domain::seam::StoreError;
 use yabby_domain::session::path::{self, Folders};
 use yabby_engine::hooks::Hooks;
 use yabby_engine::{AgentHome, Engine, Parts};
-use yabby_models::offline;
+use yabby_models::{Retries, offline};
 use yabby_store::clock::SystemClock;
 use yabby_store::disk::{Disk as _, LocalDisk};
 use yabby_store::files::ledger::UsageLedger;
@@ -44,7 +44,7 @@ impl Wired {
         let ledger = UsageLedger::open(place.folder.usage())?;
         let config = Arc::new(config);
         let (models, default_model) =
-            (models::providers(&place, &config)?, models::default_model(&place, &config));
+            (models::providers(&place, &config, Retries::default())?, models::default_model(&place, &config));
         let engine = Engine::new(Parts {
             config,
             clock: Arc::new(SystemClock),

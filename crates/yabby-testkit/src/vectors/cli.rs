@@ -15,7 +15,7 @@ use home::Home;
 use normal::Normal;
 
 /// Commands that exist; recordings of others wait for theirs.
-const COMMANDS: [&[&str]; 4] = [&["sessions"], &["agents", "list"], &["config"], &["agent"]];
+const COMMANDS: [&[&str]; 5] = [&["sessions"], &["agents", "list"], &["config"], &["agent"], &["models"]];
 /// What the reference says when it wanted a gateway and found none. Ours comes later, and so do these.
 const WITHOUT_GATEWAY: &str = "Gateway agent failed; falling back to embedded";
 

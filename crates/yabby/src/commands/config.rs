@@ -143,7 +143,7 @@ fn unset(setting: &Setting, raw_path: &str) -> Result<()> {
 }
 
 /// What an edit says besides that it is done.
-fn report(setting: &Setting, edited: Result<Snapshot, EditError>, raw_path: &str) -> Result<()> {
+pub(super) fn report(setting: &Setting, edited: Result<Snapshot, EditError>, raw_path: &str) -> Result<()> {
     match edited {
         Ok(snapshot) => {
             for warning in &snapshot.warnings {

@@ -1,10 +1,12 @@
 //! `yabby usage`: what models used and cost, by day, model or session.
 
+mod budget;
+
 use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
-use clap::{Args, ValueEnum, value_parser};
+use clap::{Args, Subcommand, ValueEnum, value_parser};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -20,7 +22,10 @@ use crate::setting::Setting;
 use crate::terminal::{self, counted};
 
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// What to put together
     #[arg(long, value_name = "WHAT", default_value = "day")]
     by: By,
@@ -39,6 +44,12 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show what may be spent, and change it
+    Budget(budget::Arguments),
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -75,6 +86,9 @@ impl By {
 }
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
+    if let Some(Command::Budget(arguments)) = &arguments.command {
+        return budget::run(setting, arguments);
+    }
     let zone = TimeZone::system();
     let now = Timestamp::now().as_millisecond();
     let since = arguments.since.unwrap_or_else(|| Filter::first_of(arguments.days, now, &zone));

@@ -10,6 +10,7 @@ use secrecy::SecretString;
 use yabby_config::environment::Environment;
 use yabby_domain::auth::{Cooldowns, FailureKind};
 use yabby_domain::config::Config;
+use yabby_domain::model::normalize_provider;
 use yabby_domain::seam::model::ModelErrorKind;
 use yabby_domain::text;
 use yabby_models::presets::Preset;
@@ -58,7 +59,9 @@ impl ProviderKeys {
 
     /// What the configuration says under `apiKey`.
     fn configured(&self) -> Option<&str> {
-        self.config.text(&["models", "providers", &self.provider, "apiKey"]).and_then(text::non_blank)
+        let mut sections = self.config.object(&["models", "providers"]).into_iter().flatten();
+        let section = sections.find(|(name, _)| normalize_provider(name) == self.provider)?.1;
+        section.get("apiKey")?.as_str().and_then(text::non_blank)
     }
 
     /// The variable of the environment that holds a key.
@@ -72,7 +75,7 @@ impl ProviderKeys {
     fn configured_key(&self) -> Option<Result<String, String>> {
         let raw = self.configured()?;
         if let Some(file) = raw.strip_prefix("file:") {
-            return Some(from_file(file.trim()));
+            return Some(from_file(&self.path(file.trim())));
         }
         if let Some(command) = raw.strip_prefix("command:") {
             return Some(from_command(command.trim()));
@@ -80,6 +83,50 @@ impl ProviderKeys {
         // The configuration may name a variable instead of a key.
         Some(Ok(self.environment.get(raw).unwrap_or(raw).to_owned()))
     }
+}
+
+impl ProviderKeys {
+    /// A path in which `~` is the home folder.
+    fn path(&self, raw: &str) -> String {
+        match (raw.strip_prefix("~/"), self.environment.get("HOME")) {
+            (Some(rest), Some(home)) => format!("{}/{rest}", home.trim_end_matches('/')),
+            _ => raw.to_owned(),
+        }
+    }
+
+    /// What the configuration says about the key, as far as it may be seen.
+    pub fn shown_configured(&self) -> Option<String> {
+        let raw = self.configured()?;
+        Some(match raw.split_once(':') {
+            Some(("file", file)) => format!("file:{}", file.trim()),
+            // What a program is told may be a secret, too.
+            Some(("command", _)) => "command".to_owned(),
+            _ => match self.environment.get(raw) {
+                Some(secret) => format!("{raw}={}", masked(secret)),
+                None => masked(raw),
+            },
+        })
+    }
+
+    /// The variable that holds a key, and the key as far as it may be seen.
+    pub fn shown_variable(&self) -> Option<(String, String)> {
+        let name = self.variable()?;
+        let value = masked(self.environment.get(&name)?);
+        Some((name, value))
+    }
+}
+
+/// A key as it may be shown: of a long one both ends, as the reference does; of a short one nothing, for
+/// the ends would be most of it.
+pub fn masked(secret: &str) -> String {
+    const LONG: usize = 40;
+    const END: usize = 8;
+    let letters: Vec<char> = secret.trim().chars().collect();
+    if letters.len() < LONG {
+        return "***".to_owned();
+    }
+    let text = |letters: &[char]| letters.iter().collect::<String>();
+    format!("{}...{}", text(&letters[..END]), text(&letters[letters.len() - END..]))
 }
 
 impl Keys for ProviderKeys {
@@ -148,7 +195,8 @@ impl ProviderKeys {
         let _ = self.profiles.update(|profiles| change(profiles, now));
     }
 
-    fn remedy(&self) -> String {
+    /// What to do where there is no key.
+    pub fn remedy(&self) -> String {
         let name = self.preset.and_then(|preset| preset.key_variables.first()).copied().unwrap_or_default();
         let provider = &self.provider;
         format!(
@@ -177,4 +225,128 @@ fn from_command(command: &str) -> Result<String, String> {
 
 fn now() -> f64 {
     jiff::Timestamp::now().as_millisecond() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use secrecy::ExposeSecret as _;
+    use serde_json::{Value, json};
+    use yabby_models::presets;
+    use yabby_store::disk::LocalDisk;
+
+    struct Case {
+        folder: tempfile::TempDir,
+        keys: ProviderKeys,
+    }
+
+    fn case(provider: &str, config: Value, variables: &[(&str, &str)], profiles: Option<Value>) -> Case {
+        let folder = tempfile::tempdir().unwrap();
+        let agent = folder.path().join("agents/main/agent");
+        if let Some(profiles) = profiles {
+            std::fs::create_dir_all(&agent).unwrap();
+            std::fs::write(agent.join("auth-profiles.json"), profiles.to_string()).unwrap();
+        }
+        let home = folder.path().display().to_string();
+        let variables = variables.iter().copied().chain([("HOME", home.as_str())]);
+        let keys = ProviderKeys {
+            provider: provider.to_owned(),
+            config: Arc::new(Config::new(config)),
+            profiles: AuthProfileFile::of(&agent, &agent, folder.path(), Arc::new(LocalDisk)),
+            environment: Arc::new(
+                variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            ),
+            preset: presets::preset(provider),
+        };
+        Case { folder, keys }
+    }
+
+    fn secrets(keys: &ProviderKeys, pinned: Option<&str>) -> Result<Vec<String>, NoKey> {
+        let secret = |key: &Key| key.secret.as_ref().map_or("-", |secret| secret.expose_secret()).to_owned();
+        keys.usable(pinned).map(|keys| keys.iter().map(secret).collect())
+    }
+
+    fn configured(key: &str) -> Value {
+        json!({"models": {"providers": {"Anthropic": {"apiKey": key}}}})
+    }
+
+    #[test]
+    fn a_key_comes_from_the_configuration_before_the_environment() {
+        let environment = [("ANTHROPIC_API_KEY", "sk-env"), ("MY_KEY", "sk-mine")];
+        let table = [
+            (json!({}), Found::Variable("ANTHROPIC_API_KEY".to_owned()), "sk-env"),
+            (configured(" "), Found::Variable("ANTHROPIC_API_KEY".to_owned()), "sk-env"),
+            (configured("sk-config"), Found::Configuration, "sk-config"),
+            (configured("MY_KEY"), Found::Configuration, "sk-mine"),
+            (configured("command: printf ' sk-told\\n'"), Found::Configuration, "sk-told"),
+            (configured("file:~/key.txt"), Found::Configuration, "sk-file"),
+        ];
+        for (config, found, secret) in table {
+            let case = case("anthropic", config.clone(), &environment, None);
+            std::fs::write(case.folder.path().join("key.txt"), "sk-file\n").unwrap();
+            assert_eq!(case.keys.found(), found, "{config}");
+            assert_eq!(secrets(&case.keys, None).unwrap(), [secret], "{config}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_had_says_what_to_do() {
+        let table = [
+            ("anthropic", json!({}), "Set ANTHROPIC_API_KEY"),
+            ("anthropic", configured("file:/nowhere/key"), "cannot be read from /nowhere/key"),
+            ("anthropic", configured("command:exit 3"), "was not told by `exit 3`: exit status: 3"),
+            ("anthropic", configured("command:true"), "it printed nothing"),
+        ];
+        for (provider, config, told) in table {
+            let case = case(provider, config.clone(), &[], None);
+            match secrets(&case.keys, None) {
+                Err(NoKey::Missing(remedy)) => assert!(remedy.contains(told), "{remedy}"),
+                other => panic!("{config}: {other:?}"),
+            }
+        }
+        let local = case("ollama", json!({}), &[], None);
+        assert_eq!(local.keys.found(), Found::NotNeeded);
+        assert_eq!(secrets(&local.keys, None).unwrap(), ["-"]);
+    }
+
+    #[test]
+    fn profiles_come_first_and_those_that_failed_rest() {
+        let profile = |key: &str| json!({"type": "api_key", "provider": "anthropic", "key": key});
+        let profiles =
+            json!({"version": 1, "profiles": {"anthropic:a": profile("a"), "anthropic:b": profile("b")}});
+        let case = case("anthropic", json!({}), &[("ANTHROPIC_API_KEY", "sk-env")], Some(profiles));
+        let keys = &case.keys;
+        let both = ["anthropic:a", "anthropic:b"].map(str::to_owned).to_vec();
+        assert_eq!(keys.found(), Found::Profiles(both));
+        assert_eq!(secrets(keys, None).unwrap(), ["a", "b"]);
+        keys.worked("anthropic:b");
+        assert_eq!(secrets(keys, None).unwrap(), ["b", "a"], "the one that worked last");
+        assert_eq!(secrets(keys, Some("anthropic:a")).unwrap(), ["a"]);
+        keys.failed("anthropic:b", ModelErrorKind::Auth);
+        assert_eq!(secrets(keys, None).unwrap(), ["a"]);
+        keys.failed("anthropic:a", ModelErrorKind::RateLimited { retry_after: None });
+        assert!(
+            matches!(secrets(keys, None), Err(NoKey::Resting { for_another }) if for_another.as_secs() > 50)
+        );
+    }
+
+    #[test]
+    fn a_key_is_never_shown() {
+        let long = "sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyz";
+        let table =
+            [(long, "sk-ant-a...stuvwxyz"), ("sk-stub", "***"), ("sk-0123456789abcdef", "***"), ("", "***")];
+        for (secret, shown) in table {
+            assert_eq!(masked(secret), shown);
+        }
+        let table = [
+            (long, Some("sk-ant-a...stuvwxyz")),
+            ("MY_KEY", Some("MY_KEY=***")),
+            ("file: ~/key.txt", Some("file:~/key.txt")),
+            ("command:echo sk-secret", Some("command")),
+        ];
+        for (raw, shown) in table {
+            let case = case("anthropic", configured(raw), &[("MY_KEY", "sk-secret")], None);
+            assert_eq!(case.keys.shown_configured().as_deref(), shown, "{raw}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! needs nobody.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -30,9 +31,108 @@ pub struct Service {
     pub keys: Arc<ProviderKeys>,
 }
 
-/// All services that could be asked, whether or not there is a key for them.
-pub fn services(place: &Place, config: &Arc<Config>) -> Vec<Service> {
-    let environment = Arc::new(place.environment.clone());
+/// A model that could be asked.
+#[derive(Clone, Debug)]
+pub struct Offered {
+    pub model: ModelRef,
+    /// What people call it.
+    pub name: String,
+    pub context_window: u64,
+    pub images: bool,
+    /// Whoever has it is on this machine.
+    pub is_local: bool,
+    pub found: Found,
+}
+
+/// Every model that could be asked, whether or not there is a key for it.
+pub fn offered(place: &Place, config: &Arc<Config>, agent: &Path) -> Vec<Offered> {
+    let mut all = Vec::new();
+    for Service { settings, keys } in services(place, config, agent) {
+        let (found, is_local) = (keys.found(), is_local(&settings.base_url));
+        all.extend(settings.models.into_iter().map(|model| Offered {
+            name: name(config, &settings.id, &model.id),
+            model: ModelRef::new(&settings.id, model.id),
+            context_window: model.context_window,
+            images: model.images,
+            is_local,
+            found: found.clone(),
+        }));
+    }
+    for program in programs(config) {
+        let found = if is_installed(&program.program, place) { Found::NotNeeded } else { Found::Nowhere };
+        all.extend(program.models.into_iter().map(|model| Offered {
+            name: model.id.clone(),
+            model: ModelRef::new(&program.id, model.id),
+            context_window: model.context_window,
+            images: model.images,
+            is_local: false,
+            found: found.clone(),
+        }));
+    }
+    let own = Offline::default();
+    all.extend(own.models().into_iter().filter_map(|model| {
+        let info = own.describe(&model)?;
+        Some(Offered {
+            name: "built-in helper".to_owned(),
+            model: ModelRef::new(own.id(), model),
+            context_window: info.context_window,
+            images: info.images,
+            is_local: true,
+            found: Found::NotNeeded,
+        })
+    }));
+    all
+}
+
+/// What the configuration calls a model, else its id.
+fn name(config: &Config, provider: &str, id: &str) -> String {
+    let sections = config.object(&["models", "providers"]).into_iter().flatten();
+    let models = sections
+        .filter(|(name, _)| normalize_provider(name) == provider)
+        .filter_map(|(_, section)| section.get("models")?.as_array())
+        .flatten();
+    let mut named = models.filter(|model| model.get("id").and_then(Value::as_str) == Some(id));
+    named.find_map(|model| model.get("name")?.as_str()).unwrap_or(id).to_owned()
+}
+
+/// Whether an address is one of this machine, or of its neighbourhood (`cli.md` §13).
+pub fn is_local(base_url: &str) -> bool {
+    let behind = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
+    let authority = behind.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let host = match host.strip_prefix('[') {
+        Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let host = host.to_lowercase();
+    matches!(host.as_str(), "localhost" | "127.0.0.1" | "0.0.0.0" | "::1") || host.ends_with(".local")
+}
+
+/// Whether a program is where programs are looked for.
+fn is_installed(program: &Path, place: &Place) -> bool {
+    if program.components().count() > 1 {
+        return program.is_file();
+    }
+    let folders = place.environment.get("PATH").unwrap_or_default();
+    std::env::split_paths(folders).any(|folder| folder.join(program).is_file())
+}
+
+/// Where the credentials of the main agent are, which every other agent may use.
+pub fn main_folder(place: &Place) -> PathBuf {
+    place.folder.path().join("agents/main/agent")
+}
+
+/// The variables of a run: what the configuration sets is among them.
+fn environment(place: &Place, config: &Config) -> Arc<Environment> {
+    let mut environment = place.environment.clone();
+    environment.add_section(config.root());
+    Arc::new(environment)
+}
+
+/// All services that could be asked, whether or not there is a key for them; the keys are those of the
+/// agent whose folder it is.
+pub fn services(place: &Place, config: &Arc<Config>, agent: &Path) -> Vec<Service> {
+    let environment = environment(place, config);
     let configured = config.object(&["models", "providers"]).into_iter().flatten();
     let configured: Vec<(String, &Value)> =
         configured.map(|(id, section)| (normalize_provider(id), section)).collect();
@@ -40,44 +140,53 @@ pub fn services(place: &Place, config: &Arc<Config>) -> Vec<Service> {
     let known: BTreeSet<&str> = configured.iter().map(|(id, _)| id.as_str()).collect();
     let common = presets::ALL.iter().filter(|preset| !replaced && !known.contains(preset.id));
     let common = common.map(|preset| common_settings(preset, config));
-    let named = configured.iter().filter_map(|(id, section)| configured_settings(id, section));
+    let named = configured.iter().filter_map(|(id, section)| configured_settings(id, section, config));
     named
         .chain(common)
         .map(|settings| {
-            let keys = keys(place, config, &environment, &settings.id);
+            let keys = keys(place, config, &environment, agent, &settings.id);
             Service { settings, keys: Arc::new(keys) }
         })
         .collect()
 }
 
-fn keys(place: &Place, config: &Arc<Config>, environment: &Arc<Environment>, provider: &str) -> ProviderKeys {
-    let main = place.folder.path().join("agents/main/agent");
+fn keys(
+    place: &Place,
+    config: &Arc<Config>,
+    environment: &Arc<Environment>,
+    agent: &Path,
+    provider: &str,
+) -> ProviderKeys {
+    let main = main_folder(place);
     ProviderKeys {
         provider: provider.to_owned(),
         config: config.clone(),
-        profiles: AuthProfileFile::of(&main, &main, place.folder.path(), Arc::new(LocalDisk)),
+        profiles: AuthProfileFile::of(agent, &main, place.folder.path(), Arc::new(LocalDisk)),
         environment: environment.clone(),
         preset: presets::preset(provider),
     }
 }
 
 /// Everybody who can be asked.
-pub fn providers(place: &Place, config: &Arc<Config>) -> Result<Vec<Arc<dyn ModelProvider>>> {
+pub fn providers(
+    place: &Place,
+    config: &Arc<Config>,
+    retries: Retries,
+) -> Result<Vec<Arc<dyn ModelProvider>>> {
     let http = Http::new(Patience::default())?;
-    let retries = Retries::default();
     let mut providers: Vec<Arc<dyn ModelProvider>> = Vec::new();
-    for Service { settings, keys } in services(place, config) {
+    for Service { settings, keys } in services(place, config, &main_folder(place)) {
         providers.push(Arc::new(Rotating::new(settings, http.clone(), retries, keys)));
     }
-    providers.extend(programs(config).into_iter().map(|program| Arc::new(program) as _));
+    providers.extend(programs(config).into_iter().map(|program| Arc::new(ClaudeCli::new(program)) as _));
     providers.push(Arc::new(Offline::default()));
     Ok(providers)
 }
 
 /// Who answers if the configuration names nobody: OpenClaw's usual model where there is a key for it.
 pub fn default_model(place: &Place, config: &Arc<Config>) -> ModelRef {
-    let environment = Arc::new(place.environment.clone());
-    match keys(place, config, &environment, "anthropic").found() {
+    let environment = environment(place, config);
+    match keys(place, config, &environment, &main_folder(place), "anthropic").found() {
         Found::Nowhere | Found::NotNeeded => ModelRef::new(offline::PROVIDER, offline::MODEL),
         Found::Profiles(_) | Found::Configuration | Found::Variable(_) => {
             ModelRef::new("anthropic", "claude-opus-4-5")
@@ -86,7 +195,7 @@ pub fn default_model(place: &Place, config: &Arc<Config>) -> ModelRef {
 }
 
 /// Programs that keep the conversation themselves (`agents.defaults.cliBackends`).
-fn programs(config: &Config) -> Vec<ClaudeCli> {
+fn programs(config: &Config) -> Vec<ClaudeCliSettings> {
     let sections = config.object(&["agents", "defaults", "cliBackends"]);
     let mut ids: Vec<String> = vec![claude_cli::PROVIDER.to_owned()];
     for id in sections.into_iter().flatten().map(|(id, _)| normalize_provider(id)) {
@@ -100,13 +209,13 @@ fn programs(config: &Config) -> Vec<ClaudeCli> {
         let field = |name: &str| section.and_then(|(_, section)| section.get(name)?.as_str());
         let arguments = section.and_then(|(_, section)| section.get("args")?.as_array());
         let usual = ClaudeCliSettings::default();
-        ClaudeCli::new(ClaudeCliSettings {
+        ClaudeCliSettings {
             program: field("command").map_or(usual.program, Into::into),
             arguments: arguments.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
             memory: if field("sessionMode") == Some("none") { Memory::None } else { Memory::Own },
             id,
             ..ClaudeCliSettings::default()
-        })
+        }
     };
     ids.into_iter().map(program).collect()
 }
@@ -138,7 +247,7 @@ fn catalogued(preset: &Preset, known: &catalog::Known<'_>) -> ModelSettings {
 }
 
 /// The models that the configuration speaks of, wherever it does.
-fn spoken_of(config: &Config) -> Vec<ModelRef> {
+pub fn spoken_of(config: &Config) -> Vec<ModelRef> {
     let model = |value: &Value| -> Vec<String> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let fallbacks =
@@ -153,8 +262,25 @@ fn spoken_of(config: &Config) -> Vec<ModelRef> {
     names.filter_map(|name| ModelRef::parse(&name, "anthropic")).collect()
 }
 
+/// The same configuration, which speaks of this model as well: a service is asked for no other.
+pub fn speaking_of(config: &Config, model: &ModelRef) -> Config {
+    let mut root = config.root().clone();
+    if spoken_of(config).contains(model) {
+        return Config::new(root);
+    }
+    let mut holder = &mut root;
+    for name in ["agents", "defaults", "models", &model.to_string()] {
+        if !holder.is_object() {
+            *holder = Value::Object(Object::new());
+        }
+        let Value::Object(object) = holder else { return config.clone() };
+        holder = object.entry(name.to_owned()).or_insert_with(|| Value::Object(Object::new()));
+    }
+    Config::new(root)
+}
+
 /// A service that the configuration describes.
-fn configured_settings(id: &str, section: &Value) -> Option<ProviderSettings> {
+fn configured_settings(id: &str, section: &Value, config: &Config) -> Option<ProviderSettings> {
     let preset = presets::preset(id);
     let text = |name: &str| section.get(name).and_then(Value::as_str);
     let api = text("api")
@@ -164,13 +290,18 @@ fn configured_settings(id: &str, section: &Value) -> Option<ProviderSettings> {
     let base_url = text("baseUrl").or(preset.map(|preset| preset.base_url))?.trim_end_matches('/').to_owned();
     let models = section.get("models").and_then(Value::as_array).into_iter().flatten();
     let models = models.filter_map(Value::as_object).filter_map(|model| configured_model(id, preset, model));
+    let mut models: Vec<ModelSettings> = models.collect();
+    // Whoever only says where a common service is, or what its key is, means the models it has.
+    if let Some(preset) = preset.filter(|_| models.is_empty()) {
+        models = common_settings(preset, config).models;
+    }
     Some(ProviderSettings {
         id: id.to_owned(),
         api,
         base_url,
         api_key: None,
         headers: headers(section.get("headers")),
-        models: models.collect(),
+        models,
     })
 }
 
@@ -211,4 +342,97 @@ fn configured_model(
 fn headers(object: Option<&Value>) -> Vec<(String, SecretString)> {
     let members = object.and_then(Value::as_object).into_iter().flatten();
     members.filter_map(|(name, value)| Some((name.clone(), SecretString::from(value.as_str()?)))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use yabby_store::paths::Choice;
+
+    fn place(home: &Path, variables: &[(&str, &str)]) -> Place {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Place::find_around(&Choice::default(), variables.collect(), home, home)
+    }
+
+    fn shared(config: Value) -> Arc<Config> {
+        Arc::new(Config::new(config))
+    }
+
+    #[test]
+    fn an_address_is_local_or_not() {
+        let table = [
+            ("http://127.0.0.1:11434/v1", true),
+            ("http://LOCALHOST/v1", true),
+            ("http://[::1]:8000", true),
+            ("http://0.0.0.0:1234/v1", true),
+            ("http://studio.local:1234/v1", true),
+            ("https://api.openai.com/v1", false),
+            ("https://localhost.example.com/v1", false),
+            ("http://user@example.com/127.0.0.1", false),
+            ("", false),
+        ];
+        for (url, local) in table {
+            assert_eq!(is_local(url), local, "{url}");
+        }
+    }
+
+    #[test]
+    fn the_usual_model_answers_where_there_is_a_key_for_it() {
+        let home = tempfile::tempdir().unwrap();
+        let own = json!({"models": {"providers": {"anthropic": {"apiKey": "k"}}}});
+        let section = json!({"env": {"ANTHROPIC_API_KEY": "k"}});
+        let key = [("ANTHROPIC_API_KEY", "k")];
+        let table = [
+            (json!({}), &[][..], "offline/rules"),
+            (json!({}), &key[..], "anthropic/claude-opus-4-5"),
+            (own, &[][..], "anthropic/claude-opus-4-5"),
+            (section, &[][..], "anthropic/claude-opus-4-5"),
+        ];
+        for (config, variables, model) in table {
+            let place = place(home.path(), variables);
+            assert_eq!(default_model(&place, &shared(config.clone())).to_string(), model, "{config}");
+        }
+    }
+
+    #[test]
+    fn what_the_configuration_says_about_a_model_wins_over_what_is_known() {
+        let home = tempfile::tempdir().unwrap();
+        let place = place(home.path(), &[]);
+        let config = shared(json!({
+            "models": {"providers": {"anthropic": {"models": [
+                {"id": "claude-opus-4-5", "name": "Opus", "contextWindow": 1000},
+                {"id": "claude-next"},
+            ]}}},
+            "agents": {"defaults": {"model": "ollama/llama", "models": {"groq/new": {}}}},
+        }));
+        let all = offered(&place, &config, &main_folder(&place));
+        let find = |model: &str| all.iter().find(|known| known.model.to_string() == model);
+        let opus = find("anthropic/claude-opus-4-5").unwrap();
+        assert_eq!((opus.name.as_str(), opus.context_window, opus.images), ("Opus", 1000, true));
+        assert!(find("anthropic/claude-next").is_some());
+        assert!(find("anthropic/claude-haiku-4-5").is_none(), "the list of the configuration is the list");
+        assert!(find("ollama/llama").is_some_and(|known| known.is_local && known.found == Found::NotNeeded));
+        assert!(find("groq/new").is_some_and(|known| known.found == Found::Nowhere));
+        assert!(
+            find("claude-cli/opus").is_some_and(|known| known.found == Found::Nowhere),
+            "it is not installed"
+        );
+        assert!(find("offline/rules").is_some());
+        let keyed = shared(json!({"models": {"providers": {"anthropic": {"apiKey": "k", "models": []}}}}));
+        let all = offered(&place, &keyed, &main_folder(&place));
+        let haiku = all.iter().find(|known| known.model.to_string() == "anthropic/claude-haiku-4-5");
+        assert!(haiku.is_some_and(|known| known.found == Found::Configuration), "a key is all it says");
+        let replaced = shared(json!({"models": {"mode": "replace", "providers": {}}}));
+        let all = offered(&place, &replaced, &main_folder(&place));
+        assert!(all.iter().all(|known| matches!(known.model.provider.as_str(), "claude-cli" | "offline")));
+    }
+
+    #[test]
+    fn a_model_that_is_asked_for_is_spoken_of() {
+        let (model, config) = (ModelRef::new("ollama", "m"), Config::new(json!({"agents": 5})));
+        assert_eq!(spoken_of(&speaking_of(&config, &model)), std::slice::from_ref(&model));
+        let config = Config::new(json!({"agents": {"defaults": {"model": "ollama/m"}}}));
+        assert_eq!(speaking_of(&config, &model), config);
+    }
 }

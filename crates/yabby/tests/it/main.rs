@@ -12,6 +12,7 @@ mod help;
 mod history;
 mod home;
 mod import;
+mod models;
 mod sessions;
 mod terminal;
 mod torture;

@@ -1,0 +1,193 @@
+//! `yabby models`: which models there are, which one answers, and whether it does (`cli.md` §13).
+
+mod aliases;
+mod list;
+mod probe;
+mod set;
+mod status;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use clap::{Args, Subcommand};
+use yabby_config::key_path::KeyPath;
+use yabby_domain::config::Config;
+use yabby_domain::json::Value;
+use yabby_domain::model::{ModelAliases, ModelRef};
+use yabby_domain::text;
+use yabby_models::presets;
+use yabby_store::config_file::edit::{ConfigFile, Edit};
+
+use super::config;
+use crate::setting::Setting;
+use crate::wire::models::Offered;
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    status: status::Arguments,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List models: those that the configuration names, or all that are known
+    #[command(
+        after_help = "Examples:\n  yabby models list\n  yabby models list --all --provider anthropic\n  yabby models list --all --local --plain"
+    )]
+    List(list::Arguments),
+    /// Show which model answers, and where its key is
+    #[command(
+        after_help = "Examples:\n  yabby models status\n  yabby models status --plain\n  yabby models status --check || echo \"a key is missing\""
+    )]
+    Status(status::Arguments),
+    /// Choose the model that answers
+    #[command(
+        after_help = "Examples:\n  yabby models set anthropic/claude-opus-4-5\n  yabby models set ollama/llama3.3\n  yabby models set offline/rules"
+    )]
+    Set {
+        /// `provider/model`, or an alias
+        model: String,
+    },
+    /// Short names for models
+    Aliases(aliases::Arguments),
+    /// Ask a model something tiny, to see whether it answers and how fast
+    #[command(
+        after_help = "Examples:\n  yabby models probe\n  yabby models probe openai/gpt-5.2 --json\n  yabby models probe ollama/llama3.3 --timeout 5"
+    )]
+    Probe(probe::Arguments),
+}
+
+pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
+    match &arguments.command {
+        None => status::run(setting, &arguments.status),
+        Some(Command::Status(arguments)) => status::run(setting, arguments),
+        Some(Command::List(arguments)) => list::run(setting, arguments),
+        Some(Command::Set { model }) => set::run(setting, model),
+        Some(Command::Aliases(arguments)) => aliases::run(setting, arguments),
+        Some(Command::Probe(arguments)) => probe::run(setting, arguments),
+    }
+}
+
+/// The provider of a name without one, as in the reference.
+const DEFAULT_PROVIDER: &str = "anthropic";
+
+/// What the configuration says about models.
+struct Configured {
+    /// As it was written; empty if nothing is.
+    primary: String,
+    fallbacks: Vec<String>,
+    image: String,
+    image_fallbacks: Vec<String>,
+    /// The keys of `agents.defaults.models`.
+    listed: Vec<String>,
+    aliases: ModelAliases,
+}
+
+impl Configured {
+    fn of(config: &Config) -> Self {
+        let (primary, fallbacks) = choice(config.get(&["agents", "defaults", "model"]));
+        let (image, image_fallbacks) = choice(config.get(&["agents", "defaults", "imageModel"]));
+        let listed = config.object(&["agents", "defaults", "models"]).into_iter().flatten();
+        Self {
+            primary,
+            fallbacks,
+            image,
+            image_fallbacks,
+            listed: listed.map(|(name, _)| name.clone()).collect(),
+            aliases: ModelAliases::from_config(config, DEFAULT_PROVIDER),
+        }
+    }
+
+    /// The model that a name means.
+    fn resolve(&self, raw: &str) -> Option<ModelRef> {
+        Some(self.aliases.resolve(raw, DEFAULT_PROVIDER)?.0)
+    }
+}
+
+/// A model and what follows it, as they were written: a name, or `{ primary, fallbacks }`.
+fn choice(value: Option<&Value>) -> (String, Vec<String>) {
+    let text = |value: &Value| value.as_str().and_then(text::non_blank).map(str::to_owned);
+    let primary = value.and_then(|value| text(value).or_else(|| text(value.get("primary")?)));
+    let fallbacks = value.and_then(|value| value.get("fallbacks")?.as_array());
+    (primary.unwrap_or_default(), fallbacks.into_iter().flatten().filter_map(text).collect())
+}
+
+/// The model that is meant, if there could be one of that name.
+fn known(raw: &str, config: &Config, offered: &[Offered]) -> Result<ModelRef> {
+    let model =
+        Configured::of(config).resolve(raw).ok_or_else(|| anyhow!("Invalid model reference: {raw}"))?;
+    let beside: Vec<&str> = offered
+        .iter()
+        .filter(|known| known.model.provider == model.provider)
+        .map(|known| known.model.model.as_str())
+        .collect();
+    if beside.contains(&model.model.as_str()) {
+        return Ok(model);
+    }
+    let preset = presets::preset(&model.provider);
+    if beside.is_empty() && preset.is_none() {
+        let providers = offered.iter().map(|known| known.model.provider.as_str());
+        let servers = presets::ALL.iter().map(|preset| preset.id);
+        let providers: BTreeSet<&str> = providers.chain(servers).collect();
+        let providers: Vec<&str> = providers.into_iter().collect();
+        return Err(anyhow!(
+            "There is no provider \"{}\". There are: {}. Another one is described in `models.providers.{}`.",
+            model.provider,
+            providers.join(", "),
+            model.provider
+        ));
+    }
+    // Nobody has a list of what runs on a server of one's own, or behind a service that passes on to many.
+    let has_any =
+        preset.is_some_and(|preset| !preset.needs_key || preset.id == "openrouter" || beside.is_empty());
+    if has_any {
+        return Ok(model);
+    }
+    Err(anyhow!(
+        "{} is not known to have a model \"{}\". It has: {}. If it is newer than this program, `yabby config set agents.defaults.model.primary {model}` takes it all the same.",
+        model.provider,
+        model.model,
+        nearest(&model.model, &beside).join(", "),
+    ))
+}
+
+/// Those names that begin most like this one, if there are too many to tell them all.
+fn nearest<'n>(name: &str, known: &[&'n str]) -> Vec<&'n str> {
+    const MOST: usize = 12;
+    let common =
+        |other: &str| name.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+    let mut nearest = known.to_vec();
+    nearest.sort_by_key(|other| std::cmp::Reverse(common(other)));
+    nearest.truncate(MOST);
+    nearest
+}
+
+/// The place of a model's settings in the configuration.
+fn listed_at(model: &str, below: &str) -> Result<KeyPath> {
+    let mut key = String::new();
+    for c in model.chars() {
+        if matches!(c, '.' | '[' | '\\') {
+            key.push('\\');
+        }
+        key.push(c);
+    }
+    Ok(KeyPath::parse(&format!("agents.defaults.models.{key}{below}"))?)
+}
+
+/// Changes the configuration.
+fn edit(setting: &Setting, path: &KeyPath, edit: Edit) -> Result<()> {
+    config::report(setting, ConfigFile::of(&setting.place).edit(path, &edit), &path.segments().join("."))
+}
+
+fn told_update(setting: &Setting) -> String {
+    format!("Updated {}", setting.place.shortened(&setting.place.config))
+}
+
+/// The configuration to run with, to be shared.
+fn shared_config(setting: &Setting) -> Result<Arc<Config>> {
+    Ok(Arc::new(setting.config()?))
+}

@@ -1,0 +1,182 @@
+//! `yabby models probe`: one tiny request, to see whether a model answers.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use clap::{Args, value_parser};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::json;
+use uuid::Uuid;
+use yabby_domain::directive::level::ThinkLevel;
+use yabby_domain::json::{Object, Value};
+use yabby_domain::ledger::{CallRecord, Purpose};
+use yabby_domain::message::Message;
+use yabby_domain::model::{ModelRef, configured_model};
+use yabby_domain::seam::ledger::Ledger as _;
+use yabby_domain::seam::model::{Answer, ModelError, ModelErrorKind, ModelProvider, ModelRequest};
+use yabby_models::Retries;
+use yabby_store::files::ledger::UsageLedger;
+
+use super::{known, shared_config};
+use crate::failure::Failure;
+use crate::setting::Setting;
+use crate::terminal;
+use crate::wire::models::{default_model, main_folder, offered, providers, speaking_of};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// `provider/model`, or an alias [default: the model that answers]
+    model: Option<String>,
+    /// How long to wait, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = value_parser!(u64).range(1..=3600))]
+    timeout: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What became of the request.
+struct Probed {
+    answer: Result<Answer, ModelError>,
+    first_word: Option<Duration>,
+    all: Duration,
+}
+
+pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
+    let (place, config) = (&setting.place, shared_config(setting)?);
+    let model = match &arguments.model {
+        Some(raw) => known(raw, &config, &offered(place, &config, &main_folder(place)))?,
+        None => configured_model(&config, &default_model(place, &config)),
+    };
+    let config = std::sync::Arc::new(speaking_of(&config, &model));
+    let ledger = UsageLedger::open(place.folder.usage())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut providers = providers(place, &config, Retries::none())?.into_iter();
+    let provider = providers.find(|provider| provider.id() == model.provider);
+    let call = call(&model);
+    // Whoever limits what is spent does not want it to be spent on this, either.
+    let refused = ledger.refusal(&call, &TimeZone::system());
+    let limit = Duration::from_secs(arguments.timeout);
+    let probed = match (refused, &provider) {
+        (Some(why), _) => failed(ModelErrorKind::Refused, why),
+        (None, Some(provider)) => runtime.block_on(ask(&**provider, &model, limit)),
+        (None, None) => {
+            failed(ModelErrorKind::Unavailable, format!("There is no provider {}.", model.provider))
+        }
+    };
+    if let (Ok(answer), Some(provider)) = (&probed.answer, &provider) {
+        let prices = provider.describe(&model.model).and_then(|info| info.prices);
+        let cost = prices.map(|prices| prices.of(&answer.usage));
+        let duration_ms = u64::try_from(probed.all.as_millis()).unwrap_or(u64::MAX);
+        ledger.record(CallRecord { cost, duration_ms, ..call }.with_usage(&answer.usage));
+        ledger.flush().context("the call is not on the books")?;
+    }
+    runtime.shutdown_background();
+    report(&model, &probed, arguments.json)
+}
+
+/// The call on the books; it belongs to no conversation.
+fn call(model: &ModelRef) -> CallRecord {
+    CallRecord {
+        at: Timestamp::now().as_millisecond(),
+        session_key: "models:probe".to_owned(),
+        session_id: Uuid::new_v4().to_string(),
+        agent: "main".to_owned(),
+        provider: model.provider.clone(),
+        model: model.model.clone(),
+        ..CallRecord::default()
+    }
+}
+
+fn failed(kind: ModelErrorKind, why: String) -> Probed {
+    Probed { answer: Err(ModelError::new(kind, why)), first_word: None, all: Duration::ZERO }
+}
+
+async fn ask(provider: &dyn ModelProvider, model: &ModelRef, limit: Duration) -> Probed {
+    let mut question = Object::new();
+    question.insert("role".to_owned(), "user".into());
+    question.insert("content".to_owned(), "Reply with OK. Do not use tools.".into());
+    question.insert("timestamp".to_owned(), Timestamp::now().as_millisecond().into());
+    let request = ModelRequest {
+        model: model.clone(),
+        system: "You are asked whether you can be reached.".to_owned(),
+        messages: vec![Message::new(question)],
+        tools: Vec::new(),
+        thinking: ThinkLevel::Off,
+        // Some models think before the first word whether they are asked to or not.
+        max_tokens: Some(256),
+        session_id: Uuid::new_v4().to_string(),
+        profile: None,
+        purpose: Purpose::Turn,
+    };
+    let began = Instant::now();
+    let mut first_word = None;
+    let mut heard = |_| {
+        first_word.get_or_insert_with(|| began.elapsed());
+    };
+    let answer = match tokio::time::timeout(limit, provider.stream(&request, &mut heard)).await {
+        Ok(answer) => answer,
+        Err(_) => Err(ModelError::new(
+            ModelErrorKind::TimedOut,
+            format!("There was no answer within {} s; --timeout allows more.", limit.as_secs()),
+        )),
+    };
+    let all = began.elapsed();
+    Probed { first_word: first_word.or(answer.is_ok().then_some(all)), answer, all }
+}
+
+fn report(model: &ModelRef, probed: &Probed, as_json: bool) -> Result<()> {
+    let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    if as_json {
+        let mut told = json!({
+            "model": model.to_string(),
+            "ok": probed.answer.is_ok(),
+            "firstWordMs": probed.first_word.map(milliseconds),
+            "totalMs": milliseconds(probed.all),
+        });
+        match &probed.answer {
+            Ok(answer) => {
+                let usage = &answer.usage;
+                told["text"] = text(answer).into();
+                told["usage"] = json!({"input": usage.input, "output": usage.output, "cacheRead": usage.cache_read, "cacheWrite": usage.cache_write});
+            }
+            Err(error) => {
+                told["error"] = error.message.as_str().into();
+                told["kind"] = kind(error.kind).into();
+            }
+        }
+        terminal::print_json(&told)?;
+    }
+    match &probed.answer {
+        Err(_) if as_json => Err(Failure::silent().into()),
+        Err(error) => Err(Failure::bare(format!("{model} does not answer: {}", error.message)).into()),
+        Ok(_) if as_json => Ok(()),
+        Ok(_) => {
+            let first = milliseconds(probed.first_word.unwrap_or(probed.all));
+            let all = milliseconds(probed.all);
+            let told = format!("{model} answers: the first word after {first}ms, all of it after {all}ms.");
+            writeln!(anstream::stdout(), "{}", terminal::harmless(&told))?;
+            Ok(())
+        }
+    }
+}
+
+fn text(answer: &Answer) -> String {
+    answer.blocks.iter().filter_map(|block| block.get("text").and_then(Value::as_str)).collect()
+}
+
+fn kind(kind: ModelErrorKind) -> &'static str {
+    match kind {
+        ModelErrorKind::ContextOverflow => "overflow",
+        ModelErrorKind::RateLimited { .. } => "rate_limit",
+        ModelErrorKind::Overloaded => "overloaded",
+        ModelErrorKind::Auth => "auth",
+        ModelErrorKind::Refused => "refused",
+        ModelErrorKind::BadRequest => "format",
+        ModelErrorKind::TimedOut => "timeout",
+        ModelErrorKind::Unavailable => "no_model",
+        ModelErrorKind::Broken => "broken",
+    }
+}

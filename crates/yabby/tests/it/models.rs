@@ -1,0 +1,373 @@
+//! `yabby models` and `yabby usage budget`, with services that are stood in for on loopback.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+use yabby_testkit::stand_in::{Format, Reply, Script, Seen, StandIn};
+
+use crate::home::{Home, Told, project};
+
+const ASK: [&str; 5] = ["agent", "--agent", "main", "-m", "hello"];
+
+/// A service that goes on while a test waits for yabby.
+struct Service {
+    stand_in: StandIn,
+    _runtime: Runtime,
+}
+
+impl Service {
+    fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let stand_in = runtime.block_on(StandIn::start());
+        stand_in.will(replies);
+        Self { stand_in, _runtime: runtime }
+    }
+
+    fn says(words: &'static str) -> Self {
+        Self::start([answer(words)])
+    }
+
+    fn address(&self) -> String {
+        format!("{}/v1", self.stand_in.address())
+    }
+
+    /// The keys that it was shown, in order.
+    fn keys(&self) -> Vec<String> {
+        let key = |seen: &Seen| seen.header("authorization").unwrap_or("-").replace("Bearer ", "");
+        self.stand_in.seen().iter().map(key).collect()
+    }
+}
+
+fn answer(words: &'static str) -> Reply {
+    Format::OpenAiChat.answer(&Script::text(&[words]))
+}
+
+/// A home whose model is `acme/small`, at this address.
+fn home(address: &str, provider: &Value) -> Home {
+    let mut acme = json!({
+        "baseUrl": address,
+        "api": "openai-completions",
+        "models": [{
+            "id": "small", "name": "Small", "reasoning": false, "input": ["text"], "contextWindow": 128000,
+            "maxTokens": 4096, "cost": {"input": 1000, "output": 2000, "cacheRead": 0, "cacheWrite": 0},
+        }],
+    });
+    for (name, value) in provider.as_object().unwrap() {
+        acme[name] = value.clone();
+    }
+    let home = Home::empty();
+    configure(
+        &home,
+        &json!({
+            "models": {"providers": {"acme": acme}},
+            "agents": {"defaults": {"model": {"primary": "acme/small"}}},
+        }),
+    );
+    home
+}
+
+fn configure(home: &Home, config: &Value) {
+    home.write(".openclaw/openclaw.json", &config.to_string());
+}
+
+fn config(home: &Home) -> String {
+    fs::read_to_string(home.path().join(".openclaw/openclaw.json")).unwrap()
+}
+
+fn with_variables(home: &Home, arguments: &[&str], variables: &[(&str, &str)]) -> Told {
+    let output = home.command(arguments).envs(variables.iter().copied()).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Told { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+const PROFILES: &str = ".openclaw/agents/main/agent/auth-profiles.json";
+
+fn profiles(home: &Home, ids: &[&str]) {
+    let profile = |id: &&str| {
+        let key = format!("sk-{id}");
+        ((*id).to_owned(), json!({"type": "api_key", "provider": "acme", "key": key}))
+    };
+    let profiles: serde_json::Map<String, Value> = ids.iter().map(profile).collect();
+    home.write(PROFILES, &json!({"version": 1, "profiles": profiles}).to_string());
+}
+
+#[test]
+fn a_probe_says_whether_a_model_answers_and_how_fast() {
+    let service = Service::start([answer("OK"), answer("OK")]);
+    let home = home(&service.address(), &json!({"apiKey": "sk-secret"}));
+    let told = home.out(&["models", "probe"]);
+    assert!(told.starts_with("acme/small answers: the first word after "), "{told}");
+    assert!(told.trim_end().ends_with("ms."), "{told}");
+    let told = home.json(&["models", "probe", "acme/small"]);
+    assert_eq!(
+        (&told["ok"], &told["model"], &told["text"]),
+        (&json!(true), &json!("acme/small"), &json!("OK"))
+    );
+    assert!(told["firstWordMs"].as_u64().unwrap() <= told["totalMs"].as_u64().unwrap(), "{told}");
+    assert_eq!(service.keys(), ["sk-secret", "sk-secret"]);
+    assert_eq!(home.json(&["usage", "--by", "session"])["rows"][0]["name"], "models:probe");
+}
+
+#[test]
+fn a_probe_that_fails_says_why_in_a_sentence() {
+    let denied =
+        Service::start([Format::OpenAiChat.denied("sk-secret"), Format::OpenAiChat.denied("sk-secret")]);
+    let at_denied = home(&denied.address(), &json!({"apiKey": "sk-secret"}));
+    let told = at_denied.refusal(&["models", "probe"]);
+    assert!(told.starts_with("acme/small does not answer: ") && !told.contains("sk-secret"), "{told}");
+    assert_eq!(told.lines().count(), 1, "{told}");
+    let told = at_denied.run(&["models", "probe", "--json"]);
+    let value: Value = serde_json::from_str(&told.out).unwrap();
+    assert_eq!((told.code, told.err.as_str()), (1, ""));
+    assert_eq!((&value["ok"], &value["kind"]), (&json!(false), &json!("auth")));
+    // Nothing listens there any more.
+    let gone = Service::says("OK").address();
+    let told = home(&gone, &json!({"apiKey": "k"})).refusal(&["models", "probe"]);
+    assert!(told.starts_with("acme/small does not answer: ") && told.lines().count() == 1, "{told}");
+    let told = Home::empty().refusal(&["models", "probe", "anthropic/claude-opus-4-5"]);
+    assert!(told.contains("Set ANTHROPIC_API_KEY in the environment"), "{told}");
+}
+
+#[test]
+fn without_anything_the_built_in_helper_answers() {
+    let home = Home::empty();
+    assert_eq!(home.out(&["models", "status", "--plain"]), "offline/rules\n");
+    assert!(home.out(&["models", "probe"]).starts_with("offline/rules answers: "));
+    assert_eq!(home.out(&["models", "list", "--plain"]), "offline/rules\n");
+    assert_eq!(home.run(&["models", "status", "--check"]).code, 0);
+}
+
+#[test]
+fn a_key_is_found_wherever_it_is() {
+    let service = Service::start((0..5).map(|_| answer("OK")));
+    let address = service.address();
+    let probe = |provider: Value, variables: &[(&str, &str)]| {
+        let home = home(&address, &provider);
+        home.write("key.txt", "sk-file\n");
+        let told =
+            with_variables(&home, &["models", "probe"], &[&[("PATH", "/usr/bin:/bin")], variables].concat());
+        assert_eq!((told.code, told.err.as_str()), (0, ""), "{provider}");
+    };
+    probe(json!({}), &[("ACME_API_KEY", "sk-env")]);
+    probe(json!({"apiKey": "${MY_KEY}"}), &[("MY_KEY", "sk-reference")]);
+    probe(json!({"apiKey": "file:~/key.txt"}), &[]);
+    probe(json!({"apiKey": "command:printf sk-command"}), &[]);
+    assert_eq!(service.keys(), ["sk-env", "sk-reference", "sk-file", "sk-command"]);
+    let home = home(&address, &json!({}));
+    let mut value: Value = serde_json::from_str(&config(&home)).unwrap();
+    value["env"] = json!({"ACME_API_KEY": "sk-section"});
+    configure(&home, &value);
+    home.out(&["models", "probe"]);
+    assert_eq!(service.keys().last().unwrap(), "sk-section");
+}
+
+#[test]
+fn a_profile_that_fails_rests_and_the_next_one_is_used() {
+    let service = Service::start([Format::OpenAiChat.denied("x"), answer("Hello."), answer("Hello again.")]);
+    let home = home(&service.address(), &json!({}));
+    profiles(&home, &["acme:one", "acme:two"]);
+    assert_eq!(home.out(&ASK), "Hello.\n");
+    assert_eq!(home.out(&ASK), "Hello again.\n");
+    assert_eq!(service.keys(), ["sk-acme:one", "sk-acme:two", "sk-acme:two"]);
+    let kept: Value = serde_json::from_str(&fs::read_to_string(home.path().join(PROFILES)).unwrap()).unwrap();
+    assert_eq!(kept["lastGood"]["acme"], "acme:two");
+    assert!(kept["usageStats"]["acme:one"]["cooldownUntil"].is_number(), "{kept}");
+    let status = home.out(&["models", "status"]);
+    assert!(status.contains("acme:one=*** [cooldown 1m], acme:two=***"), "{status}");
+    let auth = home.json(&["models", "status"])["auth"].clone();
+    assert_eq!(auth["unusableProfiles"][0]["profileId"], "acme:one");
+    assert_eq!(auth["providers"][0]["effective"]["kind"], "profiles");
+    assert!(!auth.to_string().contains("sk-acme"), "{auth}");
+}
+
+#[test]
+fn the_next_model_answers_for_one_that_cannot() {
+    let (bad, good) = (Service::start([Format::OpenAiChat.denied("x")]), Service::says("Hello."));
+    let home = home(&bad.address(), &json!({"apiKey": "a"}));
+    let mut value: Value = serde_json::from_str(&config(&home)).unwrap();
+    let mut other = value["models"]["providers"]["acme"].clone();
+    other["baseUrl"] = good.address().into();
+    value["models"]["providers"]["other"] = other;
+    value["agents"]["defaults"]["model"]["fallbacks"] = json!(["other/small"]);
+    configure(&home, &value);
+    assert_eq!(home.out(&ASK), "Hello.\n");
+    assert_eq!((bad.keys().len(), good.keys().len()), (1, 1));
+    let list = home.out(&["models", "list"]);
+    assert!(list.contains("other/small") && list.contains("fallback#1"), "{list}");
+}
+
+#[test]
+fn what_is_spent_ends_with_its_budget() {
+    let service = Service::start([answer("Hello."), answer("Hello again.")]);
+    let home = home(&service.address(), &json!({"apiKey": "a"}));
+    assert!(home.out(&["usage", "budget"]).contains("Nothing is limited"));
+    home.out(&["usage", "budget", "set", "day", "$0.01"]);
+    assert_eq!(home.out(&ASK), "Hello.\n");
+    let told = home.refusal(&ASK);
+    assert!(told.contains("today's budget is used up: $") && told.contains("of $0.01"), "{told}");
+    let told = home.refusal(&["models", "probe"]);
+    assert!(told.contains("budget is used up"), "{told}");
+    assert_eq!(service.keys().len(), 1, "nobody was asked");
+    let shown = home.json(&["usage", "budget"]);
+    assert_eq!(shown["budgets"], json!({"day": {"dollars": 0.01}}));
+    assert_eq!((&shown["spent"]["day"]["calls"], &shown["spent"]["day"]["tokens"]), (&json!(1), &json!(120)));
+    assert_eq!(shown["spent"]["sessions"][0]["name"], "agent:main:main");
+    home.out(&["usage", "budget", "clear", "day"]);
+    assert_eq!(home.out(&ASK), "Hello again.\n");
+}
+
+#[test]
+fn budgets_are_set_in_money_and_in_tokens() {
+    let home = Home::empty();
+    home.out(&["usage", "budget", "set", "day", "5usd"]);
+    home.out(&["usage", "budget", "set", "session", "200k", "tokens"]);
+    let told = home.out(&["usage", "budget", "set", "day", "200000tokens"]);
+    assert_eq!(
+        told,
+        "day     $5.00 or 200k tokens\n  nothing spent today\nsession 200k tokens\nsender  no limit\n"
+    );
+    let file = home.path().join(".openclaw/usage/budgets.json");
+    let kept: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(kept, json!({"day": {"dollars": 5, "tokens": 200_000}, "session": {"tokens": 200_000}}));
+    for wrong in [&["day", "soon"][..], &["day", "-5"], &["day", "0"], &["week", "5"], &["day"]] {
+        home.refusal(&[&["usage", "budget", "set"], wrong].concat());
+    }
+    fs::write(&file, "{ broken").unwrap();
+    assert!(home.refusal(&["usage", "budget"]).contains("budgets.json is damaged"));
+    assert_eq!(home.json(&["usage", "budget", "clear"])["budgets"], json!({}));
+}
+
+#[test]
+fn the_model_that_answers_is_chosen_and_comments_stay() {
+    let home = Home::empty();
+    home.write(".openclaw/openclaw.json", "{\n  // who answers\n  agents: { defaults: {} },\n}\n");
+    let told = home.out(&["models", "set", "ollama/llama3.3"]);
+    assert_eq!(told, "Updated ~/.openclaw/openclaw.json\nDefault model: ollama/llama3.3\n");
+    assert!(config(&home).contains("// who answers"), "{}", config(&home));
+    assert_eq!(home.out(&["models", "status", "--plain"]), "ollama/llama3.3\n");
+    assert_eq!(home.out(&["models", "list", "--local", "--plain"]), "ollama/llama3.3\n");
+    let table = [
+        ("nobody/x", "There is no provider \"nobody\". There are: anthropic, "),
+        (
+            "anthropic/claude-opus-9",
+            "anthropic is not known to have a model \"claude-opus-9\". It has: claude-opus-4-",
+        ),
+        ("/", "Invalid model reference: /"),
+    ];
+    for (model, told) in table {
+        let refusal = home.refusal(&["models", "set", model]);
+        assert!(refusal.starts_with(&format!("Error: {told}")), "{refusal}");
+    }
+    assert_eq!(home.out(&["models", "status", "--plain"]), "ollama/llama3.3\n");
+}
+
+#[test]
+fn a_model_has_short_names() {
+    let home = Home::empty();
+    assert_eq!(home.out(&["models", "aliases"]), "Aliases (0):\n- none\n");
+    let told = home.out(&["models", "aliases", "add", "fast", "openai/gpt-5.2"]);
+    assert_eq!(told, "Updated ~/.openclaw/openclaw.json\nAlias fast -> openai/gpt-5.2\n");
+    assert_eq!(home.out(&["models", "aliases", "list", "--plain"]), "fast openai/gpt-5.2\n");
+    assert_eq!(home.json(&["models", "aliases"])["aliases"], json!({"fast": "openai/gpt-5.2"}));
+    let taken = home.refusal(&["models", "aliases", "add", "fast", "anthropic/claude-haiku-4-5"]);
+    assert_eq!(taken, "Error: Alias fast already points to openai/gpt-5.2.");
+    let odd = home.refusal(&["models", "aliases", "add", "so fast", "openai/gpt-5.2"]);
+    assert!(odd.starts_with("Error: Alias must use letters"), "{odd}");
+    home.out(&["models", "set", "fast"]);
+    assert_eq!(home.out(&["models", "status", "--plain"]), "openai/gpt-5.2\n");
+    let told = home.out(&["models", "aliases", "remove", "fast"]);
+    assert_eq!(told, "Updated ~/.openclaw/openclaw.json\nNo aliases configured.\n");
+    assert_eq!(home.refusal(&["models", "aliases", "remove", "fast"]), "Error: Alias not found: fast");
+}
+
+#[test]
+fn what_is_missing_is_told_with_its_remedy() {
+    let home = Home::empty();
+    configure(
+        &home,
+        &json!({
+            "agents": {
+                "defaults": {"model": {"primary": "openai/gpt-5.2"}, "models": {"openai/gpt-5.2": {}, "gone/x": {}}},
+                "list": [{"id": "ops", "model": {"primary": "ollama/m", "fallbacks": []}}],
+            },
+        }),
+    );
+    let status = home.out(&["models"]);
+    assert!(
+        status.contains("\nMissing auth\n- openai There is no key for openai. Set OPENAI_API_KEY"),
+        "{status}"
+    );
+    assert_eq!(home.run(&["models", "status", "--check"]).code, 1);
+    let with_key =
+        with_variables(&home, &["models", "status", "--check"], &[("OPENAI_API_KEY", "sk-secret")]);
+    assert!(
+        with_key.out.contains("- openai effective=env:*** | env=*** | source=env: OPENAI_API_KEY"),
+        "{with_key:?}"
+    );
+    assert_eq!(with_key.code, 0);
+    let list = home.out(&["models", "list"]);
+    assert_eq!(
+        list.lines().next().unwrap(),
+        "Model                                      Input      Ctx      Local Auth  Tags"
+    );
+    assert!(
+        list.contains(
+            "gone/x                                     -          -        -     -     configured,missing"
+        ),
+        "{list}"
+    );
+    let ops = home.json(&["models", "status", "--agent", "ops"]);
+    assert_eq!((&ops["agentId"], &ops["resolvedDefault"]), (&json!("ops"), &json!("ollama/m")));
+    assert!(ops["agentDir"].as_str().unwrap().ends_with(".openclaw/agents/ops/agent"), "{ops}");
+    assert!(home.refusal(&["models", "status", "--agent", "ghost"]).contains("Unknown agent id \"ghost\""));
+}
+
+#[test]
+fn a_token_that_is_about_to_expire_is_told() {
+    let home = Home::empty();
+    let token = |expires: i64| json!({"version": 1, "profiles": {"anthropic:me": {"type": "token", "provider": "anthropic", "token": "t", "expires": expires}}});
+    let now = jiff::Timestamp::now().as_millisecond();
+    //  left, in milliseconds    exit code    told
+    for (left, code, told) in
+        [(3_600_000, 2, "expiring expires in 1h"), (-5, 1, "expired"), (400_000_000, 0, "ok")]
+    {
+        home.write(PROFILES, &token(now + left).to_string());
+        let ran = home.command(&["models", "status", "--check"]).output().unwrap();
+        let out = String::from_utf8(ran.stdout).unwrap();
+        assert_eq!(ran.status.code(), Some(code), "{out}");
+        assert!(out.contains(&format!("- anthropic\n  - anthropic:me {told}")), "{out}");
+    }
+}
+
+#[test]
+fn all_models_that_are_known_are_listed() {
+    let home = Home::empty();
+    let all = home.json(&["models", "list", "--all"]);
+    assert!(all["count"].as_u64().unwrap() > 100);
+    let models = all["models"].as_array().unwrap();
+    let opus = models.iter().find(|model| model["key"] == "anthropic/claude-opus-4-5").unwrap();
+    assert_eq!(
+        (&opus["input"], &opus["available"], &opus["local"]),
+        (&json!("text+image"), &json!(false), &json!(false))
+    );
+    let own = home.out(&["models", "list", "--all", "--provider", "Anthropic", "--plain"]);
+    assert!(own.lines().count() > 10 && own.lines().all(|line| line.starts_with("anthropic/")), "{own}");
+    assert_eq!(home.out(&["models", "list", "--all", "--provider", "nobody"]), "No models found.\n");
+}
+
+/// Every configuration that the page about models shows.
+#[test]
+fn the_page_about_models_shows_valid_configurations() {
+    let page = fs::read_to_string(project("docs/models.md")).unwrap();
+    let blocks: Vec<&str> =
+        page.split("```json5\n").skip(1).map(|block| block.split("```").next().unwrap()).collect();
+    assert!(blocks.len() >= 5, "{}", blocks.len());
+    for block in blocks {
+        let home = Home::empty();
+        home.write(".openclaw/openclaw.json", block);
+        let told = home.run(&["config", "validate"]);
+        assert_eq!(told.code, 0, "{block}\n{}", told.err);
+    }
+}
