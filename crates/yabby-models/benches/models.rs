@@ -158,7 +158,8 @@ async fn engine_first(address: &str) -> Value {
                     }
                 }
             });
-            say(&engine, direct("go on")).await;
+            let report = say(&engine, direct("go on")).await;
+            assert!(report.error.is_none(), "{:?}", report.error);
             let delay = listening.await.unwrap();
             // The first has a connection to make.
             if number > 0 {
