@@ -265,7 +265,8 @@ fn request(model: &str) -> ModelRequest {
 }
 
 fn stage(address: &str, model: &str) -> Stage {
-    let mut stage = Stage::new(json!({}));
+    // A message that meets the end of a run would wait for others that may follow.
+    let mut stage = Stage::new(json!({"messages": {"queue": {"debounceMs": 0}}}));
     stage.providers.push(Arc::new(provider(address)));
     stage.default_model = ModelRef::new("bench", model);
     stage
