@@ -28,6 +28,9 @@ use yabby_testkit::stage::{Stage, direct, say};
 /// Answers whose first words are timed; the first few are not counted.
 const ANSWERS: usize = 2000;
 const WARM: usize = 50;
+/// The same through the engine, and how many of them are one conversation.
+const ENGINE_ANSWERS: usize = 500;
+const TURNS: usize = 10;
 /// Letters of the answer that is weighed, and of each of its pieces: about what services send.
 const LONG: usize = 10_000_000;
 const PIECE: usize = 20;
@@ -139,28 +142,29 @@ async fn provider_first(address: &str) -> Value {
 }
 
 async fn engine_first(address: &str) -> Value {
-    let mut delays = Vec::with_capacity(ANSWERS);
-    let stage = stage(address, "short");
-    let engine = stage.engine();
-    for number in 0..ANSWERS + WARM {
-        // A conversation that grows would be measured as well.
-        if number % 10 == 0 {
-            say(&engine, direct("/new")).await;
-        }
-        let mut events = engine.subscribe();
-        let listening = tokio::spawn(async move {
-            loop {
-                match events.recv().await {
-                    Ok(EngineEvent { kind: EventKind::Text(text), .. }) => return delay(&text),
-                    Ok(_) => {}
-                    Err(error) => panic!("{error}"),
+    let mut delays = Vec::with_capacity(ENGINE_ANSWERS);
+    while delays.len() < ENGINE_ANSWERS {
+        // A conversation that grows would be measured as well, so that each is a short one.
+        let stage = stage(address, "short");
+        let engine = stage.engine();
+        for number in 0..=TURNS {
+            let mut events = engine.subscribe();
+            let listening = tokio::spawn(async move {
+                loop {
+                    match events.recv().await {
+                        Ok(EngineEvent { kind: EventKind::Text(text), .. }) => return delay(&text),
+                        Ok(_) => {}
+                        Err(error) => panic!("{error}"),
+                    }
                 }
+            });
+            let report = say(&engine, direct("go on")).await;
+            assert!(report.error.is_none(), "{:?}", report.error);
+            let delay = listening.await.unwrap();
+            // The first has a connection to make.
+            if number > 0 {
+                delays.push(delay);
             }
-        });
-        say(&engine, direct("go on")).await;
-        let delay = listening.await.unwrap();
-        if number >= WARM {
-            delays.push(delay);
         }
     }
     json!({"delays": delays})
@@ -261,7 +265,8 @@ fn request(model: &str) -> ModelRequest {
 }
 
 fn stage(address: &str, model: &str) -> Stage {
-    let mut stage = Stage::new(json!({}));
+    // A message that meets the end of a run would wait for others that may follow.
+    let mut stage = Stage::new(json!({"messages": {"queue": {"debounceMs": 0}}}));
     stage.providers.push(Arc::new(provider(address)));
     stage.default_model = ModelRef::new("bench", model);
     stage
