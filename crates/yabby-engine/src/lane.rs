@@ -47,7 +47,7 @@ struct Running {
     control: Arc<RunControl>,
     place: Place,
     /// Ends with the messages that were slipped in too late for the run.
-    task: JoinHandle<VecDeque<Asked>>,
+    task: JoinHandle<Ended>,
 }
 
 /// What waits for the run to end.
@@ -69,6 +69,28 @@ struct Work {
     asked: Asked,
     joined: Vec<Arc<Queued>>,
     place: Place,
+}
+
+/// A turn that is over, and what is still to be told of it. The lane is free again before anybody is told:
+/// whoever writes again at once must not find it busy.
+#[derive(Default)]
+struct Ended {
+    reports: Vec<(oneshot::Sender<TurnReport>, TurnReport)>,
+    /// How many messages are done with.
+    count: usize,
+    /// Messages that came too late to be slipped in.
+    late: VecDeque<Asked>,
+}
+
+impl Ended {
+    /// Tells everybody who waits; the messages that came too late.
+    fn told(self, engine: &Engine, key: &SessionKey) -> VecDeque<Asked> {
+        for (done, report) in self.reports {
+            let _ = done.send(report);
+        }
+        engine.0.lanes.done(key, self.count);
+        self.late
+    }
 }
 
 /// What a turn waits for before it begins.
@@ -105,11 +127,12 @@ impl Lane {
             let message = match &mut self.running {
                 Some(running) => tokio::select! {
                     message = self.mailbox.recv() => message,
-                    late = &mut running.task => {
+                    ended = &mut running.task => {
                         self.running = None;
+                        let late = ended.unwrap_or_default().told(&self.engine, &self.key);
                         // What came too late for the run gets a turn of its own, before whatever came
                         // after it.
-                        for asked in late.unwrap_or_default().into_iter().rev() {
+                        for asked in late.into_iter().rev() {
                             self.waiting.push_front(Batch::Apart(Box::new(asked)));
                         }
                         continue;
@@ -303,7 +326,10 @@ impl Lane {
     fn take_beside(&self, mut asked: Asked) {
         asked.inbound.beside = true;
         let work = Work::of(asked, Urgency::AtOnce);
-        tokio::spawn(take_turn(self.engine.clone(), self.key.clone(), work, Arc::default()));
+        let (engine, key) = (self.engine.clone(), self.key.clone());
+        tokio::spawn(async move {
+            take_turn(engine.clone(), key.clone(), work, Arc::default()).await.told(&engine, &key);
+        });
     }
 
     /// Stops the run, and forgets what waits.
@@ -322,7 +348,7 @@ impl Lane {
         if let Some(running) = self.running.take() {
             running.control.cancel.cancel();
             // A turn that was cancelled writes down what it has, and ends.
-            let late = running.task.await.unwrap_or_default();
+            let late = running.task.await.unwrap_or_default().told(&self.engine, &self.key);
             let late = late.into_iter().map(queued).collect();
             self.finish(late, Outcome::Aborted).await;
             stopped = true;
@@ -378,7 +404,7 @@ fn run_of(run: FollowupRun<Arc<Queued>>, mut joined: Vec<Arc<Queued>>) -> Option
 }
 
 /// Takes a turn from its place in the class to its report; what was slipped in too late for it.
-async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<RunControl>) -> VecDeque<Asked> {
+async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<RunControl>) -> Ended {
     let Work { asked: Asked { inbound, done }, joined, place } = work;
     let run = inbound.turn.clone();
     let permit = match place {
@@ -422,16 +448,10 @@ async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<Run
     let waiting =
         joined.iter().map(|message| (message.inbound.turn.clone(), unpoisoned(&message.done).take()));
     let steered = steered.into_iter().map(|asked| (asked.inbound.turn, asked.done));
-    for (turn, done) in waiting.chain(steered) {
-        if let Some(done) = done {
-            let _ = done.send(report.joined(&turn));
-        }
-    }
-    if let Some(done) = done {
-        let _ = done.send(report);
-    }
-    engine.0.lanes.done(&key, count);
-    late
+    let others = waiting.chain(steered).filter_map(|(turn, done)| Some((done?, report.joined(&turn))));
+    let mut reports: Vec<_> = others.collect();
+    reports.extend(done.map(|done| (done, report)));
+    Ended { reports, count, late }
 }
 
 /// The run answers for messages that waited.
