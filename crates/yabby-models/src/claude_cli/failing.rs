@@ -1,7 +1,9 @@
 //! Why the program did not answer, and what to do about it.
 
 use std::io;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use yabby_domain::compaction::trigger::tells_overflow;
 use yabby_domain::seam::model::{ModelError, ModelErrorKind};
 use yabby_domain::text;
@@ -27,6 +29,13 @@ pub(super) enum Trouble {
     Said(ModelErrorKind, String),
 }
 
+/// The status that its service answered with. Any other number may be a port, a time or a part of an id.
+static STATUS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?i)api error[:\s(]*([45]\d\d)\b").expect("a constant pattern compiles"));
+
+const NOT_LOGGED_IN: [&str; 6] =
+    ["/login", "invalid api key", "authentication", "oauth", "credit balance", "not logged in"];
+
 impl Trouble {
     pub(super) fn of_start(error: &io::Error) -> Self {
         match error.kind() {
@@ -42,6 +51,7 @@ impl Trouble {
         };
         let says =
             |signs: &[&str]| signs.iter().any(|sign| text::find_ignoring_ascii_case(words, sign).is_some());
+        let status = STATUS.captures(words).and_then(|found| found[1].parse::<u16>().ok());
         let kind = match () {
             () if says(&["no conversation found with session id"]) => return Self::NoSession,
             () if says(&["session id"]) && says(&["already in use"]) => return Self::SessionExists,
@@ -49,25 +59,17 @@ impl Trouble {
                 return Self::TooOld(words.to_owned());
             }
             () if tells_overflow(words) => ContextOverflow,
-            () if says(&["usage limit", "rate limit", "rate_limit", "429", "hit your limit"]) => {
+            () if status == Some(429)
+                || says(&["usage limit", "rate limit", "rate_limit", "hit your limit"]) =>
+            {
                 RateLimited { retry_after: None }
             }
-            () if says(&[
-                "/login",
-                "invalid api key",
-                "authentication",
-                "oauth",
-                "401",
-                "403",
-                "credit balance",
-                "not logged in",
-            ]) =>
-            {
-                Auth
+            () if matches!(status, Some(401 | 403)) || says(&NOT_LOGGED_IN) => Auth,
+            () if matches!(status, Some(503 | 529)) || says(&["overloaded"]) => Overloaded,
+            () if status == Some(404) || says(&["issue with the selected model", "model_not_found"]) => {
+                Unavailable
             }
-            () if says(&["overloaded", "529", "503"]) => Overloaded,
-            () if says(&["issue with the selected model", "model_not_found", "404"]) => Unavailable,
-            () if says(&["api error: 400"]) => BadRequest,
+            () if status == Some(400) => BadRequest,
             () => Broken,
         };
         Self::Said(kind, words.to_owned())
@@ -152,7 +154,7 @@ mod tests {
         use ModelErrorKind::{Auth, Broken, ContextOverflow, Overloaded, RateLimited, Unavailable};
         let said = |kind| move |words: &str| Trouble::Said(kind, words.to_owned());
         type Expected = Box<dyn Fn(&str) -> Trouble>;
-        let table: [(&str, Expected); 10] = [
+        let table: [(&str, Expected); 13] = [
             ("No conversation found with session ID: 2d22", Box::new(|_| Trouble::NoSession)),
             ("Error: Session ID 736b is already in use.", Box::new(|_| Trouble::SessionExists)),
             ("error: unknown option '--session-id'", Box::new(|words| Trouble::TooOld(words.into()))),
@@ -160,6 +162,9 @@ mod tests {
             ("Prompt is too long", Box::new(said(ContextOverflow))),
             ("Claude AI usage limit reached|1760000000", Box::new(said(RateLimited { retry_after: None }))),
             ("API Error: 529 Overloaded", Box::new(said(Overloaded))),
+            ("API Error: 529 Try again. Check your gateway (127.0.0.1:34299)", Box::new(said(Overloaded))),
+            ("API Error (429 {\"type\":\"error\"})", Box::new(said(RateLimited { retry_after: None }))),
+            ("Cannot connect to 127.0.0.1:40129", Box::new(said(Broken))),
             ("There's an issue with the selected model (x)", Box::new(said(Unavailable))),
             ("Credit balance is too low", Box::new(said(Auth))),
             ("Segmentation fault", Box::new(said(Broken))),
