@@ -1,4 +1,4 @@
-//! Going back to what a compaction summarised.
+//! Going back to what a compaction summarised (`transcripts.md` §6).
 //!
 //! Nothing is taken away: a new branch begins in front of the compaction, with a mark that tells why it is
 //! there, and what was said since then is said again on it. A reader that knows nothing of this sees a
