@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use yabby_domain::seam::tool::Tool;
+use yabby_domain::seam::tool::{Tool, ToolSource};
 use yabby_domain::seam::{SessionStore, TranscriptStore};
 
 pub struct AgentHome {
@@ -16,4 +16,6 @@ pub struct AgentHome {
     pub workspace: PathBuf,
     /// In the order in which models are told about them, which stays the same.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Where more tools come from.
+    pub sources: Vec<Arc<dyn ToolSource>>,
 }

@@ -13,6 +13,7 @@ mod inbox;
 mod lane;
 mod lanes;
 mod log;
+mod office;
 mod recovery;
 mod report;
 mod steering;

@@ -7,6 +7,7 @@ pub mod loopback;
 pub mod memory_journal;
 pub mod memory_ledger;
 pub mod memory_store;
+pub mod note_office;
 pub mod scripted_model;
 pub mod stage;
 pub mod stand_in;

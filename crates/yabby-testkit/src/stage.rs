@@ -91,6 +91,7 @@ impl Stage {
                 conversations: path::sessions_folder("/state", agent),
                 workspace: PathBuf::from("/workspace"),
                 tools: tools.clone(),
+                sources: Vec::new(),
             })
         };
         let scripted = std::iter::once(&self.model).chain(&self.more_models);

@@ -98,7 +98,7 @@ fn home(place: &Place, config: &Config, agent: &AgentId) -> Result<AgentHome, St
     }
     let tools =
         yabby_tools::all(Conversations { sessions: sessions.clone(), transcripts: transcripts.clone() });
-    Ok(AgentHome { sessions, transcripts, state, conversations, workspace, tools })
+    Ok(AgentHome { sessions, transcripts, state, conversations, workspace, tools, sources: Vec::new() })
 }
 
 fn workspace(config: &Config, agent: &AgentId, folders: &Folders<'_>) -> PathBuf {

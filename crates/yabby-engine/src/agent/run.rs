@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use yabby_domain::channel::ChatType;
 use yabby_domain::compaction::is_due;
 use yabby_domain::compaction::projected::projected;
 use yabby_domain::config::Config;
@@ -19,7 +20,8 @@ use yabby_domain::model::ModelRef;
 use yabby_domain::provider_rules::may_think;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::model::{ModelError, ModelErrorKind, ModelRequest, Purpose};
-use yabby_domain::seam::tool::{Sent, Tool, ToolSpec};
+use yabby_domain::seam::tool::{Company, Sent, Tool, ToolSpec};
+use yabby_domain::session::key::Audience;
 use yabby_domain::status::SessionStatus;
 use yabby_domain::transcript::before_run::RunSettings;
 use yabby_domain::transcript::tree::NewEntry;
@@ -176,6 +178,15 @@ impl<'r> RunRequest<'r> {
             may_flush: false,
             extent: Extent::Recent(self.choice.window(&self.opened.config) / 2),
             tools: self.tools.clone(),
+        }
+    }
+
+    /// Who hears what is said here.
+    pub(crate) fn company(&self) -> Company {
+        let Opened { key, entry, .. } = self.opened;
+        match key.audience(entry.chat_type().map(ChatType::as_str)) {
+            Audience::Person if self.sender_is_owner => Company::OwnerAlone,
+            Audience::Person | Audience::Group => Company::Others,
         }
     }
 

@@ -19,6 +19,7 @@ use super::answer::Call;
 use super::run::RunRequest;
 use crate::events::EventKind;
 use crate::hooks::{HookEvent, HookPoint};
+use crate::office::SessionOffice;
 
 /// What calls came to.
 pub(crate) struct Done {
@@ -75,7 +76,7 @@ async fn make(request: &RunRequest<'_>, call: &Call, tool: Option<Arc<dyn Tool>>
         Err(why) => return ToolOutput::error(&format!("The call was refused: {why}")),
     };
     let began = Instant::now();
-    let output = run(request, &*tool, &arguments).await;
+    let output = run(request, call, &*tool, &arguments).await;
     if engine.0.hooks.has(HookPoint::AfterToolCall) {
         engine.0.hooks.tell(HookEvent::AfterToolCall {
             session_key: opened.key.as_str().to_owned(),
@@ -104,9 +105,14 @@ fn said(output: &ToolOutput) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-async fn run(request: &RunRequest<'_>, tool: &dyn Tool, arguments: &Object) -> ToolOutput {
+async fn run(request: &RunRequest<'_>, call: &Call, tool: &dyn Tool, arguments: &Object) -> ToolOutput {
     let opened = request.opened;
     let context = ToolContext {
+        config: opened.config.clone(),
+        office: Arc::new(SessionOffice::new(request.engine)),
+        call: call.id.clone(),
+        company: request.company(),
+        sees_images: request.choice.info.images,
         agent: request.agent.clone(),
         session_key: opened.key.clone(),
         session_id: opened.session_id.clone(),

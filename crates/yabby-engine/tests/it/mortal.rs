@@ -387,6 +387,7 @@ impl World {
                 conversations: path::sessions_folder("/state", agent),
                 workspace: PathBuf::from("/workspace"),
                 tools: tools.clone(),
+                sources: Vec::new(),
             })
         };
         Engine::new(Parts {

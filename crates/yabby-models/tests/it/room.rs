@@ -12,12 +12,13 @@ use yabby_domain::model::ModelRef;
 use yabby_domain::seam::model::{
     Answer, ModelError, ModelEvent, ModelProvider as _, ModelRequest, Purpose, Stop,
 };
-use yabby_domain::seam::tool::{Tool, ToolContext, ToolOutput};
+use yabby_domain::seam::tool::{Company, Tool, ToolContext, ToolOutput};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::status::SessionStatus;
 use yabby_models::offline::Offline;
 use yabby_testkit::clock::FixedClock;
 use yabby_testkit::memory_store::{MemorySessions, MemoryTranscripts};
+use yabby_testkit::note_office::NoteOffice;
 use yabby_tools::Conversations;
 
 /// 2026-02-03, at noon.
@@ -129,6 +130,11 @@ impl Room {
     async fn run(&self, name: &str, arguments: &Value) -> ToolOutput {
         let tool = self.tools.iter().find(|tool| tool.spec().name == name).unwrap();
         let context = ToolContext {
+            config: Arc::default(),
+            office: Arc::new(NoteOffice::default()),
+            call: "call".to_owned(),
+            company: Company::OwnerAlone,
+            sees_images: true,
             agent: Default::default(),
             session_key: SessionKey::new("agent:main:main"),
             session_id: "s".to_owned(),

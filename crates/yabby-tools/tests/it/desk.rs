@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use yabby_domain::message::Message;
-use yabby_domain::seam::tool::{Tool, ToolContext, ToolOutput};
+use yabby_domain::seam::tool::{Company, Tool, ToolContext, ToolOutput};
 use yabby_domain::seam::{Begin, Clock as _, SessionStore as _, TranscriptStore as _};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
@@ -16,6 +16,7 @@ use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::transcript::tree::NewEntry;
 use yabby_testkit::clock::FixedClock;
 use yabby_testkit::memory_store::{MemorySessions, MemoryTranscripts};
+use yabby_testkit::note_office::NoteOffice;
 use yabby_tools::Conversations;
 
 pub struct Desk {
@@ -38,6 +39,11 @@ impl Desk {
             transcripts: Arc::new(transcripts.clone()),
         };
         let context = ToolContext {
+            config: Arc::default(),
+            office: Arc::new(NoteOffice::default()),
+            call: "call".to_owned(),
+            company: Company::OwnerAlone,
+            sees_images: true,
             agent: Default::default(),
             session_key: SessionKey::new("agent:main:main"),
             session_id: "now".to_owned(),

@@ -79,6 +79,7 @@ fn home(
         transcripts: Arc::new(TranscriptFolder::open_with(&conversations, folder_settings)),
         workspace: Path::new(&state).join("workspace"),
         tools: vec![mark.clone()],
+        sources: Vec::new(),
         conversations,
         state,
     })
