@@ -5,7 +5,6 @@ use std::sync::Arc;
 use yabby_domain::config::Config;
 use yabby_domain::flush::context_window;
 use yabby_domain::id::AgentId;
-use yabby_domain::json::Value;
 use yabby_domain::model::choice::{StoredChoice, stored_choice};
 use yabby_domain::model::select::Choices;
 use yabby_domain::model::{

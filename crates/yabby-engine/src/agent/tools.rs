@@ -12,7 +12,8 @@ use futures_util::future::join_all;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::message::Message;
 use yabby_domain::seam::StoreError;
-use yabby_domain::seam::tool::{Effect, Sent, Tool, ToolContext, ToolOutput};
+use yabby_domain::seam::model::Purpose;
+use yabby_domain::seam::tool::{Company, Effect, Sent, Tool, ToolContext, ToolOutput};
 use yabby_domain::turn::Step;
 
 use super::answer::Call;
@@ -109,9 +110,15 @@ async fn run(request: &RunRequest<'_>, call: &Call, tool: &dyn Tool, arguments: 
     let opened = request.opened;
     let context = ToolContext {
         config: opened.config.clone(),
-        office: Arc::new(SessionOffice::new(request.engine)),
+        office: Arc::new(SessionOffice::new(request, &call.id)),
+        address: request.address.clone(),
+        is_confined: request.is_confined(),
         call: call.id.clone(),
-        company: request.company(),
+        company: match request.purpose {
+            // It puts down what the agent is to remember, and looks at nothing.
+            Purpose::Flush => Company::OwnerAlone,
+            Purpose::Turn | Purpose::Summary => request.company(),
+        },
         sees_images: request.choice.info.images,
         agent: request.agent.clone(),
         session_key: opened.key.clone(),
