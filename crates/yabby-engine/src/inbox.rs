@@ -128,7 +128,7 @@ impl Inbound {
     pub(crate) fn is_owner(&self) -> bool {
         let asks = match &self.options.behalf {
             Some(behalf) => behalf.is_owner,
-            None => self.authority.is_owner || self.options.to_caller,
+            None => self.authority.is_trusted || self.options.to_caller,
         };
         asks && !self.with_strangers
     }

@@ -164,7 +164,7 @@ impl Lane {
         match (urgency, &self.running) {
             (Urgency::Abort, _) => self.answer_abort(asked).await,
             // A command is done with in a moment, and what comes after it may rely on it.
-            (_, Some(Running { place: Place::Free, .. })) if self.waiting.is_empty() => {
+            (_, Some(Running { place: Place::Free, .. })) if self.waits_for_commands_alone() => {
                 self.waiting.push_back(Batch::Apart(Box::new(asked)));
             }
             (Urgency::AtOnce, Some(_)) => self.take_beside(asked),
@@ -173,6 +173,11 @@ impl Lane {
             (Urgency::InPlace, _) => self.waiting.push_back(Batch::Apart(Box::new(asked))),
             (Urgency::Usual, _) => self.admit_words(asked, &config).await,
         }
+    }
+
+    /// Nothing waits but what is taken alone, at its place.
+    fn waits_for_commands_alone(&self) -> bool {
+        self.waiting.iter().all(|batch| matches!(batch, Batch::Apart(_)))
     }
 
     async fn admit_words(&mut self, asked: Asked, config: &Config) {
