@@ -12,6 +12,11 @@ mod passages;
 mod ranking;
 mod read;
 mod session_status;
+mod web_cache;
+pub mod web_client;
+mod web_fetch;
+mod web_page;
+mod web_search;
 mod workspace;
 mod write;
 
@@ -19,6 +24,9 @@ use std::sync::Arc;
 
 use yabby_domain::seam::tool::{Tool, ToolOutput};
 use yabby_domain::seam::{SessionStore, TranscriptStore};
+
+pub use web_fetch::web_fetch;
+pub use web_search::{Ask, web_search};
 
 /// Where one agent's conversations are kept; its tools see no other agent's.
 #[derive(Clone)]
