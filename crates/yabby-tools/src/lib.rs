@@ -14,6 +14,11 @@ mod ranking;
 mod read;
 mod session_status;
 mod sessions;
+mod web_cache;
+pub mod web_client;
+mod web_fetch;
+mod web_page;
+mod web_search;
 mod workspace;
 mod write;
 
@@ -21,6 +26,9 @@ use std::sync::Arc;
 
 pub use yabby_domain::seam::office::Conversations;
 use yabby_domain::seam::tool::{Tool, ToolOutput};
+
+pub use web_fetch::web_fetch;
+pub use web_search::{Ask, web_search};
 
 /// The tools of one agent. Their order never changes: providers cache the beginning of a request.
 pub fn all(conversations: Conversations) -> Vec<Arc<dyn Tool>> {
