@@ -9,6 +9,7 @@ use yabby_domain::model::reset_hint::reset_hint;
 use yabby_domain::reply::notices;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::{Fork as ForkAt, StoreError};
+use yabby_domain::session::cli_session;
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::open::{Fork, OpenRequest, Opening};
@@ -205,6 +206,9 @@ async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<Opened>, 
     };
     let new_id = before.map_or_else(fresh_id, |before| before.session_id.clone());
     let mut patch = opening.record(fork.as_ref(), &home.state, &mut || new_id.clone());
+    if opening.is_new() {
+        cli_session::forget(&mut patch);
+    }
     let mut planned = stored.clone().unwrap_or_default();
     planned.apply(&patch);
     if let Some((selection, _)) = &hint {

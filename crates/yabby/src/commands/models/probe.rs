@@ -9,9 +9,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
 use uuid::Uuid;
-use yabby_domain::directive::level::ThinkLevel;
 use yabby_domain::json::{Object, Value};
-use yabby_domain::ledger::{CallRecord, Purpose};
+use yabby_domain::ledger::CallRecord;
 use yabby_domain::message::Message;
 use yabby_domain::model::{ModelRef, configured_model};
 use yabby_domain::seam::ledger::Ledger as _;
@@ -100,16 +99,11 @@ async fn ask(provider: &dyn ModelProvider, model: &ModelRef, limit: Duration) ->
     question.insert("content".to_owned(), "Reply with OK. Do not use tools.".into());
     question.insert("timestamp".to_owned(), Timestamp::now().as_millisecond().into());
     let request = ModelRequest {
-        model: model.clone(),
         system: "You are asked whether you can be reached.".to_owned(),
-        messages: vec![Message::new(question)],
-        tools: Vec::new(),
-        thinking: ThinkLevel::Off,
         // Some models think before the first word whether they are asked to or not.
         max_tokens: Some(256),
         session_id: Uuid::new_v4().to_string(),
-        profile: None,
-        purpose: Purpose::Turn,
+        ..ModelRequest::new(model.clone(), vec![Message::new(question)])
     };
     let began = Instant::now();
     let mut first_word = None;
