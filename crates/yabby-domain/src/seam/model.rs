@@ -155,6 +155,8 @@ pub enum ModelErrorKind {
     },
     Overloaded,
     Auth,
+    /// The account is not paid for, or has no credit left.
+    Billing,
     Refused,
     BadRequest,
     TimedOut,

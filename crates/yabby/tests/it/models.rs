@@ -131,6 +131,56 @@ fn a_probe_that_fails_says_why_in_a_sentence() {
 }
 
 #[test]
+fn a_server_that_is_a_little_different_is_asked_its_own_way() {
+    let asked = |compat: Value| {
+        let service = Service::says("OK");
+        let model = json!({
+            "id": "small", "name": "Small", "reasoning": true, "input": ["text"], "contextWindow": 128000,
+            "maxTokens": 4096, "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}, "compat": compat,
+        });
+        let home = home(&service.address(), &json!({"models": [model]}));
+        home.out(&["agent", "--agent", "main", "-m", "hello", "--thinking", "high"]);
+        service.stand_in.last_body()
+    };
+    let usual = asked(json!({}));
+    assert_eq!((&usual["max_tokens"], &usual["reasoning_effort"]), (&json!(4096), &json!("high")));
+    assert_eq!((usual.get("store"), &usual["messages"][0]["role"]), (None, &json!("system")));
+    let other = asked(json!({
+        "supportsStore": true, "supportsDeveloperRole": true, "supportsReasoningEffort": false,
+        "maxTokensField": "max_completion_tokens",
+    }));
+    assert_eq!((other.get("max_tokens"), &other["max_completion_tokens"]), (None, &json!(4096)));
+    assert_eq!((&other["store"], other.get("reasoning_effort")), (&json!(false), None));
+    assert_eq!(other["messages"][0]["role"], "developer");
+}
+
+#[test]
+fn an_account_without_credit_is_told_of_and_rests_while_the_next_key_answers() {
+    let body = json!({"error": {"message": "You exceeded your current quota, please check your plan and billing details.", "type": "insufficient_quota", "code": "insufficient_quota"}});
+    let unpaid = Reply::json(429, &body);
+    let service = Service::start([unpaid.clone(), answer("from b"), unpaid]);
+    let home = home(&service.address(), &json!({}));
+    profiles(&home, &["acme:a", "acme:b"]);
+    assert_eq!(home.out(&ASK), "from b\n");
+    assert_eq!(service.keys(), ["sk-acme:a", "sk-acme:b"]);
+    let file: Value = serde_json::from_str(&fs::read_to_string(home.path().join(PROFILES)).unwrap()).unwrap();
+    let stats = &file["usageStats"]["acme:a"];
+    assert_eq!(
+        (&stats["disabledReason"], &stats["failureCounts"]),
+        (&json!("billing"), &json!({"billing": 1}))
+    );
+    assert!(stats.get("cooldownUntil").is_none() && stats["disabledUntil"].is_number(), "{stats}");
+    let told = home.run(&ASK);
+    assert!(
+        told.err.contains("wants to be paid first") || told.out.contains("wants to be paid first"),
+        "{told:?}"
+    );
+    let told = home.run(&ASK);
+    assert!(format!("{told:?}").contains("No account of acme is paid for"), "{told:?}");
+    assert!(home.out(&["models", "status"]).contains("disabled:billing"));
+}
+
+#[test]
 fn without_anything_the_built_in_helper_answers() {
     let home = Home::empty();
     assert_eq!(home.out(&["models", "status", "--plain"]), "offline/rules\n");

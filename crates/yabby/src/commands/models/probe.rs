@@ -167,6 +167,7 @@ fn kind(kind: ModelErrorKind) -> &'static str {
         ModelErrorKind::RateLimited { .. } => "rate_limit",
         ModelErrorKind::Overloaded => "overloaded",
         ModelErrorKind::Auth => "auth",
+        ModelErrorKind::Billing => "billing",
         ModelErrorKind::Refused => "refused",
         ModelErrorKind::BadRequest => "format",
         ModelErrorKind::TimedOut => "timeout",
