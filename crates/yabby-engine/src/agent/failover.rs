@@ -43,6 +43,7 @@ pub(crate) fn is_worth_another(kind: ModelErrorKind, deadline: Instant) -> bool 
         ModelErrorKind::RateLimited { .. }
         | ModelErrorKind::Overloaded
         | ModelErrorKind::Auth
+        | ModelErrorKind::Billing
         | ModelErrorKind::TimedOut
         | ModelErrorKind::Unavailable
         | ModelErrorKind::Broken => has_time,

@@ -22,6 +22,7 @@ use yabby_domain::provider_rules::may_think;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::model::{ModelError, ModelErrorKind, ModelRequest, Purpose};
 use yabby_domain::seam::tool::{Company, Sent, Tool, ToolSpec};
+use yabby_domain::session::cli_session;
 use yabby_domain::session::key::Audience;
 use yabby_domain::status::SessionStatus;
 use yabby_domain::transcript::before_run::RunSettings;
@@ -216,6 +217,17 @@ impl<'r> RunRequest<'r> {
 
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.tools.find(name)
+    }
+
+    /// What every question of the run says about itself.
+    pub(super) fn question(&self, messages: Vec<Message>) -> ModelRequest {
+        ModelRequest {
+            session_id: self.opened.session_id.clone(),
+            agent: self.agent.clone(),
+            profile: self.opened.pinned_profile(),
+            workspace: Some(self.opened.home.workspace.clone()),
+            ..ModelRequest::new(self.choice.model.clone(), messages)
+        }
     }
 
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {
@@ -428,16 +440,21 @@ impl Loop {
         }
         let may_think = choice.info.reasoning && may_think(&told.messages, &choice.recipient());
         ModelRequest {
-            model: choice.model.clone(),
             system: self.system.clone(),
-            messages: told.messages,
             tools: self.specs.clone(),
             thinking: if may_think { request.thinking } else { ThinkLevel::Off },
-            max_tokens: None,
-            session_id: opened.session_id.clone(),
-            profile: opened.pinned_profile(),
+            cli_session: self.cli_session(request),
             purpose: request.purpose,
+            ..request.question(told.messages)
         }
+    }
+
+    /// The session that a program goes on with: the one of its last answer, else the one on record, which a
+    /// compaction makes worthless.
+    fn cli_session(&self, request: &RunRequest<'_>) -> Option<String> {
+        let stored = cli_session::stored(&request.opened.entry, &request.choice.model.provider);
+        let stored = stored.filter(|_| self.run.compactions.is_empty()).map(str::to_owned);
+        self.run.cli_session_id.clone().or(stored)
     }
 
     /// Compacts before the context is too full for the next question.
@@ -451,19 +468,23 @@ impl Loop {
         let tokens =
             projected(&conversation.transcript().branch(), &conversation.pending_messages(), self.overhead);
         #[expect(clippy::cast_precision_loss, reason = "no context is that large")]
-        if request.choice.info.keeps_own_context
-            || request.purpose != Purpose::Turn
+        if request.purpose != Purpose::Turn
             || self.overflows > 0
             || !is_due(tokens as f64, self.run.context_window, &settings)
         {
             return Ok(());
         }
         match compact::compact(request, conversation, Why::Full).await {
-            Ok(compacted) => self.run.compactions.push(compacted),
+            Ok(compacted) => self.compacted(compacted),
             // The provider may still take it; if not, that is the overflow's business.
             Err(error) => tracing::warn!(session = %opened.key, %error, "the history was not compacted"),
         }
         Ok(())
+    }
+
+    fn compacted(&mut self, compacted: Compacted) {
+        self.run.compactions.push(compacted);
+        self.run.cli_session_id = None;
     }
 
     /// Takes another model where this one cannot answer; whether there is one.
@@ -482,6 +503,7 @@ impl Loop {
             request.choice = choice;
             request.equip();
             self.specs = request.specs();
+            self.run.cli_session_id = None;
             self.noted = false;
             return true;
         }
@@ -508,7 +530,7 @@ impl Loop {
         }
         flush_on_overflow(request, conversation).await;
         match compact::compact(request, conversation, Why::Overflow).await {
-            Ok(compacted) => self.run.compactions.push(compacted),
+            Ok(compacted) => self.compacted(compacted),
             Err(failed) => {
                 tracing::warn!(session = %request.opened.key, error = %failed, "the history was not compacted");
                 self.extent = Extent::Trimmed;

@@ -70,7 +70,9 @@ async fn make(request: &RunRequest<'_>, call: &Call, tool: Option<Arc<dyn Tool>>
         return ToolOutput::error(&format!("There is no tool {:?} here.", call.name));
     };
     let Some(arguments) = call.arguments.clone() else {
-        return ToolOutput::error("The arguments are not an object.");
+        return ToolOutput::error(
+            "The arguments could not be read: they are not a JSON object. Make the call again with one.",
+        );
     };
     let arguments = match engine.0.hooks.tool_call(opened.key.as_str(), &call.name, arguments).await {
         Ok(arguments) => arguments,
