@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use yabby_domain::bootstrap::{self, Injected, Reader};
 use yabby_domain::channel::ChatType;
 use yabby_domain::compaction::is_due;
 use yabby_domain::compaction::projected::projected;
@@ -86,6 +87,8 @@ pub(crate) struct RunRequest<'r> {
     extent: Extent,
     inbound: &'r Inbound,
     tools: Toolbox,
+    /// The files of the workspace that the system prompt tells.
+    pub(crate) files: Arc<Vec<Injected>>,
 }
 
 /// How a run went.
@@ -159,7 +162,9 @@ impl<'r> RunRequest<'r> {
             extent: Extent::Whole,
             inbound,
             tools: Toolbox::open(opened).await,
+            files: Arc::default(),
         };
+        request.files = Arc::new(request.workspace_files().await);
         request.equip();
         Ok(request)
     }
@@ -196,6 +201,7 @@ impl<'r> RunRequest<'r> {
             extent: Extent::Recent(self.choice.window(&self.opened.config) / 2),
             inbound: self.inbound,
             tools: self.tools.clone(),
+            files: self.files.clone(),
         };
         flush.equip();
         flush
@@ -208,6 +214,16 @@ impl<'r> RunRequest<'r> {
             Audience::Person if self.sender_is_owner => Company::OwnerAlone,
             Audience::Person | Audience::Group => Company::Others,
         }
+    }
+
+    async fn workspace_files(&self) -> Vec<Injected> {
+        let reader = match self.company() {
+            _ if self.opened.key.is_subagent() => Reader::Subagent,
+            Company::OwnerAlone => Reader::OwnersAgent,
+            Company::Others => Reader::AmongOthers,
+        };
+        let files = self.opened.home.shelf.workspace_files().await;
+        bootstrap::injected(&files, reader, bootstrap::max_chars(&self.opened.config))
     }
 
     /// Whether commands run behind walls here.

@@ -172,7 +172,7 @@ fn keys(
 }
 
 /// The profiles of every agent that the configuration names.
-fn profile_files(place: &Place, config: &Config) -> HashMap<AgentId, AuthProfileFile> {
+pub(super) fn profile_files(place: &Place, config: &Config) -> HashMap<AgentId, AuthProfileFile> {
     let [state, home, current] =
         [place.folder.path(), &place.home, &place.current].map(|path| path.to_string_lossy().into_owned());
     let folders = Folders { state: &state, home: &home, current: &current };
