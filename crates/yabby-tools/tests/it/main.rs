@@ -7,3 +7,7 @@ mod escapes;
 mod files;
 mod memory;
 mod people;
+mod site;
+mod web;
+mod web_escapes;
+mod web_search;
