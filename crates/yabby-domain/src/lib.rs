@@ -25,6 +25,7 @@ pub mod history_limit;
 pub mod id;
 pub mod inbound;
 pub mod json;
+pub mod leash;
 pub mod ledger;
 pub mod mention;
 pub mod message;

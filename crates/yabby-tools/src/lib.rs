@@ -4,6 +4,7 @@
 //! `workspace.rs` only, which nothing leads out of.
 
 mod arguments;
+mod commands;
 mod list_files;
 mod memory_files;
 mod memory_get;
@@ -19,6 +20,9 @@ use std::sync::Arc;
 
 use yabby_domain::seam::tool::{Tool, ToolOutput};
 use yabby_domain::seam::{SessionStore, TranscriptStore};
+
+pub use commands::job::KEEP_COMMAND;
+pub use commands::keeper::keep_command;
 
 /// Where one agent's conversations are kept; its tools see no other agent's.
 #[derive(Clone)]

@@ -1,0 +1,12 @@
+//! The leash: what the agent's commands may do, and where (`config.md` §9, `state-files.md` §4).
+//!
+//! Rules only. What a command line consists of ([`command_line`]), which programs are allowed
+//! ([`approvals`], [`safe_bins`]), whether somebody is asked ([`exec_policy`]), what a command is given of
+//! the environment ([`environment`]) and what it sees of the machine ([`confinement`]).
+
+pub mod approvals;
+pub mod command_line;
+pub mod confinement;
+pub mod environment;
+pub mod exec_policy;
+pub mod safe_bins;
