@@ -60,7 +60,8 @@ impl Shelf {
     pub(crate) fn all(&self) -> Vec<(Kept, Record)> {
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
         let kept = entries.filter_map(|entry| self.get(entry.file_name().to_str()?));
-        let mut all: Vec<(Kept, Record)> = kept.filter_map(|kept| Some((kept.record()?, kept))).map(|(r, k)| (k, r)).collect();
+        let mut all: Vec<(Kept, Record)> =
+            kept.filter_map(|kept| Some((kept.record()?, kept))).map(|(r, k)| (k, r)).collect();
         all.sort_by(|one, other| one.1.started_at.cmp(&other.1.started_at).then(one.0.id.cmp(&other.0.id)));
         all
     }

@@ -5,11 +5,13 @@
 
 mod arguments;
 mod commands;
+mod exec;
 mod list_files;
 mod memory_files;
 mod memory_get;
 mod memory_search;
 mod passages;
+mod process;
 mod ranking;
 mod read;
 mod session_status;
@@ -23,6 +25,7 @@ use yabby_domain::seam::{SessionStore, TranscriptStore};
 
 pub use commands::job::KEEP_COMMAND;
 pub use commands::keeper::keep_command;
+pub use exec::Leash;
 
 /// Where one agent's conversations are kept; its tools see no other agent's.
 #[derive(Clone)]
@@ -32,11 +35,13 @@ pub struct Conversations {
 }
 
 /// The tools of one agent. Their order never changes: providers cache the beginning of a request.
-pub fn all(conversations: Conversations) -> Vec<Arc<dyn Tool>> {
+pub fn all(conversations: Conversations, leash: Leash) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(read::Read),
         Arc::new(list_files::ListFiles),
         Arc::new(write::Write),
+        Arc::new(exec::Exec { leash: leash.clone(), sessions: conversations.sessions.clone() }),
+        Arc::new(process::Process { leash }),
         Arc::new(memory_search::MemorySearch::new(conversations)),
         Arc::new(memory_get::MemoryGet),
         Arc::new(session_status::ShowStatus),

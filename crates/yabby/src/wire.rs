@@ -19,12 +19,13 @@ use yabby_engine::{AgentHome, Engine, Parts};
 use yabby_models::{Retries, offline};
 use yabby_store::clock::SystemClock;
 use yabby_store::disk::{Disk as _, LocalDisk};
+use yabby_store::files::exec_approvals::ExecApprovalsFile;
 use yabby_store::files::ledger::UsageLedger;
 use yabby_store::files::sessions::{self, SessionFile};
 use yabby_store::files::transcripts::TranscriptFolder;
 use yabby_store::files::turns::{self, Kind, TurnJournal};
 use yabby_store::paths::Place;
-use yabby_tools::Conversations;
+use yabby_tools::{Conversations, Leash};
 
 use crate::setting::Setting;
 
@@ -96,9 +97,25 @@ fn home(place: &Place, config: &Config, agent: &AgentId) -> Result<AgentHome, St
             source: Arc::new(source),
         })?;
     }
-    let tools =
-        yabby_tools::all(Conversations { sessions: sessions.clone(), transcripts: transcripts.clone() });
+    let conversations = Conversations { sessions: sessions.clone(), transcripts: transcripts.clone() };
+    let tools = yabby_tools::all(conversations, leash(place));
     Ok(AgentHome { sessions, transcripts, state, conversations, workspace, tools, sources: Vec::new() })
+}
+
+/// What commands are run with.
+fn leash(place: &Place) -> Leash {
+    let text = |value: std::ffi::OsString| value.into_string().ok();
+    Leash {
+        // Whatever is found elsewhere under our name may be another release.
+        keeper: std::env::current_exe().unwrap_or_else(|_| "yabby".into()),
+        state: place.folder.path().to_owned(),
+        home: place.home.clone(),
+        environment: std::env::vars_os()
+            .filter_map(|(name, value)| Some((text(name)?, text(value)?)))
+            .collect(),
+        approvals: Arc::new(ExecApprovalsFile::of(place, Arc::new(LocalDisk))),
+        readable: Vec::new(),
+    }
 }
 
 fn workspace(config: &Config, agent: &AgentId, folders: &Folders<'_>) -> PathBuf {

@@ -129,7 +129,8 @@ impl Approvals {
     pub fn note(&mut self, agent: &AgentId, used: &Use<'_>) {
         let Some(agents) = self.0.get_mut("agents").and_then(Value::as_object_mut) else { return };
         for id in [agent.as_str(), EVERYBODY] {
-            let list = agents.get_mut(id).and_then(|found| found.get_mut("allowlist")).and_then(Value::as_array_mut);
+            let list =
+                agents.get_mut(id).and_then(|found| found.get_mut("allowlist")).and_then(Value::as_array_mut);
             for entry in list.into_iter().flatten().filter(|entry| pattern_of(entry) == Some(used.pattern)) {
                 let Some(entry) = entry.as_object_mut() else { continue };
                 entry.insert("lastUsedAt".to_owned(), used.now.into());
@@ -142,7 +143,12 @@ impl Approvals {
     }
 
     /// Fills in what every file has: where the socket of the companion is, its token, and ids.
-    pub fn complete(&mut self, socket: &str, token: &mut dyn FnMut() -> String, id: &mut dyn FnMut() -> String) {
+    pub fn complete(
+        &mut self,
+        socket: &str,
+        token: &mut dyn FnMut() -> String,
+        id: &mut dyn FnMut() -> String,
+    ) {
         let place = self.0.entry("socket".to_owned()).or_insert_with(|| Value::Object(Object::new()));
         if !place.is_object() {
             *place = Value::Object(Object::new());
@@ -209,7 +215,8 @@ impl Approvals {
             match (main.get_mut(&name), value) {
                 (Some(Value::Array(own)), Value::Array(more)) if name == "allowlist" => {
                     let known: Vec<String> = own.iter().filter_map(pattern_of).map(text::lower).collect();
-                    let is_new = |entry: &Value| pattern_of(entry).is_some_and(|p| !known.contains(&text::lower(p)));
+                    let is_new =
+                        |entry: &Value| pattern_of(entry).is_some_and(|p| !known.contains(&text::lower(p)));
                     own.extend(more.into_iter().filter(is_new));
                 }
                 (Some(_), _) => {}

@@ -77,7 +77,8 @@ impl Confinement {
             Some("shared") => Scope::Shared,
             _ => Scope::Agent,
         };
-        let has_network = word(&["docker", "network"]).is_some_and(|network| !["", "none"].contains(&network));
+        let has_network =
+            word(&["docker", "network"]).is_some_and(|network| !["", "none"].contains(&network));
         Ok(Some(Self { by, workspace, has_network, scope }))
     }
 }
@@ -157,7 +158,8 @@ mod tests {
             (defaults(json!({"mode": "all", "workspaceAccess": "x"})), main, Err(())),
         ];
         for (config, session, expected) in table {
-            let found = Confinement::of(&Config::new(config.clone()), &AgentId::default(), &SessionKey::new(session));
+            let found =
+                Confinement::of(&Config::new(config.clone()), &AgentId::default(), &SessionKey::new(session));
             assert_eq!(found.map(|found| found.is_some()).map_err(drop), expected, "{config} {session}");
         }
         let config = Config::new(json!({
@@ -168,7 +170,12 @@ mod tests {
         let found = Confinement::of(&config, &AgentId::default(), &SessionKey::new(main)).unwrap().unwrap();
         assert_eq!(
             found,
-            Confinement { by: Walls::Landlock, workspace: Access::Read, has_network: true, scope: Scope::Agent }
+            Confinement {
+                by: Walls::Landlock,
+                workspace: Access::Read,
+                has_network: true,
+                scope: Scope::Agent
+            }
         );
         let limits = Limits::from_config(&config, &AgentId::default());
         assert_eq!((limits.processes, limits.memory), (50, 512 << 20));

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::json::Value;
 
 /// The variables of the program that a command may know.
-const GIVEN: &[&str] = &["HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TZ", "USER", "TMPDIR"];
+const GIVEN: &[&str] =
+    &["HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TZ", "USER", "TMPDIR"];
 
 const FALLBACK_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -17,7 +18,8 @@ pub fn environment(
 ) -> Result<BTreeMap<String, String>, String> {
     let is_given = |name: &str| GIVEN.contains(&name) || name.starts_with("LC_");
     let mut given: BTreeMap<String, String> = own.into_iter().filter(|(name, _)| is_given(name)).collect();
-    let path = given.remove("PATH").filter(|path| !path.is_empty()).unwrap_or_else(|| FALLBACK_PATH.to_owned());
+    let path =
+        given.remove("PATH").filter(|path| !path.is_empty()).unwrap_or_else(|| FALLBACK_PATH.to_owned());
     // A relative folder would make the same name another program elsewhere.
     let absolute = path.split(':').filter(|folder| folder.starts_with('/'));
     let path: Vec<&str> = path_first.iter().map(String::as_str).chain(absolute).collect();
@@ -37,12 +39,41 @@ pub fn environment(
 
 /// Why a call may not set a variable.
 fn refused(name: &str) -> Option<&'static str> {
-    const STARTS: &[&str] = &["LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG", "NPM_CONFIG_", "YABBY_", "OPENCLAW_", "GCONV_"];
+    const STARTS: &[&str] =
+        &["LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG", "NPM_CONFIG_", "YABBY_", "OPENCLAW_", "GCONV_"];
     const NAMES: &[&str] = &[
-        "BASH_ENV", "CDPATH", "ENV", "GIT_ASKPASS", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH", "GIT_SSH_COMMAND",
-        "GLOBIGNORE", "HOME", "IFS", "JAVA_TOOL_OPTIONS", "LESSOPEN", "MANPAGER", "NODE_OPTIONS", "NODE_PATH",
-        "PAGER", "PERL5LIB", "PERL5OPT", "PROMPT_COMMAND", "PS4", "PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP",
-        "RUBYLIB", "RUBYOPT", "SHELL", "SHELLOPTS", "BASHOPTS", "EDITOR", "VISUAL", "ZDOTDIR",
+        "BASH_ENV",
+        "CDPATH",
+        "ENV",
+        "GIT_ASKPASS",
+        "GIT_EXTERNAL_DIFF",
+        "GIT_PAGER",
+        "GIT_SSH",
+        "GIT_SSH_COMMAND",
+        "GLOBIGNORE",
+        "HOME",
+        "IFS",
+        "JAVA_TOOL_OPTIONS",
+        "LESSOPEN",
+        "MANPAGER",
+        "NODE_OPTIONS",
+        "NODE_PATH",
+        "PAGER",
+        "PERL5LIB",
+        "PERL5OPT",
+        "PROMPT_COMMAND",
+        "PS4",
+        "PYTHONHOME",
+        "PYTHONPATH",
+        "PYTHONSTARTUP",
+        "RUBYLIB",
+        "RUBYOPT",
+        "SHELL",
+        "SHELLOPTS",
+        "BASHOPTS",
+        "EDITOR",
+        "VISUAL",
+        "ZDOTDIR",
     ];
     let upper = name.to_ascii_uppercase();
     let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -103,9 +134,25 @@ mod tests {
     #[test]
     fn what_makes_programs_run_other_code_is_refused() {
         for name in [
-            "PATH", "path", "LD_PRELOAD", "ld_library_path", "NODE_OPTIONS", "BASH_ENV", "ENV", "IFS", "PS4",
-            "GIT_SSH_COMMAND", "DYLD_INSERT_LIBRARIES", "BASH_FUNC_ls%%", "1X", "", "A=B", "A B", "HOME",
-            "PYTHONPATH", "YABBY_STATE_DIR",
+            "PATH",
+            "path",
+            "LD_PRELOAD",
+            "ld_library_path",
+            "NODE_OPTIONS",
+            "BASH_ENV",
+            "ENV",
+            "IFS",
+            "PS4",
+            "GIT_SSH_COMMAND",
+            "DYLD_INSERT_LIBRARIES",
+            "BASH_FUNC_ls%%",
+            "1X",
+            "",
+            "A=B",
+            "A B",
+            "HOME",
+            "PYTHONPATH",
+            "YABBY_STATE_DIR",
         ] {
             assert!(environment([], &[], &pairs(&[(name, "x")])).is_err(), "{name}");
         }

@@ -255,7 +255,13 @@ pub trait Programs {
 }
 
 /// Holds a command against the list.
-pub fn judge(command: &str, allowed: &[String], safe: &SafeBins, home: &str, programs: &dyn Programs) -> Judged {
+pub fn judge(
+    command: &str,
+    allowed: &[String],
+    safe: &SafeBins,
+    home: &str,
+    programs: &dyn Programs,
+) -> Judged {
     let missed = |why: String, programs: Vec<String>| Judged {
         is_allowed: false,
         why: Some(why),
@@ -277,7 +283,9 @@ pub fn judge(command: &str, allowed: &[String], safe: &SafeBins, home: &str, pro
         let Some(program) = found(segment) else {
             return missed(format!("{name} is no program that can be found"), all);
         };
-        if let Some(pattern) = allowed.iter().find(|pattern| super::approvals::matches(pattern, &program, home)) {
+        if let Some(pattern) =
+            allowed.iter().find(|pattern| super::approvals::matches(pattern, &program, home))
+        {
             used.push(pattern.clone());
         } else if !safe.allow(&program, &segment.words[1..], |file| programs.exists(file)) {
             return missed(format!("{program} is not on the allowlist"), all);
@@ -310,7 +318,9 @@ pub fn verdict(rules: &Rules, judged: &Judged) -> Verdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It runs, and these programs are allowed from now on.
-    Run { learn: Vec<String> },
+    Run {
+        learn: Vec<String>,
+    },
     Refuse(String),
 }
 
@@ -362,7 +372,15 @@ mod tests {
         let table = [
             (none, none, none, &empty, "allowlist", "on-miss", "deny"),
             (said("", "full", "off"), none, none, &empty, "full", "off", "deny"),
-            (said("", "full", "off"), none, said("", "allowlist", "always"), &empty, "allowlist", "always", "deny"),
+            (
+                said("", "full", "off"),
+                none,
+                said("", "allowlist", "always"),
+                &empty,
+                "allowlist",
+                "always",
+                "deny",
+            ),
             (none, none, said("", "full", "off"), &empty, "allowlist", "on-miss", "deny"),
             (none, said("", "full", "off"), none, &empty, "full", "off", "deny"),
             (said("", "deny", "off"), said("", "full", "off"), none, &empty, "full", "off", "deny"),
@@ -372,7 +390,8 @@ mod tests {
             (said("", "nonsense", "maybe"), none, none, &empty, "allowlist", "on-miss", "deny"),
         ];
         for (config, session, call, file, security, ask, fallback) in table {
-            let rules = rules(&asked(config, session, call), &approvals(file.clone()), &AgentId::default()).unwrap();
+            let rules =
+                rules(&asked(config, session, call), &approvals(file.clone()), &AgentId::default()).unwrap();
             let found = (rules.security.as_str(), rules.ask.as_str(), rules.ask_fallback.as_str());
             assert_eq!(found, (security, ask, fallback), "{config:?} {session:?} {call:?} {file}");
         }
@@ -502,7 +521,8 @@ mod tests {
                 Outcome::Run { learn } => Some(learn),
                 Outcome::Refuse(_) => None,
             };
-            let expected = expected.map(|learnt| learnt.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+            let expected =
+                expected.map(|learnt| learnt.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
             assert_eq!(found, expected, "{decision:?} {fallback:?} {command}");
         }
     }

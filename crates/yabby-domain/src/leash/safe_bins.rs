@@ -28,28 +28,49 @@ const KNOWN: &[Known] = &[
         name: "jq",
         operands: 1,
         with_value: &["--indent"],
-        refused: &["-f", "--from-file", "-L", "--slurpfile", "--rawfile", "--argfile", "--args", "--jsonargs"],
+        refused: &[
+            "-f",
+            "--from-file",
+            "-L",
+            "--slurpfile",
+            "--rawfile",
+            "--argfile",
+            "--args",
+            "--jsonargs",
+        ],
     },
     Known {
         name: "grep",
         operands: 1,
         with_value: &["-A", "-B", "-C", "-m"],
         refused: &[
-            "-f", "--file", "-r", "-R", "--recursive", "--dereference-recursive", "-d", "--directories", "-e",
-            "--exclude-from", "-P",
+            "-f",
+            "--file",
+            "-r",
+            "-R",
+            "--recursive",
+            "--dereference-recursive",
+            "-d",
+            "--directories",
+            "-e",
+            "--exclude-from",
+            "-P",
         ],
     },
-    Known {
-        name: "cut",
-        operands: 0,
-        with_value: &["-d", "-f", "-c", "-b"],
-        refused: &[],
-    },
+    Known { name: "cut", operands: 0, with_value: &["-d", "-f", "-c", "-b"], refused: &[] },
     Known {
         name: "sort",
         operands: 0,
         with_value: &["-k", "-t"],
-        refused: &["-o", "--output", "-T", "--temporary-directory", "--compress-program", "--files0-from", "-S"],
+        refused: &[
+            "-o",
+            "--output",
+            "-T",
+            "--temporary-directory",
+            "--compress-program",
+            "--files0-from",
+            "-S",
+        ],
     },
     Known { name: "uniq", operands: 0, with_value: &["-f", "-s", "-w"], refused: &[] },
     Known { name: "head", operands: 0, with_value: &["-n", "-c"], refused: &[] },
@@ -123,11 +144,13 @@ impl Known {
             return long_ones.any(|refused| refused.starts_with(name));
         }
         let Some(short) = word.strip_prefix('-') else { return false };
-        let letters = |option: &&str| option.strip_prefix('-').filter(|letter| letter.len() == 1).map(str::to_owned);
+        let letters =
+            |option: &&str| option.strip_prefix('-').filter(|letter| letter.len() == 1).map(str::to_owned);
         let mut refused = self.refused.iter().filter_map(letters);
         // `-d,` of cut: what follows the letter is its value, and no letter.
         let takes_rest = |option: &&&str| word.starts_with(**option) && word.len() > 2;
-        let has_own_value = self.with_value.iter().filter(|option| option.len() == 2).any(|option| takes_rest(&option));
+        let has_own_value =
+            self.with_value.iter().filter(|option| option.len() == 2).any(|option| takes_rest(&option));
         let looked_at = if has_own_value { &short[..1] } else { short };
         refused.any(|letter| looked_at.contains(&letter))
     }
@@ -206,7 +229,8 @@ mod tests {
         let config = |bins| Config::new(json!({"tools": {"exec": {"safeBins": bins}}}));
         let allows = |bins, command: &str| {
             let found = segments(command).unwrap().remove(0);
-            SafeBins::from_config(&config(bins)).allow(&found.words[0].text, &found.words[1..], |name| name == "x")
+            SafeBins::from_config(&config(bins))
+                .allow(&found.words[0].text, &found.words[1..], |name| name == "x")
         };
         assert!(allows(json!([" Sed "]), "sed p"));
         assert!(!allows(json!(["sed"]), "sed p x"));

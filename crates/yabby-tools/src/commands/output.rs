@@ -75,7 +75,10 @@ pub(crate) fn read(folder: &Path, from: u64) -> Vec<Part> {
     for position in positions {
         let mut bytes = Vec::new();
         // One that is gone meanwhile is one that was left out.
-        if File::open(piece(folder, position)).and_then(|file| file.take(PIECE).read_to_end(&mut bytes)).is_err() {
+        if File::open(piece(folder, position))
+            .and_then(|file| file.take(PIECE).read_to_end(&mut bytes))
+            .is_err()
+        {
             continue;
         }
         let skip = usize::try_from(from.saturating_sub(position)).unwrap_or(usize::MAX).min(bytes.len());
@@ -118,7 +121,8 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }
-    let (head, tail) = (text.floor_char_boundary(most / 3), text.ceil_char_boundary(text.len() - most / 3 * 2));
+    let (head, tail) =
+        (text.floor_char_boundary(most / 3), text.ceil_char_boundary(text.len() - most / 3 * 2));
     format!("{}{}{}", &text[..head], left_out((tail - head) as u64), &text[tail..])
 }
 

@@ -87,9 +87,10 @@ pub(crate) fn command(job: &Job, keeper: &Path) -> Result<Command, String> {
 }
 
 fn bubblewrap(inside: &Inside, job: &Job) -> Result<Vec<String>, String> {
-    let mut words: Vec<String> = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-        .map(str::to_owned)
-        .into();
+    let mut words: Vec<String> =
+        ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+            .map(str::to_owned)
+            .into();
     let mut add = |more: &[&str]| words.extend(more.iter().map(|word| (*word).to_owned()));
     if inside.has_network {
         add(&["--share-net"]);
@@ -104,7 +105,9 @@ fn bubblewrap(inside: &Inside, job: &Job) -> Result<Vec<String>, String> {
     for path in SETTINGS.iter().chain(network) {
         add(&["--ro-bind-try", path, path]);
     }
-    add(&["--proc", "/proc", "--dev", "/dev", "--size", &TMP_BYTES.to_string(), "--tmpfs", "/tmp"]);
+    let tmp = TMP_BYTES.to_string();
+    add(&["--proc", "/proc", "--dev", "/dev", "--size", &tmp, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]);
+    add(&["--size", &tmp, "--tmpfs", "/tmp"]);
     for (flag, folders) in [("--ro-bind", &inside.readable), ("--bind", &inside.writable)] {
         for folder in folders {
             let folder = folder.to_str().ok_or("the name of the workspace is not UTF-8")?;
@@ -222,7 +225,8 @@ fn landlocked(_: &Inside) -> Result<(), String> {
 /// Whether bubblewrap works here; if not, why.
 pub(crate) fn bubblewrap_works() -> Result<(), String> {
     static FOUND: OnceLock<Result<(), String>> = OnceLock::new();
-    let probe = ["--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "--", "true"];
+    let probe =
+        ["--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "--", "true"];
     FOUND.get_or_init(|| works("bwrap", &probe)).clone()
 }
 
