@@ -233,6 +233,14 @@ impl AuthProfiles {
         order
     }
 
+    /// The profiles of a provider that cannot be used any more, and when that began.
+    pub fn expired(&self, provider: &str, now: f64) -> Vec<(&str, f64)> {
+        let provider = normalize_provider(provider);
+        let own = self.ids().filter(|id| self.provider(id).as_ref() == Some(&provider));
+        let ended = |id| Some((id, self.credential(id)?.expires().filter(|at| *at <= now)?));
+        own.filter_map(ended).collect()
+    }
+
     /// The profile of a provider that worked last.
     pub fn last_good(&self, provider: &str) -> Option<&str> {
         by_provider(self.map("lastGood")?, &normalize_provider(provider))?.as_str()
@@ -367,6 +375,14 @@ mod tests {
         let text = profiles.text();
         assert!(text.contains("\"lastGood\": {\n    \"stub\": \"stub:default\"\n  }"), "{text}");
         assert!(text.contains("\"kept\": true"), "{text}");
+    }
+
+    #[test]
+    fn what_has_expired_is_told_apart_from_what_is_not_there() {
+        let profiles = profiles("{}");
+        assert_eq!(profiles.expired("STUB", NOW), [("stub:old", 5.0)]);
+        assert_eq!(profiles.expired("stub", NOW + HOUR).len(), 2, "the sign-in, too");
+        assert_eq!(profiles.expired("other", NOW), []);
     }
 
     #[test]

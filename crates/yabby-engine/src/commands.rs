@@ -3,6 +3,7 @@
 //! To add one, write a file and list it in [`COMMANDS`].
 
 mod activation;
+mod approve;
 mod compact;
 mod context;
 mod help;
@@ -11,6 +12,7 @@ mod send;
 mod settings;
 mod status;
 pub(crate) mod stop;
+mod subagents;
 mod usage;
 mod whoami;
 
@@ -85,6 +87,8 @@ const COMMANDS: &[Command] = &[
     command!("models", "/models", "which models there are", model::list),
     command!("send", "/send on|off|inherit", "whether replies are sent here", send::answer),
     command!("activation", "/activation mention|always", "when a group is answered", activation::answer),
+    command!("approve", "/approve id once|always|deny", "allow a command that waits", approve::answer),
+    command!("subagents", "/subagents list|stop", "what works in the background", subagents::answer),
     command!("stop", "/stop", "stop what is going on", stop::answer),
 ];
 

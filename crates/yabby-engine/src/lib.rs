@@ -5,6 +5,7 @@
 //! tools are seen through the doors of the domain only.
 
 mod agent;
+pub mod approvals;
 mod commands;
 pub mod events;
 mod home;
@@ -17,6 +18,7 @@ mod office;
 mod recovery;
 mod report;
 mod steering;
+mod subagents;
 mod turn;
 
 use std::collections::HashMap;
@@ -44,6 +46,7 @@ pub use home::AgentHome;
 pub use inbox::{Heard, HeardFrom, Hearing, Ticket};
 pub use report::TurnReport;
 
+use approvals::Approvals;
 use events::{EngineEvent, EventKind, Events};
 use hooks::Hooks;
 use lanes::Lanes;
@@ -99,14 +102,19 @@ pub(crate) struct Inner {
     history: Mutex<HistoryBook>,
     /// Notices for the next prompt of each session. Shared, since anybody may leave one.
     notices: Mutex<HashMap<SessionKey, SystemEvents>>,
+    approvals: Approvals,
 }
 
 /// How many turns of each class are taken at once.
 struct Classes {
     main: Arc<Semaphore>,
     subagent: Arc<Semaphore>,
+    nested: Arc<Semaphore>,
     cron: Arc<Semaphore>,
 }
+
+/// How many runs may work for others that wait for them.
+const NESTED: usize = 16;
 
 impl Classes {
     fn from_config(config: &Config) -> Self {
@@ -123,6 +131,7 @@ impl Classes {
         Self {
             main: size(&["agents", "defaults", "maxConcurrent"], 4),
             subagent: size(&["agents", "defaults", "subagents", "maxConcurrent"], 8),
+            nested: Arc::new(Semaphore::new(NESTED)),
             cron: size(&["cron", "maxConcurrentRuns"], 1),
         }
     }
@@ -131,6 +140,7 @@ impl Classes {
         match class {
             LaneClass::Main => &self.main,
             LaneClass::Subagent => &self.subagent,
+            LaneClass::Nested => &self.nested,
             LaneClass::Cron => &self.cron,
         }
     }
@@ -159,6 +169,7 @@ impl Engine {
             recent: Mutex::default(),
             history: Mutex::default(),
             notices: Mutex::default(),
+            approvals: Approvals::default(),
         }))
     }
 

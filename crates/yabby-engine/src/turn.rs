@@ -58,9 +58,11 @@ pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunContro
         Err(panic) => fail(engine, inbound, &panic).await,
     };
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let taken = TurnReport { duration_ms, ..taken };
+    engine.announce(inbound, &taken).await;
     let ended = EventKind::RunEnded { outcome: taken.outcome, error: taken.error.clone() };
     engine.tell(inbound.key(), Some(&inbound.turn), ended);
-    TurnReport { duration_ms, ..taken }
+    taken
 }
 
 async fn take_turn(
@@ -85,7 +87,7 @@ async fn take_turn(
         return Ok(TurnReport { outcome: Outcome::Aborted, ..opened.report(inbound) });
     };
     flush_if_due(engine, inbound, &opened, &prompt, control, &mut conversation).await;
-    let request = RunRequest::turn(engine, inbound, &opened, prompt, control)?;
+    let request = RunRequest::turn(engine, inbound, &opened, prompt, control).await?;
     let run = agent::run(request, &mut conversation).await?;
     drop(conversation);
     record_usage(engine, &mut opened, &run).await;

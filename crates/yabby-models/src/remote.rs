@@ -79,7 +79,6 @@ impl ModelProvider for RemoteProvider {
             reasoning: model.reasoning,
             images: model.images,
             prices: model.prices,
-            keeps_own_context: false,
         })
     }
 

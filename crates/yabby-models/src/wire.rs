@@ -121,7 +121,6 @@ mod tests {
     use proptest::sample::select;
     use yabby_domain::message::Message;
     use yabby_domain::model::ModelRef;
-    use yabby_domain::seam::model::Purpose;
 
     use super::*;
 
@@ -139,17 +138,8 @@ mod tests {
             let model = ModelSettings { context_window, max_output, ..ModelSettings::named("m") };
             let text = "x".repeat(read * 4);
             let message = serde_json::json!({"role": "user", "content": text});
-            let request = ModelRequest {
-                model: ModelRef::new("p", "m"),
-                system: String::new(),
-                messages: Message::from_value(message).into_iter().collect(),
-                tools: Vec::new(),
-                thinking: ThinkLevel::Off,
-                max_tokens,
-                session_id: String::new(),
-                profile: None,
-                purpose: Purpose::Turn,
-            };
+            let messages = Message::from_value(message).into_iter().collect();
+            let request = ModelRequest { max_tokens, ..ModelRequest::new(ModelRef::new("p", "m"), messages) };
             assert_eq!(room(&model, &request), Room { asked, most }, "{context_window} {read}");
         }
     }

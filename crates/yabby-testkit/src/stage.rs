@@ -48,6 +48,8 @@ pub struct Stage {
     pub sessions: MemorySessions,
     pub transcripts: MemoryTranscripts,
     pub config: Arc<Config>,
+    /// Where agents work; nothing is there unless a test makes it so.
+    pub workspace: PathBuf,
     pub tools: Vec<Arc<dyn Tool>>,
     pub hooks: Vec<Arc<dyn Hook>>,
     pub calls: MemoryLedger,
@@ -67,6 +69,7 @@ impl Stage {
             sessions: MemorySessions::default(),
             transcripts: MemoryTranscripts::new(clock.clone()),
             config: Arc::new(Config::new(config)),
+            workspace: PathBuf::from("/workspace"),
             tools: Vec::new(),
             hooks: Vec::new(),
             calls: MemoryLedger::default(),
@@ -83,13 +86,14 @@ impl Stage {
     pub fn engine_with(&self, channels: Vec<Arc<dyn Channel>>) -> Engine {
         let (sessions, transcripts, tools) =
             (self.sessions.clone(), self.transcripts.clone(), self.tools.clone());
+        let workspace = self.workspace.clone();
         let homes = move |_: &Config, agent: &AgentId| {
             Ok(AgentHome {
                 sessions: Arc::new(sessions.clone()),
                 transcripts: Arc::new(transcripts.clone()),
                 state: "/state".to_owned(),
                 conversations: path::sessions_folder("/state", agent),
-                workspace: PathBuf::from("/workspace"),
+                workspace: workspace.clone(),
                 tools: tools.clone(),
                 sources: Vec::new(),
             })

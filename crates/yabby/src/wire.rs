@@ -1,5 +1,6 @@
 //! The engine, put together from what the configuration names.
 
+mod compat;
 pub mod keys;
 pub mod models;
 

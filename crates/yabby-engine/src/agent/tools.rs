@@ -12,7 +12,8 @@ use futures_util::future::join_all;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::message::Message;
 use yabby_domain::seam::StoreError;
-use yabby_domain::seam::tool::{Effect, Sent, Tool, ToolContext, ToolOutput};
+use yabby_domain::seam::model::Purpose;
+use yabby_domain::seam::tool::{Company, Effect, Sent, Tool, ToolContext, ToolOutput};
 use yabby_domain::turn::Step;
 
 use super::answer::Call;
@@ -69,7 +70,9 @@ async fn make(request: &RunRequest<'_>, call: &Call, tool: Option<Arc<dyn Tool>>
         return ToolOutput::error(&format!("There is no tool {:?} here.", call.name));
     };
     let Some(arguments) = call.arguments.clone() else {
-        return ToolOutput::error("The arguments are not an object.");
+        return ToolOutput::error(
+            "The arguments could not be read: they are not a JSON object. Make the call again with one.",
+        );
     };
     let arguments = match engine.0.hooks.tool_call(opened.key.as_str(), &call.name, arguments).await {
         Ok(arguments) => arguments,
@@ -109,9 +112,15 @@ async fn run(request: &RunRequest<'_>, call: &Call, tool: &dyn Tool, arguments: 
     let opened = request.opened;
     let context = ToolContext {
         config: opened.config.clone(),
-        office: Arc::new(SessionOffice::new(request.engine)),
+        office: Arc::new(SessionOffice::new(request, &call.id)),
+        address: request.address.clone(),
+        is_confined: request.is_confined(),
         call: call.id.clone(),
-        company: request.company(),
+        company: match request.purpose {
+            // It puts down what the agent is to remember, and looks at nothing.
+            Purpose::Flush => Company::OwnerAlone,
+            Purpose::Turn | Purpose::Summary => request.company(),
+        },
         sees_images: request.choice.info.images,
         agent: request.agent.clone(),
         session_key: opened.key.clone(),

@@ -14,5 +14,6 @@ mod queue;
 mod recovery;
 mod requests;
 mod storm;
+mod subagents;
 mod tools;
 mod turns;

@@ -289,7 +289,6 @@ impl ModelProvider for Rules {
             reasoning: false,
             images: false,
             prices: None,
-            keeps_own_context: false,
         })
     }
 

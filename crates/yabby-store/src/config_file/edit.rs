@@ -94,11 +94,20 @@ impl<'p> ConfigFile<'p> {
 
     /// Changes one value, and gives the file as it is then.
     pub fn edit(&self, path: &KeyPath, edit: &Edit) -> Result<Snapshot, EditError> {
+        self.edit_all(&[(path.clone(), edit.clone())])
+    }
+
+    /// Changes several values, one after the other, and writes the file once: all of them, or none.
+    pub fn edit_all(&self, edits: &[(KeyPath, Edit)]) -> Result<Snapshot, EditError> {
         self.change(|snapshot| {
             if !snapshot.is_valid() {
                 return Err(EditError::Invalid(Box::new(snapshot.clone())));
             }
-            self.edited(snapshot, path, edit)
+            let mut reached = snapshot.clone();
+            for (path, edit) in edits {
+                reached = Snapshot::of_text(self.place, self.edited(&reached, path, edit)?);
+            }
+            Ok(reached.raw.unwrap_or_default())
         })
     }
 

@@ -51,6 +51,8 @@ impl Desk {
             office: Arc::new(office.clone()),
             call: "call".to_owned(),
             company: Company::OwnerAlone,
+            is_confined: false,
+            address: None,
             sees_images: true,
             agent: Default::default(),
             session_key: SessionKey::new("agent:main:main"),
