@@ -9,5 +9,7 @@ pub mod history;
 pub mod import;
 pub mod models;
 pub mod sessions;
+pub mod setup;
+pub mod skills;
 pub mod turns;
 pub mod usage;

@@ -44,6 +44,8 @@ fn main() -> ExitCode {
         Command::History(arguments) => commands::history::run(&setting, arguments),
         Command::Agents(arguments) => commands::agents::run(&setting, arguments),
         Command::Models(arguments) => commands::models::run(&setting, arguments),
+        Command::Skills(arguments) => commands::skills::run(&setting, arguments),
+        Command::Setup(arguments) => commands::setup::run(&setting, arguments),
         Command::Usage(arguments) => commands::usage::run(&setting, arguments),
         Command::Turns(arguments) => commands::turns::run(&setting, arguments),
         Command::Config(arguments) => commands::config::run(&setting, arguments),

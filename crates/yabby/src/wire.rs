@@ -1,5 +1,6 @@
 //! The engine, put together from what the configuration names.
 
+mod bundled;
 mod compat;
 pub mod keys;
 pub mod models;
@@ -124,13 +125,12 @@ fn home(place: &Place, config: &Config, agent: &AgentId) -> Result<AgentHome, St
 }
 
 /// Where the texts of every agent are.
-fn shelf_places(place: &Place) -> ShelfPlaces {
+pub fn shelf_places(place: &Place) -> ShelfPlaces {
     let environment = &place.environment;
-    let bundled = environment.first(&["YABBY_BUNDLED_SKILLS_DIR", "OPENCLAW_BUNDLED_SKILLS_DIR"]);
     let set = environment.iter().filter(|(_, value)| !value.trim().is_empty());
     ShelfPlaces {
         managed: place.folder.path().join("skills"),
-        bundled: bundled.map(PathBuf::from),
+        bundled: bundled::folder(place),
         home: place.home.clone(),
         current: place.current.clone(),
         programs: environment.get("PATH").map(str::to_owned),

@@ -79,6 +79,11 @@ impl FolderShelf {
         Self(Arc::new(Folders { places, changed: Arc::default(), known: Mutex::default() }))
     }
 
+    /// Every skill that lies somewhere, now.
+    pub fn files(&self, config: &Config) -> Vec<SkillFile> {
+        self.0.look(config).1
+    }
+
     async fn look(&self, config: &Config) -> (f64, Vec<SkillFile>) {
         let (folders, config) = (self.0.clone(), config.clone());
         tokio::task::spawn_blocking(move || folders.look(&config)).await.unwrap_or_default()
