@@ -4,37 +4,53 @@
 //! `workspace.rs` only, which nothing leads out of.
 
 mod arguments;
+mod commands;
+mod exec;
 mod list_files;
 mod memory_files;
 mod memory_get;
 mod memory_search;
+mod message;
 mod passages;
+mod process;
 mod ranking;
 mod read;
 mod session_status;
+mod sessions;
+mod web_cache;
+pub mod web_client;
+mod web_fetch;
+mod web_page;
+mod web_search;
 mod workspace;
 mod write;
 
 use std::sync::Arc;
 
+pub use yabby_domain::seam::office::Conversations;
 use yabby_domain::seam::tool::{Tool, ToolOutput};
-use yabby_domain::seam::{SessionStore, TranscriptStore};
 
-/// Where one agent's conversations are kept; its tools see no other agent's.
-#[derive(Clone)]
-pub struct Conversations {
-    pub sessions: Arc<dyn SessionStore>,
-    pub transcripts: Arc<dyn TranscriptStore>,
-}
+pub use commands::job::KEEP_COMMAND;
+pub use commands::keeper::keep_command;
+pub use exec::Leash;
+pub use web_fetch::web_fetch;
+pub use web_search::{Ask, web_search};
 
 /// The tools of one agent. Their order never changes: providers cache the beginning of a request.
-pub fn all(conversations: Conversations) -> Vec<Arc<dyn Tool>> {
+pub fn all(conversations: Conversations, leash: Leash) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(read::Read),
         Arc::new(list_files::ListFiles),
         Arc::new(write::Write),
+        Arc::new(exec::Exec { leash: leash.clone(), sessions: conversations.sessions.clone() }),
+        Arc::new(process::Process { leash }),
         Arc::new(memory_search::MemorySearch::new(conversations)),
         Arc::new(memory_get::MemoryGet),
+        Arc::new(message::Message),
+        Arc::new(sessions::list::SessionsList),
+        Arc::new(sessions::history::SessionsHistory),
+        Arc::new(sessions::send::SessionsSend),
+        Arc::new(sessions::spawn::SessionsSpawn),
         Arc::new(session_status::ShowStatus),
     ]
 }

@@ -20,6 +20,11 @@ use cli::Command;
 use setting::Setting;
 
 fn main() -> ExitCode {
+    // Before anything else: a keeper of commands has to be small.
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    if let Some(code) = yabby_tools::keep_command(&arguments) {
+        return code;
+    }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error),

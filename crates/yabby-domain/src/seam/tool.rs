@@ -6,6 +6,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use super::office::Office;
+use crate::config::Config;
+use crate::delivery::DeliveryContext;
 use crate::id::AgentId;
 use crate::json::{Object, Value};
 use crate::message::text_block;
@@ -42,9 +45,37 @@ pub enum Effect {
     Lasting,
 }
 
+/// Somewhere tools come from that are not known before it was asked: a server of the Model Context Protocol.
+#[async_trait]
+pub trait ToolSource: Send + Sync {
+    /// The tools that it has, in an order that stays the same. One that cannot be reached in time has none.
+    async fn tools(&self) -> Vec<Arc<dyn Tool>>;
+}
+
+/// Who hears what is said in the conversation that a tool is called from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// The owner, and nobody else.
+    OwnerAlone,
+    /// Others, too: what is the owner's own is none of theirs.
+    Others,
+}
+
 /// Who calls, from where.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ToolContext {
+    /// The configuration that the turn began with.
+    pub config: Arc<Config>,
+    pub office: Arc<dyn Office>,
+    /// The name of the call in the transcript.
+    pub call: String,
+    pub company: Company,
+    /// Commands run behind walls here.
+    pub is_confined: bool,
+    /// Where the session talks.
+    pub address: Option<DeliveryContext>,
+    /// The model can look at images.
+    pub sees_images: bool,
     pub agent: AgentId,
     pub session_key: SessionKey,
     pub session_id: String,

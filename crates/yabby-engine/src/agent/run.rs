@@ -8,19 +8,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use yabby_domain::bootstrap::{self, Injected, Reader};
+use yabby_domain::channel::ChatType;
 use yabby_domain::compaction::is_due;
 use yabby_domain::compaction::projected::projected;
 use yabby_domain::config::Config;
+use yabby_domain::delivery::DeliveryContext;
 use yabby_domain::directive::level::{Level, ThinkLevel};
 use yabby_domain::id::AgentId;
 use yabby_domain::json::Object;
+use yabby_domain::leash::confinement::Confinement;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::provider_rules::may_think;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::model::{ModelError, ModelErrorKind, ModelRequest, Purpose};
-use yabby_domain::seam::tool::{Sent, Tool, ToolSpec};
+use yabby_domain::seam::tool::{Company, Sent, Tool, ToolSpec};
 use yabby_domain::session::cli_session;
+use yabby_domain::session::key::Audience;
 use yabby_domain::status::SessionStatus;
 use yabby_domain::transcript::before_run::RunSettings;
 use yabby_domain::transcript::tree::NewEntry;
@@ -36,12 +41,14 @@ use super::failover::is_worth_another;
 use super::model::{ModelChoice, Models};
 use super::resume::{Standing, asked_at, standing};
 use super::system_prompt;
+use super::toolbox::{Toolbox, User};
 use super::tools::call_tools;
 use crate::Engine;
 use crate::commands::queued_prompt;
 use crate::events::{Compacted, EventKind};
 use crate::hooks::{HookEvent, HookPoint};
 use crate::inbox::Inbound;
+use crate::lane::address;
 use crate::steering::RunControl;
 use crate::turn::TurnError;
 use crate::turn::blocks::Blocks;
@@ -70,6 +77,8 @@ pub(crate) struct RunRequest<'r> {
     pub(crate) control: &'r RunControl,
     pub(crate) sender: Option<String>,
     pub(crate) sender_is_owner: bool,
+    /// Where the session talks.
+    pub(crate) address: Option<DeliveryContext>,
     pub(crate) resume: Option<Arc<Progress>>,
     pub(crate) status: Arc<SessionStatus>,
     pub(crate) deadline: Instant,
@@ -77,7 +86,10 @@ pub(crate) struct RunRequest<'r> {
     pub(crate) blocks: Option<Blocks>,
     pub(crate) may_flush: bool,
     extent: Extent,
-    tools: Vec<(ToolSpec, Arc<dyn Tool>)>,
+    inbound: &'r Inbound,
+    tools: Toolbox,
+    /// The files of the workspace that the system prompt tells.
+    pub(crate) files: Arc<Vec<Injected>>,
 }
 
 /// How a run went.
@@ -101,7 +113,7 @@ pub(crate) struct Run {
 
 impl<'r> RunRequest<'r> {
     /// The run of a turn.
-    pub(crate) fn turn(
+    pub(crate) async fn turn(
         engine: &'r Engine,
         inbound: &'r Inbound,
         opened: &'r Opened,
@@ -112,11 +124,11 @@ impl<'r> RunRequest<'r> {
             blocks: Blocks::start(engine, inbound, opened),
             resume: inbound.resume.clone(),
             extra_system: inbound.options.extra_system_prompt.clone(),
-            ..Self::new(engine, inbound, opened, prompt, control, Purpose::Turn)?
+            ..Self::new(engine, inbound, opened, prompt, control, Purpose::Turn).await?
         })
     }
 
-    pub(crate) fn new(
+    pub(crate) async fn new(
         engine: &'r Engine,
         inbound: &'r Inbound,
         opened: &'r Opened,
@@ -125,8 +137,7 @@ impl<'r> RunRequest<'r> {
         purpose: Purpose,
     ) -> Result<Self, ModelError> {
         let limit = time_limit(inbound, &opened.config);
-        let tools = opened.home.tools.iter().map(|tool| (tool.spec(), tool.clone())).collect();
-        Ok(Self {
+        let mut request = Self {
             engine,
             turn: &inbound.turn,
             opened,
@@ -142,21 +153,33 @@ impl<'r> RunRequest<'r> {
             extra_system: None,
             control,
             sender: inbound.message.sender().label(),
-            sender_is_owner: inbound.authority.is_owner || inbound.options.to_caller,
+            sender_is_owner: inbound.is_owner(),
+            address: address(inbound).or_else(|| opened.entry.delivery()),
             resume: None,
             status: Arc::new(engine.status_of(inbound, opened)),
             deadline: Instant::now() + limit,
             blocks: None,
             may_flush: may_flush(inbound, opened),
             extent: Extent::Whole,
-            tools,
-        })
+            inbound,
+            tools: Toolbox::open(opened).await,
+            files: Arc::default(),
+        };
+        request.files = Arc::new(request.workspace_files().await);
+        request.equip();
+        Ok(request)
+    }
+
+    /// Takes the tools that may be used with the model.
+    fn equip(&mut self) {
+        let user = User { company: self.company(), is_confined: self.is_confined(), purpose: self.purpose };
+        self.tools.restrict(self.inbound, self.opened, &self.choice.model, user);
     }
 
     /// A memory flush in the midst of this run. It is told no more of the history than the model can
     /// read.
     pub(crate) fn flush_of(&self, prompt: Prompt, system: String) -> RunRequest<'_> {
-        RunRequest {
+        let mut flush = RunRequest {
             engine: self.engine,
             turn: self.turn,
             opened: self.opened,
@@ -170,18 +193,48 @@ impl<'r> RunRequest<'r> {
             control: self.control,
             sender: self.sender.clone(),
             sender_is_owner: self.sender_is_owner,
+            address: self.address.clone(),
             resume: None,
             status: self.status.clone(),
             deadline: self.deadline,
             blocks: None,
             may_flush: false,
             extent: Extent::Recent(self.choice.window(&self.opened.config) / 2),
+            inbound: self.inbound,
             tools: self.tools.clone(),
+            files: self.files.clone(),
+        };
+        flush.equip();
+        flush
+    }
+
+    /// Who hears what is said here.
+    pub(crate) fn company(&self) -> Company {
+        let Opened { key, entry, .. } = self.opened;
+        match key.audience(entry.chat_type().map(ChatType::as_str)) {
+            Audience::Person if self.sender_is_owner => Company::OwnerAlone,
+            Audience::Person | Audience::Group => Company::Others,
         }
     }
 
+    async fn workspace_files(&self) -> Vec<Injected> {
+        let reader = match self.company() {
+            _ if self.opened.key.is_subagent() => Reader::Subagent,
+            Company::OwnerAlone => Reader::OwnersAgent,
+            Company::Others => Reader::AmongOthers,
+        };
+        let files = self.opened.home.shelf.workspace_files().await;
+        bootstrap::injected(&files, reader, bootstrap::max_chars(&self.opened.config))
+    }
+
+    /// Whether commands run behind walls here.
+    pub(crate) fn is_confined(&self) -> bool {
+        // Who writes a word that nobody knows wanted walls, most likely.
+        !matches!(Confinement::of(&self.opened.config, &self.agent, &self.opened.key), Ok(None))
+    }
+
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.tools.iter().find(|(spec, _)| spec.name == name).map(|(_, tool)| tool.clone())
+        self.tools.find(name)
     }
 
     /// What every question of the run says about itself.
@@ -196,7 +249,7 @@ impl<'r> RunRequest<'r> {
     }
 
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {
-        self.tools.iter().map(|(spec, _)| spec.clone()).collect()
+        self.tools.specs()
     }
 }
 
@@ -466,6 +519,8 @@ impl Loop {
             self.run.context_window = choice.window(&request.opened.config);
             self.run.model = next;
             request.choice = choice;
+            request.equip();
+            self.specs = request.specs();
             self.run.cli_session_id = None;
             self.noted = false;
             return true;

@@ -34,7 +34,8 @@ pub(crate) async fn flush_if_due(
         return;
     }
     let (words, system) = (flush_prompt(engine, &settings), settings.system_prompt.clone());
-    let Ok(mut request) = RunRequest::new(engine, inbound, opened, words, control, Purpose::Flush) else {
+    let Ok(mut request) = RunRequest::new(engine, inbound, opened, words, control, Purpose::Flush).await
+    else {
         return;
     };
     let window = request.choice.window(&opened.config);

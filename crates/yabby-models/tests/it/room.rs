@@ -9,13 +9,15 @@ use tempfile::TempDir;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::seam::model::{Answer, ModelError, ModelEvent, ModelProvider as _, ModelRequest, Stop};
-use yabby_domain::seam::tool::{Tool, ToolContext, ToolOutput};
+use yabby_domain::seam::tool::{Company, Tool, ToolContext, ToolOutput};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::status::SessionStatus;
 use yabby_models::offline::Offline;
 use yabby_testkit::clock::FixedClock;
+use yabby_testkit::memory_approvals::MemoryApprovals;
 use yabby_testkit::memory_store::{MemorySessions, MemoryTranscripts};
-use yabby_tools::Conversations;
+use yabby_testkit::note_office::NoteOffice;
+use yabby_tools::{Conversations, Leash};
 
 /// 2026-02-03, at noon.
 pub const NOON: i64 = 1_770_120_000_000;
@@ -36,9 +38,18 @@ impl Room {
             sessions: Arc::new(MemorySessions::default()),
             transcripts: Arc::new(transcripts),
         };
-        let tools = yabby_tools::all(conversations);
+        let folder = tempfile::tempdir().unwrap();
+        let leash = Leash {
+            keeper: folder.path().join("nobody"),
+            state: folder.path().join("state"),
+            home: folder.path().to_owned(),
+            environment: Vec::new(),
+            approvals: Arc::new(MemoryApprovals::default()),
+            readable: Vec::new(),
+        };
+        let tools = yabby_tools::all(conversations, leash);
         Self {
-            folder: tempfile::tempdir().unwrap(),
+            folder,
             request: request(tools.iter().map(|tool| tool.spec()).collect()),
             tools,
             offline: Offline::default(),
@@ -126,6 +137,13 @@ impl Room {
     async fn run(&self, name: &str, arguments: &Value) -> ToolOutput {
         let tool = self.tools.iter().find(|tool| tool.spec().name == name).unwrap();
         let context = ToolContext {
+            config: Arc::default(),
+            office: Arc::new(NoteOffice::default()),
+            call: "call".to_owned(),
+            company: Company::OwnerAlone,
+            is_confined: false,
+            address: None,
+            sees_images: true,
             agent: Default::default(),
             session_key: SessionKey::new("agent:main:main"),
             session_id: "s".to_owned(),

@@ -1,22 +1,27 @@
 //! A workspace with tools, and conversations to look through.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use yabby_domain::config::Config;
 use yabby_domain::message::Message;
-use yabby_domain::seam::tool::{Tool, ToolContext, ToolOutput};
+use yabby_domain::seam::tool::{Company, Tool, ToolContext, ToolOutput};
 use yabby_domain::seam::{Begin, Clock as _, SessionStore as _, TranscriptStore as _};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::status::SessionStatus;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::transcript::tree::NewEntry;
+use yabby_store::disk::LocalDisk;
+use yabby_store::files::exec_approvals::ExecApprovalsFile;
+use yabby_store::paths::{Choice, Place};
 use yabby_testkit::clock::FixedClock;
 use yabby_testkit::memory_store::{MemorySessions, MemoryTranscripts};
-use yabby_tools::Conversations;
+use yabby_testkit::note_office::NoteOffice;
+use yabby_tools::{Conversations, Leash};
 
 pub struct Desk {
     folder: TempDir,
@@ -24,6 +29,8 @@ pub struct Desk {
     pub transcripts: MemoryTranscripts,
     pub tools: Vec<Arc<dyn Tool>>,
     pub context: ToolContext,
+    pub office: NoteOffice,
+    pub approvals: ExecApprovalsFile,
 }
 
 impl Desk {
@@ -37,7 +44,16 @@ impl Desk {
             sessions: Arc::new(sessions.clone()),
             transcripts: Arc::new(transcripts.clone()),
         };
+        let office = NoteOffice::default();
+        let (approvals, leash) = leash(folder.path());
         let context = ToolContext {
+            config: Arc::default(),
+            office: Arc::new(office.clone()),
+            call: "call".to_owned(),
+            company: Company::OwnerAlone,
+            is_confined: false,
+            address: None,
+            sees_images: true,
             agent: Default::default(),
             session_key: SessionKey::new("agent:main:main"),
             session_id: "now".to_owned(),
@@ -47,7 +63,31 @@ impl Desk {
             status: Arc::new(SessionStatus { version: "1.2.3".into(), ..SessionStatus::default() }),
         };
         fs::create_dir(&context.workspace).unwrap();
-        Self { tools: yabby_tools::all(conversations), folder, sessions, transcripts, context }
+        let tools = yabby_tools::all(conversations, leash);
+        Self { tools, folder, sessions, transcripts, context, office, approvals }
+    }
+
+    /// The folder of everything.
+    pub fn state(&self) -> PathBuf {
+        self.folder.path().join("home/.yabby")
+    }
+
+    pub fn configure(&mut self, config: Value) {
+        self.context.config = Arc::new(Config::new(config));
+    }
+
+    /// Whatever a command is, it may run.
+    pub fn let_anything_run(&mut self) {
+        self.configure(json!({"tools": {"exec": {"security": "full", "ask": "off"}}}));
+    }
+
+    /// The same tools in a program that was started anew.
+    pub fn restarted(&self) -> Vec<Arc<dyn Tool>> {
+        let conversations = Conversations {
+            sessions: Arc::new(self.sessions.clone()),
+            transcripts: Arc::new(self.transcripts.clone()),
+        };
+        yabby_tools::all(conversations, leash(self.folder.path()).1)
     }
 
     pub fn outside(&self) -> &Path {
@@ -120,6 +160,30 @@ impl Desk {
         };
         writer.append(roles.zip(said).map(message).collect()).await.unwrap();
     }
+}
+
+/// Commands with a home, secrets and a keeper of their own.
+fn leash(folder: &Path) -> (ExecApprovalsFile, Leash) {
+    let home = folder.join("home");
+    fs::create_dir_all(home.join(".yabby")).unwrap();
+    let choice = Choice { state: Some(home.join(".yabby")), profile: None };
+    let place = Place::find_around(&choice, std::iter::empty().collect(), &home, &home);
+    let approvals = ExecApprovalsFile::of(&place, Arc::new(LocalDisk));
+    let variables = [
+        ("PATH", std::env::var("PATH").unwrap()),
+        ("HOME", home.to_string_lossy().into_owned()),
+        ("ANTHROPIC_API_KEY", "sk-very-secret".to_owned()),
+        ("OPENCLAW_GATEWAY_TOKEN", "token-very-secret".to_owned()),
+    ];
+    let leash = Leash {
+        keeper: env!("CARGO_BIN_EXE_keeper").into(),
+        state: home.join(".yabby"),
+        home,
+        environment: variables.map(|(name, value)| (name.to_owned(), value)).into(),
+        approvals: Arc::new(approvals.clone()),
+        readable: vec![folder.join("skills")],
+    };
+    (approvals, leash)
 }
 
 pub fn text_of(output: &ToolOutput) -> String {

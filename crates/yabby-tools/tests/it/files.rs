@@ -155,10 +155,16 @@ async fn the_status_is_the_sessions() {
 fn only_writing_lasts_and_every_schema_is_an_object() {
     let desk = Desk::new();
     let names: Vec<String> = desk.tools.iter().map(|tool| tool.spec().name).collect();
-    assert_eq!(names, ["read", "list_files", "write", "memory_search", "memory_get", "session_status"]);
+    assert_eq!(
+        names,
+        ["read", "list_files", "write", "exec", "process", "memory_search", "memory_get", "session_status"]
+    );
     for tool in &desk.tools {
         let spec = tool.spec();
-        assert_eq!(tool.effect() == Effect::Lasting, spec.name == "write");
+        assert_eq!(
+            tool.effect() == Effect::Lasting,
+            ["write", "edit", "exec", "process"].contains(&spec.name.as_str())
+        );
         assert_eq!(spec.parameters["type"], "object");
     }
 }

@@ -4,6 +4,11 @@
 
 mod desk;
 mod escapes;
+mod exec;
 mod files;
 mod memory;
 mod people;
+mod site;
+mod web;
+mod web_escapes;
+mod web_search;

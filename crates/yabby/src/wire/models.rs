@@ -171,7 +171,7 @@ fn keys(
 }
 
 /// The profiles of every agent that the configuration names.
-fn profile_files(place: &Place, config: &Config) -> HashMap<AgentId, AuthProfileFile> {
+pub(super) fn profile_files(place: &Place, config: &Config) -> HashMap<AgentId, AuthProfileFile> {
     let file = |folder: &str| {
         AuthProfileFile::of(Path::new(folder), &main_folder(place), place.folder.path(), Arc::new(LocalDisk))
     };

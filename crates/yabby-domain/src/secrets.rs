@@ -1,0 +1,485 @@
+//! What must not be shown: the secrets of the configuration and the environment, and whatever looks like
+//! one (`memory.md` §1.2, issue 7).
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex::Regex;
+
+use crate::config::Config;
+use crate::json::{Object, Value};
+use crate::text;
+
+/// What stands in the place of a secret.
+pub const HIDDEN: &str = "***";
+
+/// Shorter values are in too many texts.
+const SHORTEST: usize = 6;
+
+/// A value that is shorter may be a part of a word, and is a secret only where it is one.
+const LONG: usize = 12;
+
+/// Values that are secret, and the forms that others have.
+#[derive(Clone, Debug, Default)]
+pub struct Secrets {
+    known: Option<AhoCorasick>,
+    lengths: Vec<usize>,
+}
+
+impl Secrets {
+    /// These values, besides what looks like a secret anyway.
+    pub fn new(values: impl IntoIterator<Item = String>) -> Self {
+        let values: BTreeSet<String> = values.into_iter().flat_map(spellings).collect();
+        let lengths = values.iter().map(String::len).collect();
+        // Where one value begins with another, all of it is hidden.
+        let known = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&values).ok();
+        Self { known: known.filter(|_| !values.is_empty()), lengths }
+    }
+
+    /// The values that a configuration or an environment holds under names of secrets.
+    pub fn of_config<'e>(config: &Config, environment: impl IntoIterator<Item = (&'e str, &'e str)>) -> Self {
+        let environment: Vec<(&str, &str)> = environment.into_iter().collect();
+        let mut values = Vec::new();
+        collect(config.root(), Holder::Section, &environment, &mut values);
+        for (name, value) in &environment {
+            if is_secret_variable(name) {
+                values.push((*value).to_owned());
+            }
+            values.extend(password_in_address(value));
+        }
+        Self::new(values)
+    }
+
+    /// The text without secrets.
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let without_known = match &self.known {
+            Some(known) => {
+                let found = known.find_iter(text).filter(|found| {
+                    self.lengths[found.pattern().as_usize()] >= LONG || stands_alone(text, found.range())
+                });
+                without(Cow::Borrowed(text), found.map(|found| found.range()).collect())
+            }
+            None => Cow::Borrowed(text),
+        };
+        let found = forms(&without_known);
+        without(without_known, found)
+    }
+
+    /// The same for every text in a value.
+    pub fn redact_value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.redact(&text).into_owned()),
+            Value::Array(list) => list.into_iter().map(|value| self.redact_value(value)).collect(),
+            Value::Object(fields) => {
+                fields.into_iter().map(|(name, value)| (name, self.redact_value(value))).collect()
+            }
+            other => other,
+        }
+    }
+}
+
+/// A value as it may be written: plainly, in JSON, in an address.
+fn spellings(value: String) -> Vec<String> {
+    let value = text::trim(&value);
+    // What goes before a key in a header is no secret.
+    let value =
+        value.strip_prefix("Bearer ").or_else(|| value.strip_prefix("Basic ")).unwrap_or(value).trim();
+    if !is_worth_hiding(value) {
+        return Vec::new();
+    }
+    let quoted = serde_json::to_string(value).unwrap_or_default();
+    let escaped = quoted.trim_matches('"').to_owned();
+    let percent: String = value
+        .bytes()
+        .map(|byte| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                char::from(byte).to_string()
+            }
+            byte => format!("%{byte:02X}"),
+        })
+        .collect();
+    vec![value.to_owned(), escaped, percent]
+}
+
+/// Whether a value is so much of its own that hiding it does not hide other things.
+fn is_worth_hiding(value: &str) -> bool {
+    const COMMON: [&str; 12] = [
+        "changeme",
+        "default",
+        "disabled",
+        "enabled",
+        "example",
+        "localhost",
+        "password",
+        "required",
+        "secret",
+        "token",
+        "undefined",
+        "unknown",
+    ];
+    let is_number = value.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | ','));
+    let is_one_letter = value.chars().all(|c| value.starts_with(c));
+    let is_reference = value.starts_with("${") || value.starts_with("file:") || value.starts_with("command:");
+    value.len() >= SHORTEST
+        && !(is_number && value.len() < LONG)
+        && !is_one_letter
+        && !is_reference
+        && !is_path(value)
+        && !COMMON.contains(&value.to_ascii_lowercase().as_str())
+}
+
+/// A file that holds a secret is none itself. (Keys in base64 may begin with a slash.)
+fn is_path(value: &str) -> bool {
+    const ROOTS: [&str; 14] = [
+        "etc", "home", "root", "run", "tmp", "usr", "var", "opt", "mnt", "srv", "nix", "proc", "Users",
+        "private",
+    ];
+    let below_root = value.strip_prefix('/').and_then(|rest| rest.split_once('/'));
+    value.starts_with("~/")
+        || value.starts_with("./")
+        || below_root.is_some_and(|(root, _)| ROOTS.contains(&root))
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Holder {
+    Section,
+    /// Every value is a secret.
+    Secret,
+    /// Names are those of variables.
+    Variables,
+}
+
+fn collect(value: &Value, holder: Holder, environment: &[(&str, &str)], found: &mut Vec<String>) {
+    match value {
+        Value::String(value) => {
+            found.extend(password_in_address(value));
+            if holder == Holder::Secret {
+                // A configuration may name the variable that holds a key.
+                let named = environment.iter().find(|(name, _)| name == value);
+                found.push(named.map_or(value.as_str(), |(_, value)| value).to_owned());
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                collect(item, holder, environment, found);
+            }
+        }
+        Value::Object(members) => collect_members(members, holder, environment, found),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn collect_members(members: &Object, holder: Holder, environment: &[(&str, &str)], found: &mut Vec<String>) {
+    for (key, value) in members {
+        let inner = match key.as_str() {
+            "headers" => Holder::Secret,
+            "env" | "vars" => Holder::Variables,
+            key if is_secret_key(key) || is_secret_variable(key) => Holder::Secret,
+            // `token: {value: …}` is a secret all the way down.
+            _ if holder == Holder::Secret => Holder::Secret,
+            _ => Holder::Section,
+        };
+        collect(value, inner, environment, found);
+    }
+}
+
+/// Whether a key of the configuration holds a secret: `apiKey`, `botToken`, `signingSecret` and the like.
+pub fn is_secret_key(key: &str) -> bool {
+    const ENDS: [&str; 14] = [
+        "apikey",
+        "token",
+        "password",
+        "passwd",
+        "passphrase",
+        "secret",
+        "secretkey",
+        "privatekey",
+        "accesskey",
+        "encryptkey",
+        "encryptionkey",
+        "credential",
+        "credentials",
+        "authorization",
+    ];
+    let plain: String =
+        key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    ENDS.iter().any(|end| plain.ends_with(end))
+}
+
+/// Whether a variable of the environment holds a secret: `…_TOKEN`, `…_SECRET`, `…_KEY` and the like.
+pub fn is_secret_variable(name: &str) -> bool {
+    const ENDS: [&str; 12] = [
+        "TOKEN",
+        "SECRET",
+        "_KEY",
+        "APIKEY",
+        "PASSWORD",
+        "PASSWD",
+        "PASSPHRASE",
+        "_PASS",
+        "_PAT",
+        "CREDENTIAL",
+        "CREDENTIALS",
+        "_AUTH",
+    ];
+    let is_name = name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    is_name && ENDS.iter().any(|end| name.ends_with(end)) && !name.ends_with("PUBLIC_KEY")
+}
+
+/// The password of `https://user:password@host`.
+fn password_in_address(value: &str) -> Option<String> {
+    let (_, rest) = value.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let (user, _) = authority.rsplit_once('@')?;
+    user.split_once(':').map(|(_, password)| password.to_owned())
+}
+
+/// Where something looks like a secret, whoever's it is.
+fn forms(text: &str) -> Vec<Range<usize>> {
+    let Some(forms) = FORMS.as_ref() else { return Vec::new() };
+    let mut found = Vec::new();
+    for captures in forms.captures_iter(text) {
+        // What says that a secret follows stays, and an assignment in a program is none.
+        let assigned =
+            captures.name("assigned").or_else(|| captures.name("member")).or_else(|| captures.name("option"));
+        match (assigned, captures.name("bearer"), captures.get(0)) {
+            (Some(value), ..) if is_written_out(value.as_str()) => found.push(value.range()),
+            (Some(_), ..) => {}
+            (None, Some(value), _) => found.push(value.range()),
+            (None, None, Some(whole)) => found.push(whole.range()),
+            (None, None, None) => {}
+        }
+    }
+    found
+}
+
+static FORMS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let forms = [
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.)*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
+        r"\bsk-[A-Za-z0-9_-]{16,}",
+        r"\bgh[pousr]_[A-Za-z0-9]{20,}",
+        r"\bgithub_pat_[A-Za-z0-9_]{20,}",
+        r"\bglpat-[A-Za-z0-9_-]{16,}",
+        r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
+        r"\bxapp-[A-Za-z0-9-]{10,}",
+        r"\bgsk_[A-Za-z0-9_-]{10,}",
+        r"\bAIza[0-9A-Za-z_-]{20,}",
+        r"\bpplx-[A-Za-z0-9_-]{10,}",
+        r"\bnpm_[A-Za-z0-9]{20,}",
+        r"\bhf_[A-Za-z0-9]{20,}",
+        r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+        // Telegram
+        r"\b[0-9]{8,}:[A-Za-z0-9_-]{30,}",
+        // A signed token of three parts
+        r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
+        r"(?i:\bBearer)[ \t]+(?P<bearer>[A-Za-z0-9._+/=~-]{18,})",
+        r#"\b[A-Z0-9_]*(?:_KEY|APIKEY|TOKEN|SECRET|PASSWORD|PASSWD)\b["']?[ \t]*[=:][ \t]*["']?(?P<assigned>[^\s"'`,;\\]{8,})"#,
+        r#""(?:apiKey|token|secret|password|passwd|accessToken|refreshToken|botToken|signingSecret)"[ \t]*:[ \t]*"(?P<member>[^"\s]{8,})""#,
+        r#"--(?:api[-_]?key|token|secret|password|passwd)[ \t=]+["']?(?P<option>[^\s"'`]{8,})"#,
+    ];
+    Regex::new(&forms.join("|")).ok()
+});
+
+/// Whether what is assigned is a value, and not where one is taken from or a place to put one.
+fn is_written_out(value: &str) -> bool {
+    let is_elsewhere = value.starts_with(['$', '<', '{', '[', '(', '%', '&', '*', '/', '~'])
+        || value.contains(['(', '[', '{', '<'])
+        || value.contains("::")
+        || value.contains("...")
+        || value.contains("env.")
+        || value.to_ascii_lowercase().starts_with("your");
+    let mut letters = value.chars().filter(|c| c.is_alphanumeric());
+    let first = letters.next();
+    let is_filled_in = letters.any(|c| Some(c) != first);
+    !is_elsewhere && is_filled_in && !value.eq_ignore_ascii_case("undefined")
+}
+
+/// Whether the characters around it are no part of the same word.
+fn stands_alone(text: &str, found: Range<usize>) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    !text[..found.start].chars().next_back().is_some_and(is_word)
+        && !text[found.end..].chars().next().is_some_and(is_word)
+}
+
+fn without<'t>(text: Cow<'t, str>, ranges: Vec<Range<usize>>) -> Cow<'t, str> {
+    if ranges.is_empty() {
+        return text;
+    }
+    let mut safe = String::with_capacity(text.len());
+    let mut done = 0;
+    for range in ranges {
+        safe.push_str(&text[done..range.start]);
+        safe.push_str(HIDDEN);
+        done = range.end;
+    }
+    safe.push_str(&text[done..]);
+    Cow::Owned(safe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_the_configuration_and_the_environment_keep_secret_is_hidden() {
+        let config = Config::new(json!({
+            "gateway": {"auth": {"token": "gateway-token-1", "mode": "token"}, "port": 18789},
+            "channels": {
+                "telegram": {"botToken": "tg-bot-value", "accounts": {"a": {"botToken": "second-bot-value"}}},
+                "slack": {"signingSecret": "slack/sign\"ing+", "appToken": "short"},
+            },
+            "models": {"providers": {
+                "one": {"apiKey": "MY_OWN_NAME", "baseUrl": "https://user:pass-word-9@host.example/v1"},
+                "two": {"headers": {"X-Tenant": "tenant-value", "Authorization": "Bearer header-value-1"}},
+                "three": {"apiKey": "file:~/key.txt"},
+            }},
+            "env": {"vars": {"OPENAI_API_KEY": "openai-value-77", "EDITOR": "editor-value"}},
+            "tools": {"mcp": {"servers": {"x": {"env": {"X_TOKEN": "server-token-5"}, "command": "program-name"}}}},
+            "session": {"mainKey": "main-key-value"},
+            "agents": {"defaults": {"maxTokens": 123456}},
+            "plugins": {"entries": {"p": {"config": {"credentials": {"user": "plugin-user", "list": ["plugin-list"]}}}}},
+            "hooks": {"token": "true"},
+        }));
+        let environment = [
+            ("MY_OWN_NAME", "value-of-own-name"),
+            ("GITHUB_TOKEN", "github-value"),
+            ("DB_PASSWORD", "pw12"),
+            ("DATABASE_URL", "postgres://me:database-pw@localhost/x"),
+            ("SSH_KEY", "/home/me/.ssh/id_rsa"),
+            ("HOME", "/home/me-and-you"),
+            ("PAGER_TOKEN", "12345678"),
+        ];
+        let secrets = Secrets::of_config(&config, environment);
+        let hidden = [
+            "gateway-token-1",
+            "tg-bot-value",
+            "second-bot-value",
+            "slack/sign\"ing+",
+            "slack/sign\\\"ing+",
+            "slack%2Fsign%22ing%2B",
+            "value-of-own-name",
+            "pass-word-9",
+            "tenant-value",
+            "header-value-1",
+            "openai-value-77",
+            "server-token-5",
+            "plugin-user",
+            "plugin-list",
+            "github-value",
+            "database-pw",
+        ];
+        for value in hidden {
+            assert_eq!(secrets.redact(&format!("a {value} b")), "a *** b", "{value}");
+        }
+        let shown = [
+            "MY_OWN_NAME",
+            "short",
+            "editor-value",
+            "program-name",
+            "main-key-value",
+            "123456",
+            "true",
+            "pw12",
+            "/home/me/.ssh/id_rsa",
+            "/home/me-and-you",
+            "12345678",
+            "~/key.txt",
+            "token",
+            "18789",
+            "user",
+            "host.example",
+        ];
+        for value in shown {
+            assert_eq!(secrets.redact(&format!("a {value} b")), format!("a {value} b"));
+        }
+    }
+
+    #[test]
+    fn what_looks_like_a_secret_is_hidden() {
+        //  text, without secrets
+        let table = [
+            ("sk-ant-api03-0123456789abcdef", "***"),
+            ("my key sk-proj-abcdefghijklmnop.", "my key ***."),
+            ("ghp_0123456789abcdefghij0123", "***"),
+            ("github_pat_11ABCDEFG0123456789_abc", "***"),
+            ("xoxb-123456789012-abcdef", "***"),
+            ("AIzaSyA0123456789abcdefghijk", "***"),
+            ("AKIAIOSFODNN7EXAMPLE", "***"),
+            ("12345678:AAF0123456789abcdefghijklmnopqrs", "***"),
+            ("Authorization: Bearer abcdefghijklmnopqrstuv", "Authorization: Bearer ***"),
+            ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghijkl", "***"),
+            (
+                "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----\nafter",
+                "***\nafter",
+            ),
+            ("-----BEGIN PRIVATE KEY-----\nMIIE, cut off", "***"),
+            ("export DB_PASSWORD='hunter2hunter2'", "export DB_PASSWORD='***'"),
+            ("MY_API_KEY=abc123def456\nNEXT=1", "MY_API_KEY=***\nNEXT=1"),
+            ("{\"apiKey\": \"abc123def456\", \"a\": 1}", "{\"apiKey\": \"***\", \"a\": 1}"),
+            ("curl --token abc123def456 x", "curl --token *** x"),
+        ];
+        for (text, without) in table {
+            assert_eq!(Secrets::default().redact(text), without, "{text}");
+        }
+    }
+
+    #[test]
+    fn programs_and_prose_stay_as_they_are() {
+        let table = [
+            "let token: SecretString = config.token();",
+            "API_KEY=${API_KEY}",
+            "API_KEY=$OTHER_NAME_HERE",
+            "API_KEY=<your key here>",
+            "API_KEY=your-api-key",
+            "API_KEY = os.environ[\"API_KEY\"]",
+            "const API_KEY = process.env.API_KEY;",
+            "PASSWORD=********",
+            "SECRET: ...........",
+            "\"token\": \"<token>\"",
+            "max_tokens: 4096, monkey: banana-split",
+            "the password: correct horse battery",
+            "a task-list and a risk-free thing, disk-usage-report-2026",
+            "at 12:30:59 on 2026-11-17T05:29:00Z",
+            "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
+            "-----BEGIN PUBLIC KEY-----\nMIIE\n-----END PUBLIC KEY-----",
+            "Bearer of bad news",
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        ];
+        for text in table {
+            let shown = Secrets::default();
+            assert!(
+                matches!(shown.redact(text), Cow::Borrowed(same) if same == text),
+                "{text}: {}",
+                shown.redact(text)
+            );
+        }
+    }
+
+    #[test]
+    fn a_short_value_inside_a_word_is_none() {
+        let secrets = Secrets::new(["summer".to_owned(), "summer-of-2026-long".to_owned()]);
+        let table = [
+            ("summer", "***"),
+            ("summertime midsummer", "summertime midsummer"),
+            ("pw=summer;", "pw=***;"),
+            ("xsummer-of-2026-longx", "x***x"),
+        ];
+        for (text, without) in table {
+            assert_eq!(secrets.redact(text), without);
+        }
+    }
+
+    #[test]
+    fn long_texts_take_no_time() {
+        let secrets = Secrets::new((0..200).map(|number| format!("known-secret-{number}-of-many")));
+        let text =
+            "A_LONG_NAME_WITHOUT_VALUE = 1; nothing to hide here, sk- xox- AIza Bearer\n".repeat(50_000);
+        assert!(matches!(secrets.redact(&text), Cow::Borrowed(_)));
+        let names = "A".repeat(2_000_000);
+        assert!(matches!(secrets.redact(&names), Cow::Borrowed(_)));
+    }
+}
