@@ -1,10 +1,10 @@
 //! Which addresses the agent may fetch from: the public internet, and what the owner allows besides
-//! (issue 7).
+//! (`config.md` §9, `tools.web`).
 //!
 //! A name is judged, and then every address that it resolves to; whoever connects does so to an address
 //! that was judged here, and asks again at every redirection.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 use url::{Host, Url};
