@@ -136,8 +136,6 @@ enum Holder {
     Section,
     /// Every value is a secret.
     Secret,
-    /// Names are those of variables.
-    Variables,
 }
 
 fn collect(value: &Value, holder: Holder, environment: &[(&str, &str)], found: &mut Vec<String>) {
@@ -164,7 +162,6 @@ fn collect_members(members: &Object, holder: Holder, environment: &[(&str, &str)
     for (key, value) in members {
         let inner = match key.as_str() {
             "headers" => Holder::Secret,
-            "env" | "vars" => Holder::Variables,
             key if is_secret_key(key) || is_secret_variable(key) => Holder::Secret,
             // `token: {value: …}` is a secret all the way down.
             _ if holder == Holder::Secret => Holder::Secret,
@@ -268,7 +265,8 @@ static FORMS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r#""(?:apiKey|token|secret|password|passwd|accessToken|refreshToken|botToken|signingSecret)"[ \t]*:[ \t]*"(?P<member>[^"\s]{8,})""#,
         r#"--(?:api[-_]?key|token|secret|password|passwd)[ \t=]+["']?(?P<option>[^\s"'`]{8,})"#,
     ];
-    Regex::new(&forms.join("|")).ok()
+    // Boundaries of plain letters: those of all letters would be looked for slowly.
+    Regex::new(&forms.join("|").replace(r"\b", r"(?-u:\b)")).ok()
 });
 
 /// Whether what is assigned is a value, and not where one is taken from or a place to put one.
