@@ -5,3 +5,4 @@ pub mod channel_entry;
 pub mod command_auth;
 pub mod group_policy;
 pub mod mention_gate;
+pub mod tool_policy;

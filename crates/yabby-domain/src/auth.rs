@@ -179,6 +179,15 @@ impl AuthProfiles {
     }
 
     /// Every profile, whoever it is for and whether or not it can be used.
+    /// Every text in the file that opens something.
+    pub fn secrets(&self) -> Vec<String> {
+        const FIELDS: [&str; 4] = ["key", "token", "access", "refresh"];
+        let profiles = self.0.get("profiles").and_then(Value::as_object).into_iter().flatten();
+        let texts = profiles
+            .flat_map(|(_, profile)| FIELDS.into_iter().filter_map(|field| profile.get(field)?.as_str()));
+        texts.map(str::to_owned).collect()
+    }
+
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.map("profiles").into_iter().flatten().map(|(id, _)| id.as_str())
     }
@@ -231,6 +240,14 @@ impl AuthProfiles {
             rest(one).total_cmp(&rest(other))
         });
         order
+    }
+
+    /// The profiles of a provider that cannot be used any more, and when that began.
+    pub fn expired(&self, provider: &str, now: f64) -> Vec<(&str, f64)> {
+        let provider = normalize_provider(provider);
+        let own = self.ids().filter(|id| self.provider(id).as_ref() == Some(&provider));
+        let ended = |id| Some((id, self.credential(id)?.expires().filter(|at| *at <= now)?));
+        own.filter_map(ended).collect()
     }
 
     /// The profile of a provider that worked last.
@@ -367,6 +384,14 @@ mod tests {
         let text = profiles.text();
         assert!(text.contains("\"lastGood\": {\n    \"stub\": \"stub:default\"\n  }"), "{text}");
         assert!(text.contains("\"kept\": true"), "{text}");
+    }
+
+    #[test]
+    fn what_has_expired_is_told_apart_from_what_is_not_there() {
+        let profiles = profiles("{}");
+        assert_eq!(profiles.expired("STUB", NOW), [("stub:old", 5.0)]);
+        assert_eq!(profiles.expired("stub", NOW + HOUR).len(), 2, "the sign-in, too");
+        assert_eq!(profiles.expired("other", NOW), []);
     }
 
     #[test]

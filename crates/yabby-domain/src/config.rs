@@ -4,6 +4,7 @@
 //! value as it was read, and each rule takes its own section out of it, with the reference's
 //! tolerance for odd values, in a `from_config` beside the rule.
 
+use crate::id::AgentId;
 use crate::json::{self, Object, Value};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,6 +38,14 @@ impl Config {
 
     pub fn object(&self, path: &[&str]) -> Option<&Object> {
         self.get(path)?.as_object()
+    }
+
+    /// What is said about one agent alone.
+    pub fn agent(&self, agent: &AgentId) -> Option<&Value> {
+        let is_it = |entry: &&Value| {
+            entry.get("id").and_then(Value::as_str).is_some_and(|id| AgentId::normalize(id) == *agent)
+        };
+        self.list(&["agents", "list"]).unwrap_or_default().iter().find(is_it)
     }
 
     pub fn list(&self, path: &[&str]) -> Option<&[Value]> {

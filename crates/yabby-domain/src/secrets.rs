@@ -67,6 +67,24 @@ impl Secrets {
         let found = forms(&without_known);
         without(without_known, found)
     }
+
+    /// The same for every text in a value.
+    pub fn redact_value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.redact(&text).into_owned()),
+            Value::Array(list) => list.into_iter().map(|value| self.redact_value(value)).collect(),
+            Value::Object(fields) => {
+                // Among the letters of a picture everything turns up by chance.
+                let is_image = fields.get("type").is_some_and(|kind| kind == "image");
+                let redacted = |(name, value): (String, Value)| match is_image && name == "data" {
+                    true => (name, value),
+                    false => (name, self.redact_value(value)),
+                };
+                fields.into_iter().map(redacted).collect()
+            }
+            other => other,
+        }
+    }
 }
 
 /// A value as it may be written: plainly, in JSON, in an address.
@@ -457,6 +475,14 @@ mod tests {
         for (text, without) in table {
             assert_eq!(secrets.redact(text), without);
         }
+    }
+
+    #[test]
+    fn every_text_of_a_value_is_looked_through_but_pictures() {
+        let secrets = Secrets::new(["known-secret-77".to_owned()]);
+        let value = json!({"a": ["known-secret-77", 5], "b": {"type": "image", "data": "x/AIzaSyA0123456789abcdefghijk", "mimeType": "image/png"}});
+        let expected = json!({"a": ["***", 5], "b": {"type": "image", "data": "x/AIzaSyA0123456789abcdefghijk", "mimeType": "image/png"}});
+        assert_eq!(secrets.redact_value(value), expected);
     }
 
     #[test]

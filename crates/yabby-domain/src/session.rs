@@ -2,6 +2,7 @@
 
 pub mod abort;
 pub mod adopt;
+pub mod cli_session;
 pub mod entry;
 pub mod freshness;
 pub mod glance;

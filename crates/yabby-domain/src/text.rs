@@ -237,6 +237,22 @@ fn upper_one_to_one(c: char) -> char {
     }
 }
 
+/// Whether a pattern matches the whole of a name; `*` in it stands for any letters.
+pub fn matches_star(pattern: &str, name: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let mut pieces: Vec<&str> = pieces.collect();
+    let Some(last) = pieces.pop() else { return rest.is_empty() };
+    for piece in pieces {
+        match rest.find(piece) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,5 +294,20 @@ mod tests {
         assert_eq!(trim("\u{feff}\u{a0} x\u{2029}"), "x");
         assert_eq!(trim("\u{200b}x\u{85}"), "\u{200b}x\u{85}");
         assert_eq!(collapse_spaces(" a\n\t b "), " a b ");
+    }
+
+    #[test]
+    fn a_star_stands_for_any_letters() {
+        let table = [
+            ("mcp_*", "mcp_a", true),
+            ("*", "", true),
+            ("a*c*e", "abcde", true),
+            ("a*c", "ab", false),
+            ("read", "reader", false),
+            ("*_get", "memory_get", true),
+        ];
+        for (pattern, name, expected) in table {
+            assert_eq!(matches_star(pattern, name), expected, "{pattern} {name}");
+        }
     }
 }

@@ -121,7 +121,32 @@ pub struct TurnOptions {
     pub extra_system_prompt: Option<String>,
     /// The reply goes back to the caller alone, not to the channel of the session.
     pub to_caller: bool,
+    /// An agent asked for it, not a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub behalf: Option<Behalf>,
     pub heartbeat: bool,
+}
+
+/// For whom an agent asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Behalf {
+    /// The session that asks.
+    pub session: String,
+    /// Whether its owner asked there. Nobody gains rights by asking through an agent.
+    pub is_owner: bool,
+    /// How the session is told of the result, if nobody waits for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub announce: Option<Announce>,
+}
+
+/// A result that is announced where it was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Announce {
+    pub label: String,
+    /// The session that did the work is put away afterwards.
+    pub delete_after: bool,
 }
 
 /// Turns of different classes do not wait for each other.
@@ -131,6 +156,8 @@ pub enum LaneClass {
     #[default]
     Main,
     Subagent,
+    /// Asked for by a run that waits for the answer.
+    Nested,
     Cron,
 }
 

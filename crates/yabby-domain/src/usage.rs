@@ -1,9 +1,8 @@
 //! Token usage: its many spellings, prompt tokens, what is recorded after a run (`sessions.md` §14).
 
 use crate::json::{Object, Value};
-use crate::model::normalize_provider;
+use crate::session::cli_session;
 use crate::session::entry::{Patch, SessionEntry};
-use crate::text;
 
 /// What a run used, in tokens; `None` where the provider did not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -91,21 +90,9 @@ pub fn usage_patch(entry: &SessionEntry, run: &RunUsage<'_>, now: f64) -> Option
     patch.set_updated_at(Some(now));
     let provider = run.provider.or_else(|| entry.model_provider()).filter(|provider| !provider.is_empty());
     if let (Some(provider), Some(id)) = (provider, run.cli_session_id.filter(|id| !id.is_empty())) {
-        cli_session(&mut patch, entry, provider, id);
+        cli_session::remember(&mut patch, entry, provider, id);
     }
     Some(patch)
-}
-
-/// Remembers the session that a command-line provider keeps itself.
-fn cli_session(patch: &mut Patch, entry: &SessionEntry, provider: &str, id: &str) {
-    let Some(id) = text::non_blank(id) else { return };
-    let provider = normalize_provider(provider);
-    let mut ids = entry.cli_session_ids().cloned().unwrap_or_default();
-    ids.insert(provider.clone(), Value::from(id));
-    patch.set_cli_session_ids(Some(ids));
-    if provider == "claude-cli" {
-        patch.set_claude_cli_session_id(Some(id));
-    }
 }
 
 /// The changes after a compaction. With the new size known, the old breakdown is void.

@@ -10,6 +10,7 @@ pub(crate) mod model;
 mod resume;
 pub(crate) mod run;
 pub(crate) mod system_prompt;
+mod toolbox;
 mod tools;
 
 pub(crate) mod said {

@@ -6,6 +6,7 @@ use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::model::Purpose;
+use yabby_domain::seam::office::{Decision, Question};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::turn::{Outcome, TurnId};
 use yabby_domain::usage::Usage;
@@ -70,6 +71,17 @@ pub enum EventKind {
         to: ModelRef,
         why: String,
     },
+    /// A command waits until a person allows it.
+    ApprovalRequested {
+        id: String,
+        question: Question,
+    },
+    ApprovalResolved {
+        id: String,
+        decision: Decision,
+    },
+    /// The agent said something that goes to no channel and to no caller.
+    Said(ReplyPayload),
     /// A piece of the reply was sent while the run goes on.
     Block(ReplyPayload),
     TranscriptChanged {

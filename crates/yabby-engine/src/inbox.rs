@@ -87,6 +87,8 @@ pub(crate) struct Inbound {
     pub(crate) resume: Option<Arc<Progress>>,
     /// It is dealt with while a run goes on in its session, which it leaves as it is.
     pub(crate) beside: bool,
+    /// It answers for words of others than the owner, too.
+    pub(crate) with_strangers: bool,
     /// What its group said before it, which it tells.
     told: Vec<HistoryEntry>,
 }
@@ -117,8 +119,18 @@ impl Inbound {
             words: Words::OfMessage,
             resume: None,
             beside: false,
+            with_strangers: false,
             told: Vec::new(),
         }
+    }
+
+    /// Whether the owner asks, alone or through an agent. Whoever sits at the machine is its owner.
+    pub(crate) fn is_owner(&self) -> bool {
+        let asks = match &self.options.behalf {
+            Some(behalf) => behalf.is_owner,
+            None => self.authority.is_trusted || self.options.to_caller,
+        };
+        asks && !self.with_strangers
     }
 
     /// The text in which commands are looked for.

@@ -46,6 +46,7 @@ pub(crate) struct Lane {
 struct Running {
     control: Arc<RunControl>,
     place: Place,
+    is_owners: bool,
     /// Ends with the messages that were slipped in too late for the run.
     task: JoinHandle<Ended>,
 }
@@ -163,7 +164,7 @@ impl Lane {
         match (urgency, &self.running) {
             (Urgency::Abort, _) => self.answer_abort(asked).await,
             // A command is done with in a moment, and what comes after it may rely on it.
-            (_, Some(Running { place: Place::Free, .. })) if self.waiting.is_empty() => {
+            (_, Some(Running { place: Place::Free, .. })) if self.waits_for_commands_alone() => {
                 self.waiting.push_back(Batch::Apart(Box::new(asked)));
             }
             (Urgency::AtOnce, Some(_)) => self.take_beside(asked),
@@ -172,6 +173,11 @@ impl Lane {
             (Urgency::InPlace, _) => self.waiting.push_back(Batch::Apart(Box::new(asked))),
             (Urgency::Usual, _) => self.admit_words(asked, &config).await,
         }
+    }
+
+    /// Nothing waits but what is taken alone, at its place.
+    fn waits_for_commands_alone(&self) -> bool {
+        self.waiting.iter().all(|batch| matches!(batch, Batch::Apart(_)))
     }
 
     async fn admit_words(&mut self, asked: Asked, config: &Config) {
@@ -200,9 +206,11 @@ impl Lane {
         }
     }
 
-    /// Slips a message into the run; it comes back if the run takes none.
+    /// Slips a message into the run; it comes back if the run takes none. What others say is not slipped
+    /// into a run that may do what only the owner may have done.
     fn steer(&self, asked: Asked) -> Option<Asked> {
         match &self.running {
+            Some(running) if running.is_owners && !asked.inbound.is_owner() => Some(asked),
             Some(running) => running.control.steer(asked).err().map(|asked| *asked),
             None => Some(asked),
         }
@@ -318,8 +326,9 @@ impl Lane {
     /// Takes a turn.
     fn take(&mut self, work: Work) {
         let (control, place) = (Arc::new(RunControl::default()), work.place);
+        let is_owners = work.asked.inbound.is_owner();
         let task = tokio::spawn(take_turn(self.engine.clone(), self.key.clone(), work, control.clone()));
-        self.running = Some(Running { control, place, task });
+        self.running = Some(Running { control, place, is_owners, task });
     }
 
     /// Answers a command while the run goes on.
@@ -399,6 +408,7 @@ fn run_of(run: FollowupRun<Arc<Queued>>, mut joined: Vec<Arc<Queued>>) -> Option
     if !is_itself {
         inbound.words = Words::Queued { prompt: run.prompt, route: run.route };
     }
+    inbound.with_strangers = joined.iter().any(|message| !message.inbound.is_owner());
     let done = unpoisoned(&own.done).take();
     Some(Work { asked: Asked { inbound, done }, joined, place: Place::InClass })
 }

@@ -5,6 +5,7 @@
 //! tools are seen through the doors of the domain only.
 
 mod agent;
+pub mod approvals;
 mod commands;
 pub mod events;
 mod home;
@@ -17,6 +18,7 @@ mod office;
 mod recovery;
 mod report;
 mod steering;
+mod subagents;
 mod turn;
 
 use std::collections::HashMap;
@@ -36,6 +38,7 @@ use yabby_domain::seam::journal::Journal;
 use yabby_domain::seam::ledger::Ledger;
 use yabby_domain::seam::model::ModelProvider;
 use yabby_domain::seam::{Clock, StoreError};
+use yabby_domain::secrets::Secrets;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::system_events::SystemEvents;
 use yabby_domain::turn::{LaneClass, TurnId};
@@ -44,6 +47,7 @@ pub use home::AgentHome;
 pub use inbox::{Heard, HeardFrom, Hearing, Ticket};
 pub use report::TurnReport;
 
+use approvals::Approvals;
 use events::{EngineEvent, EventKind, Events};
 use hooks::Hooks;
 use lanes::Lanes;
@@ -65,6 +69,8 @@ pub struct Parts {
     pub default_model: ModelRef,
     pub channels: Vec<Arc<dyn Channel>>,
     pub hooks: Hooks,
+    /// What must never be seen in a transcript or by a model.
+    pub secrets: Arc<Secrets>,
 }
 
 /// Finds the home of an agent.
@@ -99,14 +105,20 @@ pub(crate) struct Inner {
     history: Mutex<HistoryBook>,
     /// Notices for the next prompt of each session. Shared, since anybody may leave one.
     notices: Mutex<HashMap<SessionKey, SystemEvents>>,
+    approvals: Approvals,
+    secrets: Arc<Secrets>,
 }
 
 /// How many turns of each class are taken at once.
 struct Classes {
     main: Arc<Semaphore>,
     subagent: Arc<Semaphore>,
+    nested: Arc<Semaphore>,
     cron: Arc<Semaphore>,
 }
+
+/// How many runs may work for others that wait for them.
+const NESTED: usize = 16;
 
 impl Classes {
     fn from_config(config: &Config) -> Self {
@@ -123,6 +135,7 @@ impl Classes {
         Self {
             main: size(&["agents", "defaults", "maxConcurrent"], 4),
             subagent: size(&["agents", "defaults", "subagents", "maxConcurrent"], 8),
+            nested: Arc::new(Semaphore::new(NESTED)),
             cron: size(&["cron", "maxConcurrentRuns"], 1),
         }
     }
@@ -131,6 +144,7 @@ impl Classes {
         match class {
             LaneClass::Main => &self.main,
             LaneClass::Subagent => &self.subagent,
+            LaneClass::Nested => &self.nested,
             LaneClass::Cron => &self.cron,
         }
     }
@@ -159,6 +173,8 @@ impl Engine {
             recent: Mutex::default(),
             history: Mutex::default(),
             notices: Mutex::default(),
+            approvals: Approvals::default(),
+            secrets: parts.secrets,
         }))
     }
 

@@ -9,6 +9,7 @@ pub(crate) mod flush;
 pub(crate) mod open;
 pub(crate) mod payloads;
 pub(crate) mod prompt;
+pub(crate) mod skills;
 pub(crate) mod usage;
 
 use std::panic::AssertUnwindSafe;
@@ -32,6 +33,7 @@ use flush::flush_if_due;
 use open::{Opened, open_session};
 use payloads::build_payloads;
 use prompt::compose_prompt;
+use skills::refresh_skills;
 use usage::record_usage;
 
 /// Why a turn has no answer. It still gets a reply: this.
@@ -58,9 +60,11 @@ pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunContro
         Err(panic) => fail(engine, inbound, &panic).await,
     };
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let taken = TurnReport { duration_ms, ..taken };
+    engine.announce(inbound, &taken).await;
     let ended = EventKind::RunEnded { outcome: taken.outcome, error: taken.error.clone() };
     engine.tell(inbound.key(), Some(&inbound.turn), ended);
-    TurnReport { duration_ms, ..taken }
+    taken
 }
 
 async fn take_turn(
@@ -74,6 +78,7 @@ async fn take_turn(
         return deliver_answer(engine, inbound, report, payloads).await;
     }
     let mut opened = open_session(engine, inbound).await?;
+    refresh_skills(inbound, &mut opened).await?;
     if let Some(answer) = commands::answer(engine, inbound, &mut opened, control).await? {
         opened.touch(engine).await?;
         return deliver_answer(engine, inbound, opened.report(inbound), answer).await;
@@ -85,7 +90,7 @@ async fn take_turn(
         return Ok(TurnReport { outcome: Outcome::Aborted, ..opened.report(inbound) });
     };
     flush_if_due(engine, inbound, &opened, &prompt, control, &mut conversation).await;
-    let request = RunRequest::turn(engine, inbound, &opened, prompt, control)?;
+    let request = RunRequest::turn(engine, inbound, &opened, prompt, control).await?;
     let run = agent::run(request, &mut conversation).await?;
     drop(conversation);
     record_usage(engine, &mut opened, &run).await;

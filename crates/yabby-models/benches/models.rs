@@ -15,11 +15,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
-use yabby_domain::directive::level::ThinkLevel;
 use yabby_domain::json::Object;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
-use yabby_domain::seam::model::{ModelEvent, ModelProvider as _, ModelRequest, Purpose};
+use yabby_domain::seam::model::{ModelEvent, ModelProvider as _, ModelRequest};
 use yabby_engine::events::{EngineEvent, EventKind};
 use yabby_models::settings::{Api, ModelSettings, ProviderSettings};
 use yabby_models::{Http, Patience, RemoteProvider, Retries};
@@ -251,16 +250,11 @@ fn provider(address: &str) -> RemoteProvider {
 
 fn request(model: &str) -> ModelRequest {
     let question = json!({"role": "user", "content": "go on", "timestamp": 1});
+    let messages = Message::from_value(question).into_iter().collect();
     ModelRequest {
-        model: ModelRef::new("bench", model),
         system: "You are a crab.".to_owned(),
-        messages: Message::from_value(question).into_iter().collect(),
-        tools: Vec::new(),
-        thinking: ThinkLevel::Off,
-        max_tokens: None,
         session_id: "0a1b2c3d-0000-4000-8000-000000000000".to_owned(),
-        profile: None,
-        purpose: Purpose::Turn,
+        ..ModelRequest::new(ModelRef::new("bench", model), messages)
     }
 }
 

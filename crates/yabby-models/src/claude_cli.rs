@@ -1,10 +1,10 @@
 //! The `claude` program as a provider (`sessions.md` §14, §15): it has tools and a memory of its own.
 //!
 //! It is run once for each question, as `claude --print`, and tells what it does as lines of JSON. With
-//! [`Memory::Own`] it keeps the conversation itself, in a session whose id follows from ours: a new one
-//! begins with a new session of ours, and after a compaction. What it has not heard yet, because another
-//! model answered or its session is gone, it is told with the question. With [`Memory::None`] it is told
-//! everything each time.
+//! [`Memory::Own`] it keeps the conversation itself, in the session that the record of ours names; where
+//! the record names none, as at the beginning, after a reset and after a compaction, it begins one. What it
+//! has not heard yet, because another model answered or its session is gone, it is told with the question.
+//! With [`Memory::None`] it is told everything each time, by standard input.
 
 mod failing;
 mod lines;
@@ -27,6 +27,9 @@ use failing::Trouble;
 /// The name in front of the slash, unless another is chosen; also the wire format in transcripts.
 pub const PROVIDER: &str = "claude-cli";
 
+/// Systems take no argument that is much longer.
+const LONGEST_ARGUMENT: usize = 100_000;
+
 /// How the program is run.
 #[derive(Clone, Debug)]
 pub struct ClaudeCliSettings {
@@ -36,7 +39,7 @@ pub struct ClaudeCliSettings {
     pub program: PathBuf,
     /// More arguments, such as which tools it may use.
     pub arguments: Vec<String>,
-    /// Where it works. Its sessions belong to the folder they began in.
+    /// Where it works, if not in the agent's folder. Its sessions belong to the folder they began in.
     pub folder: Option<PathBuf>,
     pub set_variables: Vec<(String, SecretString)>,
     /// It pays with the account that it is logged in with, not with a key that is there for others.
@@ -95,13 +98,14 @@ impl ClaudeCli {
         if self.0.memory == Memory::None || request.purpose != Purpose::Turn {
             return self.run(request, Session::None, prompt::everything(request), heard).await;
         }
-        let id = prompt::session_id(request);
+        let Some(kept) = &request.cli_session else {
+            return self.begin(request, &prompt::fresh_session(request), heard).await;
+        };
         let news = prompt::news(request, &self.0.id);
-        let Some(news) = news else { return self.begin(request, &id, heard).await };
-        let resumed = self.run(request, Session::Resume(&id), news, &mut *heard).await;
+        let resumed = self.run(request, Session::Resume(kept), news, &mut *heard).await;
         match resumed {
             // It was moved, deleted, or begun on another machine.
-            Err(Trouble::NoSession) => self.begin(request, &id, heard).await,
+            Err(Trouble::NoSession) => self.begin(request, &prompt::fresh_session(request), heard).await,
             other => other,
         }
     }
@@ -136,8 +140,18 @@ impl ClaudeCli {
         ]
         .map(str::to_owned)
         .to_vec();
-        if !request.system.is_empty() {
-            arguments.extend(["--append-system-prompt".to_owned(), request.system.clone()]);
+        let by_argument = self.0.memory == Memory::Own && request.system.len() <= LONGEST_ARGUMENT;
+        let prompt = match request.system.as_str() {
+            "" => prompt,
+            system if by_argument => {
+                arguments.extend(["--append-system-prompt".to_owned(), system.to_owned()]);
+                prompt
+            }
+            system => prompt::instructed(system, &prompt),
+        };
+        if request.purpose == Purpose::Flush {
+            // Nobody is there to allow it to write its memories down.
+            arguments.extend(["--permission-mode", "acceptEdits"].map(str::to_owned));
         }
         match session {
             Session::None => {}
@@ -146,7 +160,9 @@ impl ClaudeCli {
         }
         arguments.extend(self.0.arguments.iter().cloned());
         let keeps = session != Session::None;
-        let mut answer = program::run(&self.0, &arguments, prompt, heard).await?;
+        let workspace = request.workspace.as_deref().filter(|folder| folder.is_dir());
+        let folder = self.0.folder.as_deref().or(workspace);
+        let mut answer = program::run(&self.0, folder, &arguments, prompt, heard).await?;
         if !keeps {
             answer.cli_session_id = None;
         }
@@ -176,7 +192,6 @@ impl ModelProvider for ClaudeCli {
             reasoning: model.reasoning,
             images: false,
             prices: model.prices,
-            keeps_own_context: self.0.memory == Memory::Own,
         })
     }
 

@@ -29,8 +29,6 @@ pub(crate) struct Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     Usual,
-    /// The account has no money left.
-    Unpaid,
     /// Nobody could be reached.
     Unreached,
     /// The end of the answer is missing.
@@ -104,9 +102,6 @@ impl Failure {
             words => format!(" (“{words}”)"),
         };
         let sentence = match (self.kind, self.what) {
-            (_, What::Unpaid) => format!(
-                "{provider} wants to be paid first{said}: add credit to the account, or choose another model with /model."
-            ),
             (_, What::Unreached) => format!(
                 "{provider} cannot be reached{said}: check the address, the network and whether it is running, and try again."
             ),
@@ -130,6 +125,9 @@ impl Failure {
             (ModelErrorKind::Auth, _) => {
                 format!("{provider} does not accept the key{said}: check it, or set another one.")
             }
+            (ModelErrorKind::Billing, _) => format!(
+                "{provider} wants to be paid first{said}: add credit to the account, or choose another model with /model."
+            ),
             (ModelErrorKind::Refused, _) => {
                 format!("{provider}/{model} declined to answer{said}: put it in other words.")
             }
@@ -148,6 +146,29 @@ impl Failure {
         };
         ModelError::new(self.kind, sentence)
     }
+}
+
+const UNPAID_CODES: [&str; 6] = [
+    "insufficient_quota",
+    "billing_error",
+    "billing_not_active",
+    "billing_hard_limit_reached",
+    "insufficient_balance",
+    "payment_required",
+];
+
+/// Whether words say that an account is not paid for.
+pub(crate) fn tells_of_no_credit(words: &str) -> bool {
+    let signs = [
+        "credit balance is too low",
+        "insufficient credits",
+        "insufficient balance",
+        "insufficient_quota",
+        "exceeded your current quota, please check your plan and billing",
+        "billing hard limit",
+        "account is not active, please check your billing",
+    ];
+    signs.iter().any(|sign| text::find_ignoring_ascii_case(words, sign).is_some())
 }
 
 /// What a body or an event tells, in the spellings of all services.
@@ -198,23 +219,19 @@ impl Told {
     }
 
     fn failure(&self, status: Option<u16>, retry_after: Option<Duration>) -> Failure {
-        let (kind, what) = self.kind(status, retry_after);
-        Failure { kind, words: self.words.clone(), what }
+        Failure::new(self.kind(status, retry_after), self.words.clone())
     }
 
-    fn kind(&self, status: Option<u16>, retry_after: Option<Duration>) -> (ModelErrorKind, What) {
+    fn kind(&self, status: Option<u16>, retry_after: Option<Duration>) -> ModelErrorKind {
         use ModelErrorKind::{
-            Auth, BadRequest, Broken, ContextOverflow, Overloaded, RateLimited, Refused, TimedOut,
+            Auth, BadRequest, Billing, Broken, ContextOverflow, Overloaded, RateLimited, Refused, TimedOut,
             Unavailable,
         };
         let is = |codes: &[&str]| self.codes.iter().any(|code| codes.contains(&code.as_str()));
         let says = |words: &str| text::find_ignoring_ascii_case(&self.words, words).is_some();
         let limited = status == Some(429)
             || is(&["rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "too_many_requests"]);
-        let unpaid = status == Some(402)
-            || is(&["insufficient_quota", "billing_error", "billing_not_active", "insufficient_balance"])
-            || says("credit balance is too low")
-            || says("insufficient credits");
+        let unpaid = status == Some(402) || is(&UNPAID_CODES) || tells_of_no_credit(&self.words);
         // A limit on tokens per minute is told in much the same words as one on tokens per request.
         let too_long = !limited
             && (tells_overflow(&self.words)
@@ -244,8 +261,8 @@ impl Told {
         let late = matches!(status, Some(408 | 504)) || is(&["timeout_error", "deadline_exceeded"]);
         let wrong =
             is(&["invalid_request_error", "invalid_argument", "failed_precondition", "invalid_prompt"]);
-        let kind = match status {
-            _ if unpaid => return (Auth, What::Unpaid),
+        match status {
+            _ if unpaid => Billing,
             _ if too_long => ContextOverflow,
             _ if limited => RateLimited { retry_after },
             _ if refused => Refused,
@@ -257,8 +274,7 @@ impl Told {
             _ if wrong => BadRequest,
             Some(400..) => BadRequest,
             _ => Broken,
-        };
-        (kind, What::Usual)
+        }
     }
 }
 
@@ -323,7 +339,7 @@ mod tests {
     #[test]
     fn failures_have_the_kind_that_their_service_means() {
         use ModelErrorKind::{
-            Auth, BadRequest, Broken, ContextOverflow, Overloaded, RateLimited, Refused, TimedOut,
+            Auth, BadRequest, Billing, Broken, ContextOverflow, Overloaded, RateLimited, Refused, TimedOut,
             Unavailable,
         };
         let limited = |seconds: Option<u64>| RateLimited { retry_after: seconds.map(Duration::from_secs) };
@@ -369,9 +385,16 @@ mod tests {
             (
                 429,
                 r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#,
-                Auth,
+                Billing,
             ),
-            (402, "{}", Auth),
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}"#,
+                Billing,
+            ),
+            (402, r#"{"error":{"message":"Insufficient Balance","type":"unknown_error"}}"#, Billing),
+            (403, r#"{"error":{"type":"billing_error","message":"x"}}"#, Billing),
+            (402, "{}", Billing),
             (
                 429,
                 r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"quota","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"13s"}]}}"#,

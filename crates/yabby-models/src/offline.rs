@@ -84,7 +84,6 @@ impl ModelProvider for Offline {
             reasoning: false,
             images: false,
             prices: Some(free),
-            keeps_own_context: false,
         })
     }
 

@@ -54,6 +54,7 @@ impl Waits {
             ModelErrorKind::TimedOut
             | ModelErrorKind::ContextOverflow
             | ModelErrorKind::Auth
+            | ModelErrorKind::Billing
             | ModelErrorKind::Refused
             | ModelErrorKind::BadRequest
             | ModelErrorKind::Unavailable => return None,

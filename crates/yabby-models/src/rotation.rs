@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use secrecy::SecretString;
+use yabby_domain::id::AgentId;
 use yabby_domain::seam::model::{
     Answer, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelProvider, ModelRequest,
 };
@@ -17,14 +18,15 @@ use crate::settings::ProviderSettings;
 
 /// The keys of one provider, and what becomes of them.
 pub trait Keys: Send + Sync {
-    /// Those that may be used now, the first to be tried first; `pinned` is the only one a session wants.
-    fn usable(&self, pinned: Option<&str>) -> Result<Vec<Key>, NoKey>;
+    /// Those that an agent may use now, the first to be tried first; `pinned` is the only one a session
+    /// wants.
+    fn usable(&self, agent: &AgentId, pinned: Option<&str>) -> Result<Vec<Key>, NoKey>;
 
     /// It was answered with this one.
-    fn worked(&self, profile: &str);
+    fn worked(&self, agent: &AgentId, profile: &str);
 
     /// It was not, for a reason that is the key's.
-    fn failed(&self, profile: &str, why: ModelErrorKind);
+    fn failed(&self, agent: &AgentId, profile: &str, why: ModelErrorKind);
 }
 
 /// A key.
@@ -41,8 +43,8 @@ pub struct Key {
 pub enum NoKey {
     /// There is none; what to do about it.
     Missing(String),
-    /// All of them rest.
-    Resting { for_another: Duration },
+    /// All of them rest; none of them is paid for, or for some other reason.
+    Resting { for_another: Duration, unpaid: bool },
 }
 
 /// A service and all of its keys.
@@ -70,6 +72,25 @@ impl Rotating {
         tokio::task::spawn_blocking(move || act(&*keys)).await.map_err(broken)
     }
 
+    fn resting(&self, for_another: Duration, unpaid: bool) -> ModelError {
+        let (id, minutes) = (self.id(), for_another.as_secs().div_ceil(60).max(1));
+        match unpaid {
+            true => ModelError::new(
+                ModelErrorKind::Billing,
+                format!(
+                    "No account of {id} is paid for, and its keys rest for another {} h: add credit and another key, or choose another model with /model.",
+                    minutes.div_ceil(60)
+                ),
+            ),
+            false => ModelError::new(
+                ModelErrorKind::RateLimited { retry_after: Some(for_another) },
+                format!(
+                    "Every key of {id} rests after failures, for another {minutes} min; wait, add a key, or choose another model with /model."
+                ),
+            ),
+        }
+    }
+
     fn with(&self, secret: Option<SecretString>) -> RemoteProvider {
         let settings = ProviderSettings { api_key: secret, ..self.settings.clone() };
         RemoteProvider::new(settings, self.http.clone(), self.retries)
@@ -79,7 +100,10 @@ impl Rotating {
 /// Whether the next key may do better.
 fn is_the_keys_fault(kind: ModelErrorKind) -> bool {
     match kind {
-        ModelErrorKind::Auth | ModelErrorKind::RateLimited { .. } | ModelErrorKind::TimedOut => true,
+        ModelErrorKind::Auth
+        | ModelErrorKind::Billing
+        | ModelErrorKind::RateLimited { .. }
+        | ModelErrorKind::TimedOut => true,
         ModelErrorKind::ContextOverflow
         | ModelErrorKind::Overloaded
         | ModelErrorKind::Refused
@@ -108,21 +132,11 @@ impl ModelProvider for Rotating {
         request: &ModelRequest,
         heard: &mut (dyn FnMut(ModelEvent) + Send),
     ) -> Result<Answer, ModelError> {
-        let pinned = request.profile.clone();
-        let keys = match self.with_keys(move |keys| keys.usable(pinned.as_deref())).await? {
+        let (agent, pinned) = (request.agent.clone(), request.profile.clone());
+        let keys = match self.with_keys(move |keys| keys.usable(&agent, pinned.as_deref())).await? {
             Ok(keys) => keys,
             Err(NoKey::Missing(remedy)) => return Err(ModelError::new(ModelErrorKind::Auth, remedy)),
-            Err(NoKey::Resting { for_another }) => {
-                let minutes = for_another.as_secs().div_ceil(60).max(1);
-                let kind = ModelErrorKind::RateLimited { retry_after: Some(for_another) };
-                let id = self.id();
-                return Err(ModelError::new(
-                    kind,
-                    format!(
-                        "Every key of {id} rests after failures, for another {minutes} min; wait, add a key, or choose another model with /model."
-                    ),
-                ));
-            }
+            Err(NoKey::Resting { for_another, unpaid }) => return Err(self.resting(for_another, unpaid)),
         };
         let mut last = None;
         for key in keys {
@@ -134,14 +148,16 @@ impl ModelProvider for Rotating {
             match self.with(key.secret).stream(request, &mut listen).await {
                 Ok(answer) => {
                     if let Some(profile) = key.profile {
-                        self.with_keys(move |keys| keys.worked(&profile)).await?;
+                        let agent = request.agent.clone();
+                        self.with_keys(move |keys| keys.worked(&agent, &profile)).await?;
                     }
                     return Ok(answer);
                 }
                 Err(error) => {
                     let may_go_on = is_the_keys_fault(error.kind);
                     if let Some(profile) = key.profile.filter(|_| may_go_on) {
-                        self.with_keys(move |keys| keys.failed(&profile, error.kind)).await?;
+                        let agent = request.agent.clone();
+                        self.with_keys(move |keys| keys.failed(&agent, &profile, error.kind)).await?;
                     }
                     if !may_go_on || said {
                         return Err(error);

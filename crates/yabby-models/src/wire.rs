@@ -38,16 +38,20 @@ pub(crate) trait Reader: Send {
     fn finish(self: Box<Self>) -> Result<Answer, Failure>;
 }
 
-pub(crate) fn outgoing(
-    settings: &ProviderSettings,
-    model: &ModelSettings,
-    request: &ModelRequest,
-) -> Outgoing {
-    match settings.api {
-        Api::AnthropicMessages => anthropic::outgoing(settings, model, request),
-        Api::OpenAiCompletions => openai_chat::outgoing(settings, model, request),
-        Api::OpenAiResponses => openai_responses::outgoing(settings, model, request),
-        Api::GoogleGenerativeAi => gemini::outgoing(settings, model, request),
+/// What is asked, and of whom.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) settings: &'a ProviderSettings,
+    pub(crate) model: &'a ModelSettings,
+    pub(crate) request: &'a ModelRequest,
+}
+
+pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
+    match asked.settings.api {
+        Api::AnthropicMessages => anthropic::outgoing(asked),
+        Api::OpenAiCompletions => openai_chat::outgoing(asked),
+        Api::OpenAiResponses => openai_responses::outgoing(asked),
+        Api::GoogleGenerativeAi => gemini::outgoing(asked),
     }
 }
 
@@ -121,7 +125,6 @@ mod tests {
     use proptest::sample::select;
     use yabby_domain::message::Message;
     use yabby_domain::model::ModelRef;
-    use yabby_domain::seam::model::Purpose;
 
     use super::*;
 
@@ -139,17 +142,8 @@ mod tests {
             let model = ModelSettings { context_window, max_output, ..ModelSettings::named("m") };
             let text = "x".repeat(read * 4);
             let message = serde_json::json!({"role": "user", "content": text});
-            let request = ModelRequest {
-                model: ModelRef::new("p", "m"),
-                system: String::new(),
-                messages: Message::from_value(message).into_iter().collect(),
-                tools: Vec::new(),
-                thinking: ThinkLevel::Off,
-                max_tokens,
-                session_id: String::new(),
-                profile: None,
-                purpose: Purpose::Turn,
-            };
+            let messages = Message::from_value(message).into_iter().collect();
+            let request = ModelRequest { max_tokens, ..ModelRequest::new(ModelRef::new("p", "m"), messages) };
             assert_eq!(room(&model, &request), Room { asked, most }, "{context_window} {read}");
         }
     }

@@ -8,5 +8,6 @@ pub(crate) mod keeping;
 pub mod ledger;
 pub(crate) mod lock_file;
 pub mod sessions;
+pub mod shelf;
 pub mod transcripts;
 pub mod turns;

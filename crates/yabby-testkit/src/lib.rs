@@ -6,6 +6,7 @@ pub mod fuzz;
 pub mod loopback;
 pub mod memory_journal;
 pub mod memory_ledger;
+pub mod memory_shelf;
 pub mod memory_store;
 pub mod note_office;
 pub mod scripted_model;

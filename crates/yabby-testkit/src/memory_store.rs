@@ -24,6 +24,12 @@ use yabby_domain::transcript::tree::{BranchSummary, NewEntry, Transcript};
 #[derive(Clone, Default)]
 pub struct MemorySessions(Arc<Mutex<Vec<(SessionKey, SessionEntry)>>>);
 
+impl MemorySessions {
+    pub fn keys(&self) -> Vec<String> {
+        unpoisoned(&self.0).iter().map(|(key, _)| key.as_str().to_owned()).collect()
+    }
+}
+
 #[async_trait]
 impl SessionStore for MemorySessions {
     async fn get(&self, key: &SessionKey) -> Result<Option<SessionEntry>, StoreError> {

@@ -1,11 +1,12 @@
 //! An office that notes what tools ask of it.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use yabby_domain::seam::office::{Decision, Letter, Office, Question, Spawned, Task, Told};
+use yabby_domain::id::AgentId;
+use yabby_domain::seam::office::{Conversations, Decision, Letter, Office, Question, Spawned, Task, Told};
 use yabby_domain::session::key::SessionKey;
 
 /// Copies are the same office.
@@ -20,12 +21,18 @@ struct Notes {
     notices: Vec<(SessionKey, String)>,
     questions: Vec<Question>,
     decisions: VecDeque<Decision>,
+    conversations: HashMap<AgentId, Conversations>,
 }
 
 impl NoteOffice {
     /// The next question that nobody decided yet is decided so.
     pub fn decide(&self, decision: Decision) {
         self.0.lock().unwrap().decisions.push_back(decision);
+    }
+
+    /// An agent keeps its conversations there.
+    pub fn lend(&self, agent: AgentId, conversations: Conversations) {
+        self.0.lock().unwrap().conversations.insert(agent, conversations);
     }
 
     pub fn letters(&self) -> Vec<Letter> {
@@ -65,6 +72,11 @@ impl Office for NoteOffice {
         self.0.lock().unwrap().tasks.push(task);
         let session = SessionKey::new("agent:main:subagent:1");
         Ok(Spawned { session, run: "run-1".to_owned(), warning: None })
+    }
+
+    fn conversations(&self, agent: &AgentId) -> Result<Conversations, String> {
+        let notes = self.0.lock().unwrap();
+        notes.conversations.get(agent).cloned().ok_or_else(|| format!("there is no agent {agent}"))
     }
 
     fn notice(&self, session: &SessionKey, words: &str) {

@@ -79,7 +79,6 @@ impl ScriptedModel {
             reasoning: false,
             images: false,
             prices: Some(Prices { input: 1.0, output: 2.0, cache_read: 0.0, cache_write: 0.0 }),
-            keeps_own_context: false,
         }
     }
 

@@ -37,6 +37,17 @@ impl<'a> Arguments<'a> {
         self.number(name).map(|number| (number.trunc() as usize).max(least))
     }
 
+    /// A list of texts; one alone may stand without a list.
+    pub(crate) fn texts(self, name: &str) -> Vec<&'a str> {
+        match self.0.get(name) {
+            Some(Value::Array(list)) => {
+                list.iter().filter_map(Value::as_str).filter_map(text::non_blank).collect()
+            }
+            Some(Value::String(one)) => text::non_blank(one).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
     pub(crate) fn flag(self, name: &str) -> bool {
         match self.0.get(name) {
             Some(Value::Bool(flag)) => *flag,

@@ -8,10 +8,12 @@ mod list_files;
 mod memory_files;
 mod memory_get;
 mod memory_search;
+mod message;
 mod passages;
 mod ranking;
 mod read;
 mod session_status;
+mod sessions;
 mod web_cache;
 pub mod web_client;
 mod web_fetch;
@@ -23,20 +25,13 @@ mod write;
 use std::sync::Arc;
 
 use yabby_domain::config::Config;
+pub use yabby_domain::seam::office::Conversations;
 use yabby_domain::seam::tool::{Tool, ToolOutput};
-use yabby_domain::seam::{SessionStore, TranscriptStore};
 
 use crate::web_client::{SystemLookup, Web};
 
 pub use web_fetch::web_fetch;
 pub use web_search::{Ask, web_search};
-
-/// Where one agent's conversations are kept; its tools see no other agent's.
-#[derive(Clone)]
-pub struct Conversations {
-    pub sessions: Arc<dyn SessionStore>,
-    pub transcripts: Arc<dyn TranscriptStore>,
-}
 
 /// The tools of one agent. Their order never changes: providers cache the beginning of a request.
 pub fn all(conversations: Conversations) -> Vec<Arc<dyn Tool>> {
@@ -46,6 +41,11 @@ pub fn all(conversations: Conversations) -> Vec<Arc<dyn Tool>> {
         Arc::new(write::Write),
         Arc::new(memory_search::MemorySearch::new(conversations)),
         Arc::new(memory_get::MemoryGet),
+        Arc::new(message::Message),
+        Arc::new(sessions::list::SessionsList),
+        Arc::new(sessions::history::SessionsHistory),
+        Arc::new(sessions::send::SessionsSend),
+        Arc::new(sessions::spawn::SessionsSpawn),
         Arc::new(session_status::ShowStatus),
     ]
 }

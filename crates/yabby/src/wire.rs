@@ -1,9 +1,11 @@
 //! The engine, put together from what the configuration names.
 
+mod compat;
 pub mod keys;
 pub mod models;
+mod secrets;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
@@ -21,6 +23,7 @@ use yabby_store::clock::SystemClock;
 use yabby_store::disk::{Disk as _, LocalDisk};
 use yabby_store::files::ledger::UsageLedger;
 use yabby_store::files::sessions::{self, SessionFile};
+use yabby_store::files::shelf::{FolderShelf, ShelfPlaces};
 use yabby_store::files::transcripts::TranscriptFolder;
 use yabby_store::files::turns::{self, Kind, TurnJournal};
 use yabby_store::paths::Place;
@@ -45,6 +48,7 @@ impl Wired {
         let config = Arc::new(config);
         let (models, default_model) =
             (models::providers(&place, &config, Retries::default())?, models::default_model(&place, &config));
+        let secrets = Arc::new(secrets::secrets(&place, &config));
         let engine = Engine::new(Parts {
             config,
             clock: Arc::new(SystemClock),
@@ -57,6 +61,7 @@ impl Wired {
             default_model,
             channels: Vec::new(),
             hooks: Hooks::default(),
+            secrets,
         });
         Ok(Self { engine, journal })
     }
@@ -98,7 +103,32 @@ fn home(place: &Place, config: &Config, agent: &AgentId) -> Result<AgentHome, St
     }
     let tools =
         yabby_tools::all(Conversations { sessions: sessions.clone(), transcripts: transcripts.clone() });
-    Ok(AgentHome { sessions, transcripts, state, conversations, workspace, tools, sources: Vec::new() })
+    Ok(AgentHome {
+        sessions,
+        transcripts,
+        state,
+        conversations,
+        shelf: shelf(place, &workspace),
+        workspace,
+        tools,
+        sources: Vec::new(),
+    })
+}
+
+/// Where an agent's texts are.
+fn shelf(place: &Place, workspace: &Path) -> Arc<FolderShelf> {
+    let environment = &place.environment;
+    let bundled = environment.first(&["YABBY_BUNDLED_SKILLS_DIR", "OPENCLAW_BUNDLED_SKILLS_DIR"]);
+    let set = environment.iter().filter(|(_, value)| !value.trim().is_empty());
+    Arc::new(FolderShelf::new(ShelfPlaces {
+        workspace: workspace.to_owned(),
+        managed: place.folder.path().join("skills"),
+        bundled: bundled.map(PathBuf::from),
+        home: place.home.clone(),
+        current: place.current.clone(),
+        programs: environment.get("PATH").map(str::to_owned),
+        variables: set.map(|(name, _)| name.to_owned()).collect(),
+    }))
 }
 
 fn workspace(config: &Config, agent: &AgentId, folders: &Folders<'_>) -> PathBuf {

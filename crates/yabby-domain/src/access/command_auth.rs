@@ -18,6 +18,8 @@ pub struct CommandAuthority {
     pub sender: Option<String>,
     pub is_owner: bool,
     pub is_authorized: bool,
+    /// The owner, or, where nobody is named as such, somebody whom the owner let in by name.
+    pub is_trusted: bool,
 }
 
 /// Judges the sender of `message`; `command_authorized` is the channel's own verdict.
@@ -33,7 +35,8 @@ pub fn command_authority(
         .unwrap_or_default();
     let owners = owner_list(config, channel);
 
-    let allow_all = allowed.is_empty() || allowed.iter().any(|entry| entry == "*");
+    let lets_anybody_in = allowed.iter().any(|entry| entry == "*");
+    let allow_all = allowed.is_empty() || lets_anybody_in;
     let candidates = if allow_all { Vec::new() } else { allowed };
     let anyone_owns = owners.iter().any(|owner| owner == "*");
     let explicit: Vec<String> = owners.into_iter().filter(|owner| owner != "*").collect();
@@ -51,12 +54,15 @@ pub fn command_authority(
     } else {
         candidates.is_empty() || is_candidate
     };
+    let is_authorized = command_authorized && may_command;
+    let is_named = !lets_anybody_in && !anyone_owns && owner_list.is_empty();
     CommandAuthority {
+        is_trusted: is_owner || is_authorized && is_named,
         channel,
         sender: owner_name.or(names.first()).cloned(),
         owners: owner_list,
         is_owner,
-        is_authorized: command_authorized && may_command,
+        is_authorized,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The door to whoever answers: a language model, or something that does as if (`sessions.md` §15).
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -8,6 +9,7 @@ pub use crate::ledger::Purpose;
 
 use super::tool::ToolSpec;
 use crate::directive::level::ThinkLevel;
+use crate::id::AgentId;
 use crate::json::Value;
 use crate::message::Message;
 use crate::model::ModelRef;
@@ -46,8 +48,6 @@ pub struct ModelInfo {
     pub reasoning: bool,
     pub images: bool,
     pub prices: Option<Prices>,
-    /// A program that keeps the conversation itself.
-    pub keeps_own_context: bool,
 }
 
 /// One question to a model. `messages` are acceptable to it (see [`crate::provider_rules`]).
@@ -62,9 +62,36 @@ pub struct ModelRequest {
     pub max_tokens: Option<u64>,
     /// What caches may be keyed by.
     pub session_id: String,
+    /// Whose question it is: agents may have credentials of their own.
+    pub agent: AgentId,
     /// The credentials that the session was told to use, and no others.
     pub profile: Option<String>,
+    /// The session that the model, being a program, keeps itself and is to go on with; without one it is
+    /// to begin a session, and knows nothing but what it is told.
+    pub cli_session: Option<String>,
+    /// Where the agent works, which is where a program is run.
+    pub workspace: Option<PathBuf>,
     pub purpose: Purpose,
+}
+
+impl ModelRequest {
+    /// A question of the main agent, with nothing but its messages.
+    pub fn new(model: ModelRef, messages: Vec<Message>) -> Self {
+        Self {
+            model,
+            system: String::new(),
+            messages,
+            tools: Vec::new(),
+            thinking: ThinkLevel::Off,
+            max_tokens: None,
+            session_id: String::new(),
+            agent: AgentId::default(),
+            profile: None,
+            cli_session: None,
+            workspace: None,
+            purpose: Purpose::Turn,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +110,8 @@ pub struct Answer {
     /// `text`, `thinking` and `toolCall` blocks, with whatever the provider wants to see again in them.
     pub blocks: Vec<Value>,
     pub stop: Stop,
+    /// What the call took. A program may ask its service several times: then the parts are the sum, and the
+    /// total is how full its context was in the end.
     pub usage: Usage,
     /// The session that a program keeps itself.
     pub cli_session_id: Option<String>,
@@ -126,6 +155,8 @@ pub enum ModelErrorKind {
     },
     Overloaded,
     Auth,
+    /// The account is not paid for, or has no credit left.
+    Billing,
     Refused,
     BadRequest,
     TimedOut,

@@ -1,9 +1,11 @@
 //! The door through which a tool asks something of the program that runs it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::{SessionStore, TranscriptStore};
 use crate::delivery::DeliveryContext;
 use crate::id::AgentId;
 use crate::session::key::SessionKey;
@@ -21,11 +23,21 @@ pub trait Office: Send + Sync {
     /// Gives a task to an agent of its own, which announces its result where it was spawned.
     async fn spawn(&self, task: Task) -> Result<Spawned, String>;
 
+    /// The conversations of an agent.
+    fn conversations(&self, agent: &AgentId) -> Result<Conversations, String>;
+
     /// Leaves a notice for the next prompt of a session.
     fn notice(&self, session: &SessionKey, words: &str);
 
     /// Asks a person whether a command may run, and waits for the decision.
     async fn ask(&self, question: Question) -> Decision;
+}
+
+/// Where an agent's conversations are kept.
+#[derive(Clone)]
+pub struct Conversations {
+    pub sessions: Arc<dyn SessionStore>,
+    pub transcripts: Arc<dyn TranscriptStore>,
 }
 
 /// A message that a tool wants sent. What is not said follows from where the session talks.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::office::Office;
 use crate::config::Config;
+use crate::delivery::DeliveryContext;
 use crate::id::AgentId;
 use crate::json::{Object, Value};
 use crate::message::text_block;
@@ -69,6 +70,10 @@ pub struct ToolContext {
     /// The name of the call in the transcript.
     pub call: String,
     pub company: Company,
+    /// Commands run behind walls here.
+    pub is_confined: bool,
+    /// Where the session talks.
+    pub address: Option<DeliveryContext>,
     /// The model can look at images.
     pub sees_images: bool,
     pub agent: AgentId,

@@ -257,7 +257,7 @@ impl SessionKey {
     }
 
     /// What follows the agent, or the whole key if it names none.
-    fn rest(&self) -> Cow<'_, str> {
+    pub fn rest(&self) -> Cow<'_, str> {
         self.agent_key().map_or(Cow::Borrowed(self.as_str()), |parsed| parsed.rest)
     }
 

@@ -1,6 +1,6 @@
 //! What a model said, as it stands in the transcript (`transcripts.md` §1.3).
 
-use yabby_domain::json::{Object, Value, number};
+use yabby_domain::json::{self, Object, Value, number};
 use yabby_domain::message::{Block, Message, text_block};
 use yabby_domain::reply::usage_line::Prices;
 use yabby_domain::seam::model::Answer;
@@ -18,7 +18,8 @@ pub(crate) struct Call {
 
 /// A complete answer.
 pub(crate) fn answered(answer: &Answer, choice: &ModelChoice, prices: Option<&Prices>, now: i64) -> Message {
-    let mut message = said(answer.blocks.clone(), choice, &answer.usage, prices);
+    let blocks = answer.blocks.iter().cloned().map(with_readable_arguments).collect();
+    let mut message = said(blocks, choice, &answer.usage, prices);
     message.set("stopReason", answer.stop.as_str());
     message.set("timestamp", now);
     message
@@ -85,13 +86,33 @@ fn usage_object(usage: &Usage, prices: Option<&Prices>) -> Object {
     object
 }
 
+/// What a model wrote where the arguments of a call should be.
+const UNREADABLE: &str = "unreadableArguments";
+
+/// A call whose arguments are no object would make every later request one that no provider takes, whoever
+/// reads the transcript: it gets none, and keeps what was written beside them.
+fn with_readable_arguments(mut block: Value) -> Value {
+    if let Block::ToolCall(call) = Block::of(&block)
+        && let Some(written) = call.arguments.filter(|arguments| !arguments.is_object())
+    {
+        let written = written.as_str().map_or_else(|| json::stringify(written), str::to_owned);
+        block["arguments"] = Value::Object(Object::new());
+        block[UNREADABLE] = written.into();
+    }
+    block
+}
+
 /// The tools that an answer asks for.
 pub(crate) fn calls(message: &Message) -> Vec<Call> {
     let call = |block: &Value| match Block::of(block) {
         Block::ToolCall(call) => Some(Call {
             id: call.id.unwrap_or_default().to_owned(),
             name: call.name.unwrap_or_default().to_owned(),
-            arguments: call.arguments.and_then(Value::as_object).cloned(),
+            arguments: call
+                .arguments
+                .filter(|_| block.get(UNREADABLE).is_none())
+                .and_then(Value::as_object)
+                .cloned(),
         }),
         _ => None,
     };

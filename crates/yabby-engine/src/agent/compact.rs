@@ -13,11 +13,11 @@ use yabby_domain::compaction::reserve::{floor_from_config, reserve};
 use yabby_domain::compaction::summary::{Answers, NothingToSummarize, SummaryCall, plan};
 use yabby_domain::compaction::tokens::estimate_all;
 use yabby_domain::config::Config;
-use yabby_domain::directive::level::ThinkLevel;
 use yabby_domain::json::Value;
 use yabby_domain::message::Message;
 use yabby_domain::seam::StoreError;
 use yabby_domain::seam::model::{ModelError, ModelErrorKind, ModelRequest, Purpose};
+use yabby_domain::session::cli_session;
 use yabby_domain::text;
 use yabby_domain::transcript::tree::{NewCompaction, NewEntry};
 use yabby_domain::usage;
@@ -129,7 +129,9 @@ async fn summarize(
     let (now, after) = (engine.now_ms() as f64, tokens_after as f64);
     let change = move |entry: &mut Option<yabby_domain::session::entry::SessionEntry>| {
         if let Some(entry) = entry {
-            let patch = usage::compacted(entry, now, Some(after));
+            let mut patch = usage::compacted(entry, now, Some(after));
+            // A program would go on from all that the summary stands for.
+            cli_session::forget(&mut patch);
             entry.apply(&patch);
         }
     };
@@ -256,16 +258,12 @@ async fn ask(request: &RunRequest<'_>, call: Option<&SummaryCall>) -> Result<Str
         return Err(refused.into());
     }
     let began = Instant::now();
+    let question = user_message(&call.prompt(), request.engine.now_ms());
     let asked = ModelRequest {
-        model: request.choice.model.clone(),
         system: SummaryCall::SYSTEM_PROMPT.to_owned(),
-        messages: vec![user_message(&call.prompt(), request.engine.now_ms())],
-        tools: Vec::new(),
-        thinking: ThinkLevel::Off,
         max_tokens: Some(call.max_tokens.min(request.choice.info.max_output.max(1))),
-        session_id: request.opened.session_id.clone(),
-        profile: request.opened.pinned_profile(),
         purpose: Purpose::Summary,
+        ..request.question(vec![question])
     };
     let mut unheard = |_| {};
     let answer = tokio::select! {

@@ -10,8 +10,6 @@ use yabby_domain::model::{ModelAliases, ModelRef};
 use yabby_domain::seam::model::ModelErrorKind;
 use yabby_domain::text;
 
-use super::model::own_settings;
-
 /// The models to try after `chosen`, in order: those that are configured for the agent, else for all; where
 /// the session was switched to another model, its usual one comes last.
 pub(crate) fn fallbacks(
@@ -21,7 +19,7 @@ pub(crate) fn fallbacks(
     usual: &ModelRef,
 ) -> Vec<ModelRef> {
     let aliases = ModelAliases::from_config(config, &usual.provider);
-    let own = own_settings(config, agent).and_then(|entry| entry.get("model")?.get("fallbacks"));
+    let own = config.agent(agent).and_then(|entry| entry.get("model")?.get("fallbacks"));
     let all = || config.get(&["agents", "defaults", "model", "fallbacks"]);
     let names = own.or_else(all).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let named = names.filter_map(text::non_blank);
@@ -45,6 +43,7 @@ pub(crate) fn is_worth_another(kind: ModelErrorKind, deadline: Instant) -> bool 
         ModelErrorKind::RateLimited { .. }
         | ModelErrorKind::Overloaded
         | ModelErrorKind::Auth
+        | ModelErrorKind::Billing
         | ModelErrorKind::TimedOut
         | ModelErrorKind::Unavailable
         | ModelErrorKind::Broken => has_time,

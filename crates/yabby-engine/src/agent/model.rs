@@ -5,7 +5,6 @@ use std::sync::Arc;
 use yabby_domain::config::Config;
 use yabby_domain::flush::context_window;
 use yabby_domain::id::AgentId;
-use yabby_domain::json::Value;
 use yabby_domain::model::choice::{StoredChoice, stored_choice};
 use yabby_domain::model::select::Choices;
 use yabby_domain::model::{
@@ -161,7 +160,7 @@ impl Engine {
 
 /// The agent's own model, else the one for all agents, else the given one.
 fn default_model(config: &Config, agent: &AgentId, usual: &ModelRef) -> ModelRef {
-    let own = own_settings(config, agent).and_then(|entry| entry.get("model"));
+    let own = config.agent(agent).and_then(|entry| entry.get("model"));
     let own = own.and_then(|model| model.as_str().or_else(|| model.get("primary")?.as_str()));
     match own.and_then(text::non_blank) {
         Some(own) => {
@@ -170,13 +169,4 @@ fn default_model(config: &Config, agent: &AgentId, usual: &ModelRef) -> ModelRef
         }
         None => configured_model(config, usual),
     }
-}
-
-/// What the configuration says about one agent alone.
-pub(super) fn own_settings<'c>(config: &'c Config, agent: &AgentId) -> Option<&'c Value> {
-    let agents = config.list(&["agents", "list"]).unwrap_or_default();
-    let is_agent = |entry: &&Value| {
-        entry.get("id").and_then(Value::as_str).is_some_and(|id| AgentId::normalize(id) == *agent)
-    };
-    agents.iter().find(is_agent)
 }

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use yabby_domain::bootstrap::{self, Injected, Reader};
 use yabby_domain::channel::ChatType;
 use yabby_domain::compaction::is_due;
 use yabby_domain::compaction::projected::projected;
 use yabby_domain::config::Config;
+use yabby_domain::delivery::DeliveryContext;
 use yabby_domain::directive::level::{Level, ThinkLevel};
 use yabby_domain::id::AgentId;
 use yabby_domain::json::Object;
@@ -21,6 +23,7 @@ use yabby_domain::provider_rules::may_think;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::model::{ModelError, ModelErrorKind, ModelRequest, Purpose};
 use yabby_domain::seam::tool::{Company, Sent, Tool, ToolSpec};
+use yabby_domain::session::cli_session;
 use yabby_domain::session::key::Audience;
 use yabby_domain::status::SessionStatus;
 use yabby_domain::transcript::before_run::RunSettings;
@@ -37,12 +40,14 @@ use super::failover::is_worth_another;
 use super::model::{ModelChoice, Models};
 use super::resume::{Standing, asked_at, standing};
 use super::system_prompt;
+use super::toolbox::Toolbox;
 use super::tools::call_tools;
 use crate::Engine;
 use crate::commands::queued_prompt;
 use crate::events::{Compacted, EventKind};
 use crate::hooks::{HookEvent, HookPoint};
 use crate::inbox::Inbound;
+use crate::lane::address;
 use crate::steering::RunControl;
 use crate::turn::TurnError;
 use crate::turn::blocks::Blocks;
@@ -71,6 +76,8 @@ pub(crate) struct RunRequest<'r> {
     pub(crate) control: &'r RunControl,
     pub(crate) sender: Option<String>,
     pub(crate) sender_is_owner: bool,
+    /// Where the session talks.
+    pub(crate) address: Option<DeliveryContext>,
     pub(crate) resume: Option<Arc<Progress>>,
     pub(crate) status: Arc<SessionStatus>,
     pub(crate) deadline: Instant,
@@ -78,7 +85,10 @@ pub(crate) struct RunRequest<'r> {
     pub(crate) blocks: Option<Blocks>,
     pub(crate) may_flush: bool,
     extent: Extent,
-    tools: Vec<(ToolSpec, Arc<dyn Tool>)>,
+    inbound: &'r Inbound,
+    tools: Toolbox,
+    /// The files of the workspace that the system prompt tells.
+    pub(crate) files: Arc<Vec<Injected>>,
 }
 
 /// How a run went.
@@ -102,7 +112,7 @@ pub(crate) struct Run {
 
 impl<'r> RunRequest<'r> {
     /// The run of a turn.
-    pub(crate) fn turn(
+    pub(crate) async fn turn(
         engine: &'r Engine,
         inbound: &'r Inbound,
         opened: &'r Opened,
@@ -113,11 +123,11 @@ impl<'r> RunRequest<'r> {
             blocks: Blocks::start(engine, inbound, opened),
             resume: inbound.resume.clone(),
             extra_system: inbound.options.extra_system_prompt.clone(),
-            ..Self::new(engine, inbound, opened, prompt, control, Purpose::Turn)?
+            ..Self::new(engine, inbound, opened, prompt, control, Purpose::Turn).await?
         })
     }
 
-    pub(crate) fn new(
+    pub(crate) async fn new(
         engine: &'r Engine,
         inbound: &'r Inbound,
         opened: &'r Opened,
@@ -126,8 +136,7 @@ impl<'r> RunRequest<'r> {
         purpose: Purpose,
     ) -> Result<Self, ModelError> {
         let limit = time_limit(inbound, &opened.config);
-        let tools = opened.home.tools.iter().map(|tool| (tool.spec(), tool.clone())).collect();
-        Ok(Self {
+        let mut request = Self {
             engine,
             turn: &inbound.turn,
             opened,
@@ -143,21 +152,33 @@ impl<'r> RunRequest<'r> {
             extra_system: None,
             control,
             sender: inbound.message.sender().label(),
-            sender_is_owner: inbound.authority.is_owner || inbound.options.to_caller,
+            sender_is_owner: inbound.is_owner(),
+            address: address(inbound).or_else(|| opened.entry.delivery()),
             resume: None,
             status: Arc::new(engine.status_of(inbound, opened)),
             deadline: Instant::now() + limit,
             blocks: None,
             may_flush: may_flush(inbound, opened),
             extent: Extent::Whole,
-            tools,
-        })
+            inbound,
+            tools: Toolbox::open(opened).await,
+            files: Arc::default(),
+        };
+        request.files = Arc::new(request.workspace_files().await);
+        request.equip();
+        Ok(request)
+    }
+
+    /// Takes the tools that may be used with the model.
+    fn equip(&mut self) {
+        let company = self.company();
+        self.tools.restrict(self.inbound, self.opened, &self.choice.model, self.purpose, company);
     }
 
     /// A memory flush in the midst of this run. It is told no more of the history than the model can
     /// read.
     pub(crate) fn flush_of(&self, prompt: Prompt, system: String) -> RunRequest<'_> {
-        RunRequest {
+        let mut flush = RunRequest {
             engine: self.engine,
             turn: self.turn,
             opened: self.opened,
@@ -171,14 +192,19 @@ impl<'r> RunRequest<'r> {
             control: self.control,
             sender: self.sender.clone(),
             sender_is_owner: self.sender_is_owner,
+            address: self.address.clone(),
             resume: None,
             status: self.status.clone(),
             deadline: self.deadline,
             blocks: None,
             may_flush: false,
             extent: Extent::Recent(self.choice.window(&self.opened.config) / 2),
+            inbound: self.inbound,
             tools: self.tools.clone(),
-        }
+            files: self.files.clone(),
+        };
+        flush.equip();
+        flush
     }
 
     /// Who hears what is said here.
@@ -190,12 +216,38 @@ impl<'r> RunRequest<'r> {
         }
     }
 
+    async fn workspace_files(&self) -> Vec<Injected> {
+        let reader = match self.company() {
+            _ if self.opened.key.is_subagent() => Reader::Subagent,
+            Company::OwnerAlone => Reader::OwnersAgent,
+            Company::Others => Reader::AmongOthers,
+        };
+        let files = self.opened.home.shelf.workspace_files().await;
+        bootstrap::injected(&files, reader, bootstrap::max_chars(&self.opened.config))
+    }
+
+    /// Whether commands run behind walls here.
+    pub(crate) fn is_confined(&self) -> bool {
+        false
+    }
+
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.tools.iter().find(|(spec, _)| spec.name == name).map(|(_, tool)| tool.clone())
+        self.tools.find(name)
+    }
+
+    /// What every question of the run says about itself.
+    pub(super) fn question(&self, messages: Vec<Message>) -> ModelRequest {
+        ModelRequest {
+            session_id: self.opened.session_id.clone(),
+            agent: self.agent.clone(),
+            profile: self.opened.pinned_profile(),
+            workspace: Some(self.opened.home.workspace.clone()),
+            ..ModelRequest::new(self.choice.model.clone(), messages)
+        }
     }
 
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {
-        self.tools.iter().map(|(spec, _)| spec.clone()).collect()
+        self.tools.specs()
     }
 }
 
@@ -404,16 +456,21 @@ impl Loop {
         }
         let may_think = choice.info.reasoning && may_think(&told.messages, &choice.recipient());
         ModelRequest {
-            model: choice.model.clone(),
             system: self.system.clone(),
-            messages: told.messages,
             tools: self.specs.clone(),
             thinking: if may_think { request.thinking } else { ThinkLevel::Off },
-            max_tokens: None,
-            session_id: opened.session_id.clone(),
-            profile: opened.pinned_profile(),
+            cli_session: self.cli_session(request),
             purpose: request.purpose,
+            ..request.question(told.messages)
         }
+    }
+
+    /// The session that a program goes on with: the one of its last answer, else the one on record, which a
+    /// compaction makes worthless.
+    fn cli_session(&self, request: &RunRequest<'_>) -> Option<String> {
+        let stored = cli_session::stored(&request.opened.entry, &request.choice.model.provider);
+        let stored = stored.filter(|_| self.run.compactions.is_empty()).map(str::to_owned);
+        self.run.cli_session_id.clone().or(stored)
     }
 
     /// Compacts before the context is too full for the next question.
@@ -427,19 +484,23 @@ impl Loop {
         let tokens =
             projected(&conversation.transcript().branch(), &conversation.pending_messages(), self.overhead);
         #[expect(clippy::cast_precision_loss, reason = "no context is that large")]
-        if request.choice.info.keeps_own_context
-            || request.purpose != Purpose::Turn
+        if request.purpose != Purpose::Turn
             || self.overflows > 0
             || !is_due(tokens as f64, self.run.context_window, &settings)
         {
             return Ok(());
         }
         match compact::compact(request, conversation, Why::Full).await {
-            Ok(compacted) => self.run.compactions.push(compacted),
+            Ok(compacted) => self.compacted(compacted),
             // The provider may still take it; if not, that is the overflow's business.
             Err(error) => tracing::warn!(session = %opened.key, %error, "the history was not compacted"),
         }
         Ok(())
+    }
+
+    fn compacted(&mut self, compacted: Compacted) {
+        self.run.compactions.push(compacted);
+        self.run.cli_session_id = None;
     }
 
     /// Takes another model where this one cannot answer; whether there is one.
@@ -456,6 +517,9 @@ impl Loop {
             self.run.context_window = choice.window(&request.opened.config);
             self.run.model = next;
             request.choice = choice;
+            request.equip();
+            self.specs = request.specs();
+            self.run.cli_session_id = None;
             self.noted = false;
             return true;
         }
@@ -482,7 +546,7 @@ impl Loop {
         }
         flush_on_overflow(request, conversation).await;
         match compact::compact(request, conversation, Why::Overflow).await {
-            Ok(compacted) => self.run.compactions.push(compacted),
+            Ok(compacted) => self.compacted(compacted),
             Err(failed) => {
                 tracing::warn!(session = %request.opened.key, error = %failed, "the history was not compacted");
                 self.extent = Extent::Trimmed;

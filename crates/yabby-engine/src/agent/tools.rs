@@ -12,7 +12,9 @@ use futures_util::future::join_all;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::message::Message;
 use yabby_domain::seam::StoreError;
-use yabby_domain::seam::tool::{Effect, Sent, Tool, ToolContext, ToolOutput};
+use yabby_domain::seam::model::Purpose;
+use yabby_domain::seam::tool::{Company, Effect, Sent, Tool, ToolContext, ToolOutput};
+use yabby_domain::secrets::Secrets;
 use yabby_domain::turn::Step;
 
 use super::answer::Call;
@@ -69,14 +71,16 @@ async fn make(request: &RunRequest<'_>, call: &Call, tool: Option<Arc<dyn Tool>>
         return ToolOutput::error(&format!("There is no tool {:?} here.", call.name));
     };
     let Some(arguments) = call.arguments.clone() else {
-        return ToolOutput::error("The arguments are not an object.");
+        return ToolOutput::error(
+            "The arguments could not be read: they are not a JSON object. Make the call again with one.",
+        );
     };
     let arguments = match engine.0.hooks.tool_call(opened.key.as_str(), &call.name, arguments).await {
         Ok(arguments) => arguments,
         Err(why) => return ToolOutput::error(&format!("The call was refused: {why}")),
     };
     let began = Instant::now();
-    let output = run(request, call, &*tool, &arguments).await;
+    let output = without_secrets(run(request, call, &*tool, &arguments).await, &engine.0.secrets);
     if engine.0.hooks.has(HookPoint::AfterToolCall) {
         engine.0.hooks.tell(HookEvent::AfterToolCall {
             session_key: opened.key.as_str().to_owned(),
@@ -88,6 +92,17 @@ async fn make(request: &RunRequest<'_>, call: &Call, tool: Option<Arc<dyn Tool>>
         });
     }
     output
+}
+
+/// What a tool tells, without what nobody is to see: it goes into the transcript, to the model and to hooks.
+fn without_secrets(output: ToolOutput, secrets: &Secrets) -> ToolOutput {
+    let is_picture = |block: &Value| block.get("type").and_then(Value::as_str) == Some("image");
+    let hide = |block: Value| if is_picture(&block) { block } else { secrets.redact_value(block) };
+    ToolOutput {
+        blocks: output.blocks.into_iter().map(hide).collect(),
+        details: output.details.map(|details| secrets.redact_value(details)),
+        ..output
+    }
 }
 
 /// What a call came to, as hooks are told.
@@ -109,9 +124,15 @@ async fn run(request: &RunRequest<'_>, call: &Call, tool: &dyn Tool, arguments: 
     let opened = request.opened;
     let context = ToolContext {
         config: opened.config.clone(),
-        office: Arc::new(SessionOffice::new(request.engine)),
+        office: Arc::new(SessionOffice::new(request, &call.id)),
+        address: request.address.clone(),
+        is_confined: request.is_confined(),
         call: call.id.clone(),
-        company: request.company(),
+        company: match request.purpose {
+            // It puts down what the agent is to remember, and looks at nothing.
+            Purpose::Flush => Company::OwnerAlone,
+            Purpose::Turn | Purpose::Summary => request.company(),
+        },
         sees_images: request.choice.info.images,
         agent: request.agent.clone(),
         session_key: opened.key.clone(),

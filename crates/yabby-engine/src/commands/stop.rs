@@ -8,8 +8,9 @@ use crate::Engine;
 use crate::inbox::Inbound;
 use crate::turn::TurnError;
 
-pub(crate) async fn answer(_: CommandContext<'_>) -> Result<String, TurnError> {
-    Ok(notices::aborted(0).text.unwrap_or_default())
+pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnError> {
+    let stopped = context.engine.stop_subagents(context.inbound.key()).await;
+    Ok(notices::aborted(stopped).text.unwrap_or_default())
 }
 
 /// The session remembers that its run was stopped until the next prompt tells the model.

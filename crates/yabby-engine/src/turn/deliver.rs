@@ -28,7 +28,7 @@ use crate::report::TurnReport;
 const PAUSES: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(5)];
 
 /// How long a platform may take to take a message.
-const TIME_LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Delivers the payloads of a turn, and reports them.
 pub(crate) async fn deliver(
@@ -95,6 +95,10 @@ async fn deliver_under(
                     engine.notice(inbound.key(), &format!("A reply was not delivered ({why}): {start}"));
                 }
             }
+        }
+    } else {
+        for payload in &payloads {
+            engine.tell(inbound.key(), Some(&inbound.turn), EventKind::Said(payload.clone()));
         }
     }
     Ok(TurnReport { payloads, ..report })

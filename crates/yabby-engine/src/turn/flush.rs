@@ -6,7 +6,6 @@
 
 use yabby_domain::compaction::projected::projected;
 use yabby_domain::flush::{FlushBudget, FlushSettings, FlushTurn, flushed};
-use yabby_domain::model::is_cli_provider;
 use yabby_domain::seam::model::Purpose;
 use yabby_domain::session::entry::SessionEntry;
 
@@ -35,7 +34,8 @@ pub(crate) async fn flush_if_due(
         return;
     }
     let (words, system) = (flush_prompt(engine, &settings), settings.system_prompt.clone());
-    let Ok(mut request) = RunRequest::new(engine, inbound, opened, words, control, Purpose::Flush) else {
+    let Ok(mut request) = RunRequest::new(engine, inbound, opened, words, control, Purpose::Flush).await
+    else {
         return;
     };
     let window = request.choice.window(&opened.config);
@@ -90,11 +90,11 @@ pub(crate) fn may_flush(inbound: &Inbound, opened: &Opened) -> bool {
 }
 
 fn settings(inbound: &Inbound, opened: &Opened) -> Option<FlushSettings> {
-    let choice = opened.model.as_ref().ok()?;
+    opened.model.as_ref().ok()?;
     let turn = FlushTurn {
         is_heartbeat: inbound.options.heartbeat,
-        is_cli_provider: choice.info.keeps_own_context
-            || is_cli_provider(&choice.model.provider, &opened.config),
+        // A program has to remember what a compaction takes from it, like anybody else.
+        is_cli_provider: false,
         workspace_is_read_only: false,
     };
     FlushSettings::from_config(&opened.config).filter(|_| turn.can_flush())

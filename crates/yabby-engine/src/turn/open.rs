@@ -9,10 +9,12 @@ use yabby_domain::model::reset_hint::reset_hint;
 use yabby_domain::reply::notices;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::{Fork as ForkAt, StoreError};
+use yabby_domain::session::cli_session;
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::open::{Fork, OpenRequest, Opening};
 use yabby_domain::session::path;
+use yabby_domain::text;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::turn::{Opened as OpenedStep, Outcome, Step};
 
@@ -79,8 +81,13 @@ impl Opened {
 
     /// The credentials that somebody chose for the session.
     pub(crate) fn pinned_profile(&self) -> Option<String> {
-        let chosen = self.entry.auth_profile_override_source() == Some("user");
-        self.entry.auth_profile_override().filter(|_| chosen).map(str::to_owned)
+        let chosen = match self.entry.auth_profile_override_source() {
+            Some(source) => source == "user",
+            // Older records do not say who chose; whoever does so by itself counts compactions.
+            None => self.entry.auth_profile_override_compaction_count().is_none(),
+        };
+        let profile = self.entry.auth_profile_override().and_then(text::non_blank);
+        profile.filter(|_| chosen).map(str::to_owned)
     }
 
     /// Changes the record.
@@ -205,6 +212,9 @@ async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<Opened>, 
     };
     let new_id = before.map_or_else(fresh_id, |before| before.session_id.clone());
     let mut patch = opening.record(fork.as_ref(), &home.state, &mut || new_id.clone());
+    if opening.is_new() {
+        cli_session::forget(&mut patch);
+    }
     let mut planned = stored.clone().unwrap_or_default();
     planned.apply(&patch);
     if let Some((selection, _)) = &hint {

@@ -34,6 +34,13 @@ pub(crate) async fn record_usage(engine: &Engine, opened: &mut Opened, run: &Run
                     .into_iter()
                     .for_each(|field| patch.put(field, None));
             }
+            // The parts are the sum of all that a program asked for; its total is what is left in its context.
+            if let Some(usage) = usage
+                && let Some(total) = usage.total
+                && usage.prompt_tokens().is_some_and(|read| read > total)
+            {
+                patch.set_total_tokens(Some(total));
+            }
             patch.set_system_sent(Some(true));
             patch.set_aborted_last_run(Some(aborted));
             Some::<Patch>(patch)

@@ -298,10 +298,7 @@ async fn strangers_give_no_commands() {
 async fn what_is_not_there_yet_says_so_and_what_is_no_command_goes_to_the_model() {
     let stage = Stage::new(json!({}));
     let engine = stage.engine();
-    assert_eq!(
-        ask(&engine, "/subagents list").await,
-        "/subagents is not available here yet. /help tells what is."
-    );
+    assert_eq!(ask(&engine, "/tts on").await, "/tts is not available here yet. /help tells what is.");
     ask(&engine, "/unheardof thing").await;
     ask(&engine, "/config show").await;
     assert_eq!(questions(&stage), ["user: /unheardof thing", "user: /config show"]);

@@ -2,12 +2,15 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
 use tokio::sync::Semaphore;
 use yabby_domain::json::{Object, Value};
+use yabby_domain::seam::office::{Letter, Question, Task};
 use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
+use yabby_domain::session::key::SessionKey;
 use yabby_domain::turn::{Outcome, progress};
 use yabby_engine::Ticket;
 use yabby_engine::hooks::{Hook, HookAnswer, HookEvent, HookPoint};
@@ -84,6 +87,50 @@ impl Tool for Probe {
             gate.acquire().await.unwrap().forget();
         }
         (self.answer)(arguments)
+    }
+}
+
+/// A tool that has the office do what its arguments say, and tells what came of it.
+pub struct OfficeProbe(&'static str);
+
+impl OfficeProbe {
+    pub fn new(name: &'static str) -> Self {
+        Self(name)
+    }
+}
+
+#[async_trait]
+impl Tool for OfficeProbe {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: self.0.to_owned(),
+            description: format!("The tool {}.", self.0),
+            parameters: json!({"type": "object", "properties": {}}),
+        }
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Lasting
+    }
+
+    async fn call(&self, arguments: &Object, context: &ToolContext) -> ToolOutput {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
+        let office = &context.office;
+        let told = if let Some(words) = text("task") {
+            let delete_after = text("cleanup").is_some();
+            let task = Task { words, label: text("label"), delete_after, ..Task::default() };
+            format!("{:?}", office.spawn(task).await)
+        } else if let Some(session) = text("session") {
+            let session = SessionKey::new(session);
+            format!("{:?}", office.tell(&session, &text("words").unwrap(), Duration::from_secs(30)).await)
+        } else if let Some(command) = text("ask") {
+            format!("Decision: {:?}", office.ask(Question { command, ..Question::default() }).await)
+        } else {
+            let to = context.address.clone().unwrap_or_default();
+            let letter = Letter { to, text: text("text").unwrap_or_default(), ..Letter::default() };
+            format!("{:?}", office.send(letter).await)
+        };
+        ToolOutput::text(&told)
     }
 }
 

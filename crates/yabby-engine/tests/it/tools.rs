@@ -71,7 +71,7 @@ async fn what_goes_wrong_with_a_tool_is_told_to_the_model() {
     let results = results(&stage).await;
     let expected = [
         "There is no tool \"nobody\" here.",
-        "The arguments are not an object.",
+        "The arguments could not be read: they are not a JSON object. Make the call again with one.",
         "no such file",
         "The tool failed. It may or may not have done its work.",
     ];

@@ -9,7 +9,7 @@ use yabby_domain::seam::model::{ModelError, ModelErrorKind};
 use yabby_domain::text;
 
 use super::ClaudeCliSettings;
-use crate::failure::redacted;
+use crate::failure::{redacted, tells_of_no_credit};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
@@ -33,8 +33,7 @@ pub(super) enum Trouble {
 static STATUS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?i)api error[:\s(]*([45]\d\d)\b").expect("a constant pattern compiles"));
 
-const NOT_LOGGED_IN: [&str; 6] =
-    ["/login", "invalid api key", "authentication", "oauth", "credit balance", "not logged in"];
+const NOT_LOGGED_IN: [&str; 5] = ["/login", "invalid api key", "authentication", "oauth", "not logged in"];
 
 impl Trouble {
     pub(super) fn of_start(error: &io::Error) -> Self {
@@ -47,7 +46,7 @@ impl Trouble {
     /// What its words mean.
     pub(super) fn of_words(words: &str) -> Self {
         use ModelErrorKind::{
-            Auth, BadRequest, Broken, ContextOverflow, Overloaded, RateLimited, Unavailable,
+            Auth, BadRequest, Billing, Broken, ContextOverflow, Overloaded, RateLimited, Unavailable,
         };
         let says =
             |signs: &[&str]| signs.iter().any(|sign| text::find_ignoring_ascii_case(words, sign).is_some());
@@ -59,6 +58,7 @@ impl Trouble {
                 return Self::TooOld(words.to_owned());
             }
             () if tells_overflow(words) => ContextOverflow,
+            () if status == Some(402) || tells_of_no_credit(words) => Billing,
             () if status == Some(429)
                 || says(&["usage limit", "rate limit", "rate_limit", "hit your limit"]) =>
             {
@@ -78,7 +78,7 @@ impl Trouble {
     /// In one sentence, with the remedy.
     pub(super) fn sentence(&self, settings: &ClaudeCliSettings, model: &str) -> ModelError {
         use ModelErrorKind::{
-            Auth, BadRequest, Broken, ContextOverflow, Overloaded, RateLimited, Refused, TimedOut,
+            Auth, BadRequest, Billing, Broken, ContextOverflow, Overloaded, RateLimited, Refused, TimedOut,
             Unavailable,
         };
         let program = settings.program.display();
@@ -120,6 +120,9 @@ impl Trouble {
                     Auth => format!(
                         "The program {program} is not logged in{said}: run it once by hand, and log in."
                     ),
+                    Billing => format!(
+                        "The account of the program {program} has no credit left{said}: add some, or choose another model with /model."
+                    ),
                     ContextOverflow => format!(
                         "The prompt is too long for {model}{said}: begin a new conversation with /new, or choose another model with /model."
                     ),
@@ -151,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_words_of_the_program_are_understood() {
-        use ModelErrorKind::{Auth, Broken, ContextOverflow, Overloaded, RateLimited, Unavailable};
+        use ModelErrorKind::{Auth, Billing, Broken, ContextOverflow, Overloaded, RateLimited, Unavailable};
         let said = |kind| move |words: &str| Trouble::Said(kind, words.to_owned());
         type Expected = Box<dyn Fn(&str) -> Trouble>;
         let table: [(&str, Expected); 13] = [
@@ -166,7 +169,7 @@ mod tests {
             ("API Error (429 {\"type\":\"error\"})", Box::new(said(RateLimited { retry_after: None }))),
             ("Cannot connect to 127.0.0.1:40129", Box::new(said(Broken))),
             ("There's an issue with the selected model (x)", Box::new(said(Unavailable))),
-            ("Credit balance is too low", Box::new(said(Auth))),
+            ("Credit balance is too low", Box::new(said(Billing))),
             ("Segmentation fault", Box::new(said(Broken))),
         ];
         for (words, expected) in table {

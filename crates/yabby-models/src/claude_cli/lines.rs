@@ -19,6 +19,9 @@ pub(super) struct Lines {
     in_message: bool,
     told: bool,
     stop: Option<Stop>,
+    /// What the service said last that it read, and that was written.
+    read: Option<f64>,
+    written: f64,
     session: Option<String>,
     result: Option<Result<Usage, Trouble>>,
 }
@@ -86,12 +89,17 @@ impl Lines {
                     "max_tokens" => Some(Stop::Length),
                     _ => None,
                 };
+                self.written = self.written.max(count(event, &["usage", "output_tokens"]));
             }
             _ => {}
         }
     }
 
     fn message(&mut self, message: &Value, heard: Heard<'_>) {
+        let read = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"]
+            .map(|field| count(message, &["usage", field]));
+        self.read = Some(read.iter().sum()).filter(|read| *read > 0.0);
+        self.written = count(message, &["usage", "output_tokens"]);
         let blocks = message.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         for block in blocks.iter().filter(|block| text_at(block, "type") == "text") {
             let said = text_at(block, "text");
@@ -145,7 +153,8 @@ impl Lines {
             output: Some(output),
             cache_read: Some(read),
             cache_write: Some(written),
-            total: Some(parts.iter().sum()),
+            // The parts are the sum of all that it asked for; the last time shows how much it keeps in mind.
+            total: Some(self.read.map_or(parts.iter().sum(), |read| read + self.written)),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! One run of the program. Whoever stops waiting for it ends it, and everything it started.
 
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -33,11 +34,12 @@ impl Drop for Group {
 
 pub(super) async fn run(
     settings: &ClaudeCliSettings,
+    folder: Option<&Path>,
     arguments: &[String],
     prompt: String,
     heard: Heard<'_>,
 ) -> Result<Answer, Trouble> {
-    let mut group = start(settings, arguments)?;
+    let mut group = start(settings, folder, arguments)?;
     let (stdin, stdout, stderr) = (group.0.stdin().take(), group.0.stdout().take(), group.0.stderr().take());
     let (Some(mut stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
         return Err(Trouble::Unstarted("it cannot be talked to".to_owned()));
@@ -74,10 +76,14 @@ pub(super) async fn run(
     lines.answer(&text::lossy(&errors))
 }
 
-fn start(settings: &ClaudeCliSettings, arguments: &[String]) -> Result<Group, Trouble> {
+fn start(
+    settings: &ClaudeCliSettings,
+    folder: Option<&Path>,
+    arguments: &[String],
+) -> Result<Group, Trouble> {
     let mut command = CommandWrap::with_new(&settings.program, |command| {
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        if let Some(folder) = &settings.folder {
+        if let Some(folder) = folder {
             command.current_dir(folder);
         }
         for name in &settings.clear_variables {

@@ -14,15 +14,21 @@ pub(super) fn everything(request: &ModelRequest) -> String {
     told(&request.messages)
 }
 
-/// What came after the last answer of the program; `None` if there is no such answer.
-pub(super) fn news(request: &ModelRequest, provider: &str) -> Option<String> {
+/// A prompt behind the words that an agent is told to heed.
+pub(super) fn instructed(system: &str, prompt: &str) -> String {
+    format!("These are your instructions:\n\n<instructions>\n{system}\n</instructions>\n\n{prompt}")
+}
+
+/// What came after the last answer of the program. Where there is none, its session was kept by somebody
+/// who did not write it down, and it knows nothing of what was.
+pub(super) fn news(request: &ModelRequest, provider: &str) -> String {
     let is_own = |message: &Message| {
         message.role() == Role::Assistant
             && message.text_field("api") == Some(PROVIDER)
             && message.text_field("provider") == Some(provider)
     };
-    let last = request.messages.iter().rposition(is_own)?;
-    Some(told(&request.messages[last + 1..]))
+    let known = request.messages.iter().rposition(is_own).map_or(0, |last| last + 1);
+    told(&request.messages[known..])
 }
 
 /// The question alone.
@@ -31,15 +37,19 @@ pub(super) fn last(request: &ModelRequest) -> String {
     told(&request.messages[from..])
 }
 
-/// The id of the program's session: the same for the same session of ours, until that is compacted.
-pub(super) fn session_id(request: &ModelRequest) -> String {
+/// The id of a session that the program begins: the same for the same session of ours, so that one whose
+/// first answer never came is found again; another after a compaction, and when one is lost.
+pub(super) fn fresh_session(request: &ModelRequest) -> String {
     let first = request.messages.first().map(words).unwrap_or_default();
-    let compacted = first.contains(COMPACTION_INTRO);
-    if !compacted && let Ok(id) = uuid::Uuid::try_parse(&request.session_id) {
+    let summary = if first.contains(COMPACTION_INTRO) { first.as_str() } else { "" };
+    let lost = request.cli_session.as_deref().unwrap_or_default();
+    if summary.is_empty()
+        && lost.is_empty()
+        && let Ok(id) = uuid::Uuid::try_parse(&request.session_id)
+    {
         return id.to_string();
     }
-    let summary = if compacted { first.as_str() } else { "" };
-    let digest = Sha256::digest(format!("{}\0{summary}", request.session_id));
+    let digest = Sha256::digest(format!("{}\0{summary}\0{lost}", request.session_id));
     let bytes = std::array::from_fn(|at| digest[at]);
     uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }

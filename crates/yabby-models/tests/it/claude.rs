@@ -1,12 +1,10 @@
 //! The `claude` program, and a stand-in for it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use yabby_domain::directive::level::ThinkLevel;
 use yabby_domain::message::{Message, text_block};
 use yabby_domain::model::ModelRef;
 use yabby_domain::seam::model::{
@@ -14,21 +12,24 @@ use yabby_domain::seam::model::{
 };
 use yabby_domain::transcript::context::COMPACTION_INTRO;
 use yabby_models::claude_cli::{ClaudeCli, ClaudeCliSettings, Memory};
-use yabby_testkit::stage::{Stage, direct, eventually, say, texts};
+use yabby_testkit::stage::eventually;
 
+/// A session of ours.
 const SESSION: &str = "0a1b2c3d-0000-4000-8000-000000000000";
+/// A session of the program's.
+const KEPT: &str = "0a1b2c3d-0000-4000-8000-00000000cafe";
 
-struct Program {
-    folder: TempDir,
+pub struct Program {
+    pub folder: TempDir,
     runs: usize,
 }
 
 impl Program {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self { folder: TempDir::new().unwrap(), runs: 0 }
     }
 
-    fn provider(&self, memory: Memory) -> ClaudeCli {
+    pub fn provider(&self, memory: Memory) -> ClaudeCli {
         let stand_in = self.folder.path().to_str().unwrap().to_owned();
         ClaudeCli::new(ClaudeCliSettings {
             program: Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/claude_stand_in.sh"),
@@ -39,31 +40,39 @@ impl Program {
         })
     }
 
-    fn put(&self, name: &str, text: &str) {
+    pub fn put(&self, name: &str, text: &str) {
         std::fs::write(self.folder.path().join(name), text).unwrap();
     }
 
-    fn get(&self, name: &str) -> String {
+    pub fn get(&self, name: &str) -> String {
         std::fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
     }
 
     /// What the next run prints.
-    fn will_print(&mut self, lines: &[Value]) {
+    pub fn will_print(&mut self, lines: &[Value]) {
         self.runs += 1;
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         self.put(&format!("lines-{}", self.runs), &text);
     }
 
-    fn will_say(&mut self, text: &str) {
+    pub fn will_say(&mut self, text: &str) {
+        self.will_say_in(SESSION, text, 3);
+    }
+
+    /// The session that it says it is in, and how many tokens it says it read.
+    pub fn will_say_in(&mut self, session: &str, text: &str, read: u64) {
+        let mut result = result(text);
+        result["session_id"] = session.into();
+        result["usage"]["input_tokens"] = read.into();
         self.will_print(&[
-            json!({"type": "system", "subtype": "init", "session_id": SESSION}),
-            json!({"type": "assistant", "session_id": SESSION, "message": {"content": [{"type": "text", "text": text}]}}),
-            result(text),
+            json!({"type": "system", "subtype": "init", "session_id": session}),
+            json!({"type": "assistant", "session_id": session, "message": {"content": [{"type": "text", "text": text}]}}),
+            result,
         ]);
     }
 
     /// The session arguments of a run.
-    fn session(&self, run: usize) -> Vec<String> {
+    pub fn session(&self, run: usize) -> Vec<String> {
         let arguments: Vec<String> =
             self.get(&format!("arguments-{run}")).lines().map(str::to_owned).collect();
         let at = arguments.iter().position(|word| word == "--session-id" || word == "--resume");
@@ -77,16 +86,11 @@ fn result(text: &str) -> Value {
 }
 
 fn request(messages: Value) -> ModelRequest {
+    let messages = messages.as_array().unwrap().iter().cloned().filter_map(Message::from_value).collect();
     ModelRequest {
-        model: ModelRef::new("claude-cli", "opus"),
         system: "You are a crab.".to_owned(),
-        messages: messages.as_array().unwrap().iter().cloned().filter_map(Message::from_value).collect(),
-        tools: Vec::new(),
-        thinking: ThinkLevel::Off,
-        max_tokens: None,
         session_id: SESSION.to_owned(),
-        profile: None,
-        purpose: Purpose::Turn,
+        ..ModelRequest::new(ModelRef::new("claude-cli", "opus"), messages)
     }
 }
 
@@ -104,12 +108,16 @@ async fn ask(provider: &ClaudeCli, messages: Value) -> (Vec<ModelEvent>, Result<
     (heard, answer)
 }
 
+async fn go_on(provider: &ClaudeCli, messages: Value) -> Result<Answer, ModelError> {
+    let request = ModelRequest { cli_session: Some(KEPT.to_owned()), ..request(messages) };
+    provider.stream(&request, &mut |_| {}).await
+}
+
 #[tokio::test]
 async fn it_is_asked_in_print_mode_and_metered() {
     let mut program = Program::new();
     program.will_say("Hello.");
     let provider = program.provider(Memory::Own);
-    assert!(provider.describe("opus").unwrap().keeps_own_context);
     let (heard, answer) = ask(&provider, json!([user("hi")])).await;
     let answer = answer.unwrap();
     assert_eq!(heard, [ModelEvent::Text("Hello.".into())]);
@@ -131,8 +139,9 @@ async fn its_session_goes_on_and_it_is_told_what_it_missed() {
     let mut program = Program::new();
     let provider = program.provider(Memory::Own);
     program.will_say("two");
-    ask(&provider, json!([user("one?"), answered("claude-cli", "one"), user("two?")])).await.1.unwrap();
-    assert_eq!(program.session(1), ["--resume", SESSION]);
+    let messages = json!([user("one?"), answered("claude-cli", "one"), user("two?")]);
+    go_on(&provider, messages).await.unwrap();
+    assert_eq!(program.session(1), ["--resume", KEPT]);
     assert_eq!(program.get("prompt-1"), "two?");
 
     // Another model answered meanwhile.
@@ -144,11 +153,19 @@ async fn its_session_goes_on_and_it_is_told_what_it_missed() {
         answered("openai", "zwei"),
         user("three?")
     ]);
-    ask(&provider, messages).await.1.unwrap();
-    assert_eq!(program.session(2), ["--resume", SESSION]);
+    go_on(&provider, messages).await.unwrap();
+    assert_eq!(program.session(2), ["--resume", KEPT]);
     let prompt = program.get("prompt-2");
     assert!(prompt.contains("User: two?\n\nAssistant: zwei") && prompt.ends_with("three?"), "{prompt}");
     assert!(!prompt.contains("one"), "{prompt}");
+
+    // OpenClaw kept its session, and wrote nothing down.
+    program.will_say("one");
+    go_on(&provider, json!([user("one?")])).await.unwrap();
+    assert_eq!(
+        (program.session(3), program.get("prompt-3")),
+        (vec!["--resume".into(), KEPT.into()], "one?".into())
+    );
 }
 
 #[tokio::test]
@@ -156,11 +173,14 @@ async fn a_session_that_is_gone_is_begun_again_with_everything() {
     let mut program = Program::new();
     let provider = program.provider(Memory::Own);
     program.will_print(&[json!({"type": "result", "subtype": "error_during_execution", "is_error": true,
-        "errors": [format!("No conversation found with session ID: {SESSION}")]})]);
+        "errors": [format!("No conversation found with session ID: {KEPT}")]})]);
     program.will_say("two");
-    ask(&provider, json!([user("one?"), answered("claude-cli", "one"), user("two?")])).await.1.unwrap();
-    assert_eq!(program.session(1), ["--resume", SESSION]);
-    assert_eq!(program.session(2), ["--session-id", SESSION]);
+    let messages = json!([user("one?"), answered("claude-cli", "one"), user("two?")]);
+    go_on(&provider, messages).await.unwrap();
+    assert_eq!(program.session(1), ["--resume", KEPT]);
+    let begun = program.session(2);
+    assert_eq!(begun[0], "--session-id");
+    assert!(begun[1] != KEPT && begun[1] != SESSION, "what stands under either is not known: {begun:?}");
     let prompt = program.get("prompt-2");
     assert!(prompt.contains("User: one?\n\nAssistant: one") && prompt.ends_with("two?"), "{prompt}");
 }
@@ -189,33 +209,54 @@ async fn a_compaction_begins_a_new_session() {
     let mut program = Program::new();
     let provider = program.provider(Memory::Own);
     let summary = user(&format!("{COMPACTION_INTRO}It was about crabs.\n</summary>"));
-    for _ in 0..2 {
-        program.will_say("ok");
-    }
-    ask(&provider, json!([summary, user("and?")])).await.1.unwrap();
+    program.will_say("ok");
+    let messages = json!([summary, user("and?"), answered("claude-cli", "so"), user("then?")]);
+    ask(&provider, messages).await.1.unwrap();
     let begun = program.session(1);
     assert_eq!(begun[0], "--session-id");
     assert_ne!(begun[1], SESSION);
-    assert!(program.get("prompt-1").contains("It was about crabs."));
-    ask(&provider, json!([summary, user("and?"), answered("claude-cli", "ok"), user("then?")]))
-        .await
-        .1
-        .unwrap();
-    assert_eq!(program.session(2), ["--resume", &begun[1]]);
-    assert_eq!(program.get("prompt-2"), "then?");
+    let prompt = program.get("prompt-1");
+    assert!(prompt.contains("It was about crabs.") && prompt.ends_with("then?"), "{prompt}");
+}
+
+#[tokio::test]
+async fn what_it_keeps_in_mind_is_what_it_read_last() {
+    let mut program = Program::new();
+    let message = |read: u64| {
+        json!({"type": "assistant", "message": {"content": [{"type": "text", "text": "So."}],
+            "usage": {"input_tokens": 1, "cache_read_input_tokens": read, "output_tokens": 1}}})
+    };
+    let delta = json!({"type": "stream_event", "event": {"type": "message_delta", "delta": {}, "usage": {"output_tokens": 9}}});
+    program.will_print(&[message(100), message(200), delta, result("So.")]);
+    let usage = ask(&program.provider(Memory::Own), json!([user("?")])).await.1.unwrap().usage;
+    assert_eq!((usage.cache_read, usage.total), (Some(7.0), Some(210.0)));
 }
 
 #[tokio::test]
 async fn without_a_memory_it_is_told_everything_each_time() {
     let mut program = Program::new();
     let provider = program.provider(Memory::None);
-    assert!(!provider.describe("opus").unwrap().keeps_own_context);
     program.will_say("two");
     let messages = json!([user("one?"), answered("claude-cli", "one"), user("two?")]);
     let answer = ask(&provider, messages).await.1.unwrap();
     assert_eq!(answer.cli_session_id, None);
     assert!(program.session(1).is_empty());
-    assert!(program.get("prompt-1").contains("Assistant: one"));
+    // All of it by standard input, what it is told to heed included.
+    let prompt = program.get("prompt-1");
+    assert!(prompt.contains("<instructions>\nYou are a crab.\n</instructions>"), "{prompt}");
+    assert!(prompt.contains("User: one?\n\nAssistant: one") && prompt.ends_with("two?"), "{prompt}");
+    assert!(!program.get("arguments-1").contains("crab"), "{}", program.get("arguments-1"));
+}
+
+#[tokio::test]
+async fn words_that_are_too_long_for_an_argument_are_told_with_the_question() {
+    let mut program = Program::new();
+    program.will_say("ok");
+    let system = "Heed this. ".repeat(20_000);
+    let request = ModelRequest { system: system.clone(), ..request(json!([user("hi")])) };
+    program.provider(Memory::Own).stream(&request, &mut |_| {}).await.unwrap();
+    let prompt = program.get("prompt-1");
+    assert!(prompt.contains(&system) && prompt.ends_with("hi"));
 }
 
 #[tokio::test]
@@ -321,30 +362,4 @@ async fn a_program_that_says_nothing_is_not_waited_for_for_ever() {
     };
     let error = ask(&ClaudeCli::new(settings), json!([user("?")])).await.1.unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::TimedOut);
-}
-
-#[tokio::test]
-async fn the_engine_writes_its_turns_down_like_any_others() {
-    let mut program = Program::new();
-    let mut stage = Stage::new(json!({}));
-    stage.providers.push(Arc::new(program.provider(Memory::Own)));
-    stage.default_model = ModelRef::new("claude-cli", "opus");
-    let engine = stage.engine();
-    program.will_say("one");
-    program.will_say("two");
-    assert_eq!(texts(&say(&engine, direct("first")).await), ["one"]);
-    assert_eq!(texts(&say(&engine, direct("second")).await), ["two"]);
-    let key = "agent:main:main";
-    let entry = stage.entry(key).await;
-    assert_eq!(entry.claude_cli_session_id(), Some(SESSION));
-    let begun = program.session(1);
-    assert_eq!(begun[0], "--session-id");
-    assert_eq!(program.session(2), ["--resume", &begun[1]]);
-    assert!(program.get("prompt-2").ends_with("second") && !program.get("prompt-2").contains("first"));
-    let said = stage.said(key).await;
-    assert!(
-        said.iter().any(|line| line == "assistant: one") && said.last().unwrap() == "assistant: two",
-        "{said:?}"
-    );
-    assert_eq!(stage.calls.calls().len(), 2);
 }

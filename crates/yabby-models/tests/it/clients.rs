@@ -274,7 +274,7 @@ async fn what_will_not_help_is_not_tried_again() {
             (format.overflow(), ModelErrorKind::ContextOverflow),
             (format.bad_request(), ModelErrorKind::BadRequest),
             (Reply::json(404, &json!({"error": {"message": "no such model"}})), ModelErrorKind::Unavailable),
-            (Reply::json(402, &json!({"error": {"message": "pay"}})), ModelErrorKind::Auth),
+            (Reply::json(402, &json!({"error": {"message": "pay"}})), ModelErrorKind::Billing),
         ];
         for (reply, kind) in table {
             let service = Service::start(format).await;

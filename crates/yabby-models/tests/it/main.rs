@@ -6,6 +6,7 @@
 mod any_text;
 #[cfg(unix)]
 mod claude;
+mod claude_through_engine;
 mod clients;
 mod compaction;
 mod conversation;

@@ -2,21 +2,22 @@
 //! without it, there is nothing to test.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use yabby_domain::directive::level::ThinkLevel;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::seam::model::{
     Answer, ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, Purpose,
 };
+use yabby_domain::session::cli_session;
 use yabby_models::claude_cli::{ClaudeCli, ClaudeCliSettings, Memory};
 use yabby_models::settings::ModelSettings;
-use yabby_testkit::stage::eventually;
-use yabby_testkit::stand_in::{Format, Piece, Reply, Script, StandIn};
+use yabby_testkit::stage::{self, Stage, eventually};
+use yabby_testkit::stand_in::{Format, Piece, Reply, Said, Script, StandIn};
 
 const FORMAT: Format = Format::Anthropic;
 
@@ -25,6 +26,8 @@ struct Real {
     service: StandIn,
     provider: ClaudeCli,
     session: String,
+    /// What the record would name.
+    kept: Option<String>,
 }
 
 impl Real {
@@ -53,20 +56,16 @@ impl Real {
             silence: Duration::from_secs(60),
             ..ClaudeCliSettings::default()
         });
-        Some(Self { home, service, provider, session: uuid::Uuid::new_v4().to_string() })
+        Some(Self { home, service, provider, session: uuid::Uuid::new_v4().to_string(), kept: None })
     }
 
     fn request(&self, messages: Value) -> ModelRequest {
+        let messages = messages.as_array().unwrap().iter().cloned().filter_map(Message::from_value).collect();
         ModelRequest {
-            model: ModelRef::new("claude-cli", "claude-test"),
             system: "You are a crab.".to_owned(),
-            messages: messages.as_array().unwrap().iter().cloned().filter_map(Message::from_value).collect(),
-            tools: Vec::new(),
-            thinking: ThinkLevel::Off,
-            max_tokens: None,
             session_id: self.session.clone(),
-            profile: None,
-            purpose: Purpose::Turn,
+            cli_session: self.kept.clone(),
+            ..ModelRequest::new(ModelRef::new("claude-cli", "claude-test"), messages)
         }
     }
 
@@ -108,6 +107,7 @@ async fn it_answers_goes_on_and_begins_anew() {
     assert!(real.told().contains("Which colour?"));
 
     // It remembers by itself.
+    real.kept = answer.cli_session_id;
     real.service.otherwise(say("Because."));
     let messages = json!([user("Which colour?"), answered("Blue."), user("Why?")]);
     let answer = real.ask(messages.clone()).await.1.unwrap();
@@ -123,9 +123,57 @@ async fn it_answers_goes_on_and_begins_anew() {
 
     // A new session of ours is a new one of its own.
     real.session = uuid::Uuid::new_v4().to_string();
+    real.kept = None;
     real.ask(json!([user("Hello?")])).await.1.unwrap();
     let told = real.told();
     assert!(told.contains("Hello?") && !told.contains("Which colour?"), "{told}");
+}
+
+#[tokio::test]
+async fn through_the_engine_it_goes_on_until_a_compaction_or_a_reset() {
+    let Some(real) = Real::start(Memory::Own, &[]).await else { return };
+    let mut stage = Stage::new(json!({}));
+    stage.providers.push(Arc::new(real.provider.clone()));
+    stage.default_model = ModelRef::new("claude-cli", "claude-test");
+    let kept = async |stage: &Stage| {
+        cli_session::stored(&stage.entry("agent:main:main").await, "claude-cli").map(str::to_owned)
+    };
+    real.service.otherwise(say("Blue."));
+    stage::say(&stage.engine(), stage::direct(&format!("Which colour? {}", "sea ".repeat(30_000)))).await;
+    let first = kept(&stage).await.unwrap();
+
+    // Another process goes on with what the record names.
+    let stage = stage.killed();
+    let engine = stage.engine();
+    real.service.otherwise(say("Because."));
+    let report = stage::say(&engine, stage::direct(&format!("Why? {}", "sand ".repeat(30_000)))).await;
+    assert_eq!(stage::texts(&report), ["Because."]);
+    assert!(real.told().contains("Which colour?") && !real.told().contains("<conversation>"));
+    assert_eq!(kept(&stage).await.unwrap(), first);
+
+    real.service.otherwise(say("It was about crabs."));
+    stage::say(&engine, stage::direct("/compact")).await;
+    assert_eq!(kept(&stage).await, None);
+    stage::say(&engine, stage::direct("And now?")).await;
+    let told = real.told();
+    assert!(told.contains("It was about crabs.") && told.contains("And now?"), "{told}");
+    assert!(!told.contains("Which colour?"), "{told}");
+    let second = kept(&stage).await.unwrap();
+    assert_ne!(second, first);
+
+    stage::say(&engine, stage::direct("/new Hello?")).await;
+    let told = real.told();
+    assert!(told.contains("Hello?") && !told.contains("crabs") && !told.contains("now?"), "{told}");
+    assert_ne!(kept(&stage).await.unwrap(), second);
+}
+
+/// A call of one of its tools.
+fn calls(tool: &'static str, arguments: &Value) -> Script {
+    let mut call = Script::calls(&[("toolu_1", tool, &[])]);
+    if let Some(Said::Call { arguments: pieces, .. }) = call.parts.first_mut() {
+        *pieces = vec![arguments.to_string().leak()];
+    }
+    call
 }
 
 #[tokio::test]
@@ -133,13 +181,8 @@ async fn it_uses_tools_of_its_own() {
     let Some(real) = Real::start(Memory::None, &["--allowedTools", "Read"]).await else { return };
     let file = real.home.path().join("work/note.txt");
     std::fs::write(&file, "the crab is red").unwrap();
-    let arguments: &'static str = json!({"file_path": file}).to_string().leak();
-    let call = Script::calls(&[("toolu_1", "Read", &[])]);
-    let mut call = call;
-    if let Some(yabby_testkit::stand_in::Said::Call { arguments: pieces, .. }) = call.parts.first_mut() {
-        *pieces = vec![arguments];
-    }
-    call.parts.insert(0, yabby_testkit::stand_in::Said::Text(vec!["I look."]));
+    let mut call = calls("Read", &json!({"file_path": file}));
+    call.parts.insert(0, Said::Text(vec!["I look."]));
     real.service.will([FORMAT.answer(&call)]);
     real.service.otherwise(say("Red."));
     let (heard, answer) = real.ask(json!([user("Which colour has the crab?")])).await;
@@ -148,6 +191,20 @@ async fn it_uses_tools_of_its_own() {
     assert_eq!(blocks, ["I look.", "Red."]);
     assert_eq!(heard.len(), 3, "{heard:?}");
     assert!(real.told().contains("the crab is red"), "{}", real.told());
+}
+
+#[tokio::test]
+async fn it_may_write_memories_down_before_a_compaction_and_nothing_otherwise() {
+    for (purpose, written) in [(Purpose::Flush, true), (Purpose::Turn, false)] {
+        let Some(real) = Real::start(Memory::Own, &[]).await else { return };
+        let file = real.home.path().join("work/memory/2026-02-03.md");
+        let call = calls("Write", &json!({"file_path": file, "content": "Sam likes crabs."}));
+        real.service.will([FORMAT.answer(&call)]);
+        real.service.otherwise(say("NO_REPLY"));
+        let request = ModelRequest { purpose, ..real.request(json!([user("Store durable memories now.")])) };
+        real.provider.stream(&request, &mut |_| {}).await.unwrap();
+        assert_eq!(file.exists(), written, "{purpose:?} {}", real.told());
+    }
 }
 
 #[tokio::test]

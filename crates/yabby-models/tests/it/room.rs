@@ -6,12 +6,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use yabby_domain::directive::level::ThinkLevel;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
-use yabby_domain::seam::model::{
-    Answer, ModelError, ModelEvent, ModelProvider as _, ModelRequest, Purpose, Stop,
-};
+use yabby_domain::seam::model::{Answer, ModelError, ModelEvent, ModelProvider as _, ModelRequest, Stop};
 use yabby_domain::seam::tool::{Company, Tool, ToolContext, ToolOutput};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::status::SessionStatus;
@@ -134,6 +131,8 @@ impl Room {
             office: Arc::new(NoteOffice::default()),
             call: "call".to_owned(),
             company: Company::OwnerAlone,
+            is_confined: false,
+            address: None,
             sees_images: true,
             agent: Default::default(),
             session_key: SessionKey::new("agent:main:main"),
@@ -149,15 +148,10 @@ impl Room {
 
 fn request(tools: Vec<yabby_domain::seam::tool::ToolSpec>) -> ModelRequest {
     ModelRequest {
-        model: ModelRef::new("offline", "rules"),
         system: "You are a personal assistant.".to_owned(),
-        messages: Vec::new(),
         tools,
-        thinking: ThinkLevel::Off,
-        max_tokens: None,
         session_id: "s".to_owned(),
-        profile: None,
-        purpose: Purpose::Turn,
+        ..ModelRequest::new(ModelRef::new("offline", "rules"), Vec::new())
     }
 }
 

@@ -9,7 +9,7 @@ use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::provider_rules::{Recipient, make_acceptable};
 use yabby_domain::sanitize::policy::ModelTarget;
-use yabby_domain::seam::model::{Answer, ModelError, ModelEvent, ModelProvider, ModelRequest, Purpose};
+use yabby_domain::seam::model::{Answer, ModelError, ModelEvent, ModelProvider, ModelRequest};
 use yabby_domain::seam::tool::ToolSpec;
 use yabby_models::presets::preset;
 use yabby_models::settings::{Api, Compat, ModelSettings, ProviderSettings};
@@ -60,16 +60,13 @@ impl Service {
             model: Some(&self.model.model),
         };
         let messages = messages.as_array().unwrap().iter().cloned().filter_map(Message::from_value).collect();
+        let messages = make_acceptable(messages, &Recipient::of(target));
         ModelRequest {
-            model: self.model.clone(),
             system: "You are a crab.".to_owned(),
-            messages: make_acceptable(messages, &Recipient::of(target)),
             tools: tools(),
             thinking: ThinkLevel::Low,
-            max_tokens: None,
             session_id: "0a1b2c3d-0000-4000-8000-000000000000".to_owned(),
-            profile: None,
-            purpose: Purpose::Turn,
+            ..ModelRequest::new(self.model.clone(), messages)
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use yabby_domain::json::Object;
+use yabby_domain::message::Message;
 use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_testkit::stage::{Stage, direct, say, texts};
 use yabby_testkit::stand_in::{Format, Piece, Reply, Script};
@@ -107,6 +108,30 @@ async fn a_conversation_goes_on_over_thinking_tools_and_pictures() {
         assert_eq!(calls.len(), 4, "{format:?}");
         let used = |call: &yabby_domain::ledger::CallRecord| (call.input, call.output, call.cache_read);
         assert!(calls.iter().all(|call| used(call) == (40, 20, 60)), "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_cannot_be_read_are_told_of_and_spoil_no_request() {
+    // Gemini's arguments are no text: what it sends is an object, or no event at all.
+    for format in Format::ALL.into_iter().filter(|format| *format != Format::Gemini) {
+        for written in ["{\"at\": \"se", "[\"sea\"]", "sea"] {
+            let service = Service::start(format).await;
+            let stage = stage(&service);
+            let engine = stage.engine();
+            let call = Script::calls(&[("call_a", "look", &[written])]);
+            service.stand_in.will([format.answer(&call), format.answer(&Script::text(&["I see."]))]);
+            assert_eq!(texts(&say(&engine, direct("look")).await), ["I see."], "{format:?} {written}");
+            let told = service.stand_in.last_body().to_string();
+            assert!(told.contains("The arguments could not be read"), "{format:?} {written} {told}");
+
+            let transcript = stage.transcript(KEY).await.unwrap();
+            let said: Vec<Message> = transcript.branch().iter().filter_map(|entry| entry.message()).collect();
+            let mut blocks = said.iter().flat_map(Message::blocks);
+            let call = blocks.find(|block| block["type"] == "toolCall").unwrap();
+            assert_eq!(call["arguments"], json!({}), "{format:?} {written}");
+            assert_eq!(call["unreadableArguments"], written, "{format:?}");
+        }
     }
 }
 

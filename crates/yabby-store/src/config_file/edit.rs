@@ -111,15 +111,21 @@ impl<'p> ConfigFile<'p> {
                 Edit::Set(_) | Edit::Unset => {}
             }
         }
-        self.edit_main(path, edit)
+        self.edit_all(&[(path.clone(), edit.clone())])
     }
 
-    fn edit_main(&self, path: &KeyPath, edit: &Edit) -> Result<Snapshot, EditError> {
+    /// Changes several values, one after the other, and writes the file once: all of them, or none. They are
+    /// none of our own settings.
+    pub fn edit_all(&self, edits: &[(KeyPath, Edit)]) -> Result<Snapshot, EditError> {
         self.change(|snapshot| {
             if !snapshot.is_valid() {
                 return Err(EditError::Invalid(Box::new(snapshot.clone())));
             }
-            self.edited(snapshot, path, edit)
+            let mut reached = snapshot.clone();
+            for (path, edit) in edits {
+                reached = Snapshot::of_text(self.place, self.edited(&reached, path, edit)?);
+            }
+            Ok(reached.raw.unwrap_or_default())
         })
     }
 

@@ -1,19 +1,21 @@
 //! `yabby models`: which models there are, which one answers, and whether it does (`cli.md` §13).
 
 mod aliases;
+mod fallbacks;
 mod list;
 mod probe;
 mod set;
 mod status;
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use clap::{Args, Subcommand};
 use yabby_config::key_path::KeyPath;
 use yabby_domain::config::Config;
-use yabby_domain::json::Value;
+use yabby_domain::json::{Object, Value};
 use yabby_domain::model::{ModelAliases, ModelRef};
 use yabby_domain::text;
 use yabby_models::presets;
@@ -21,6 +23,7 @@ use yabby_store::config_file::edit::{ConfigFile, Edit};
 
 use super::config;
 use crate::setting::Setting;
+use crate::terminal;
 use crate::wire::models::Offered;
 
 #[derive(Args)]
@@ -52,8 +55,28 @@ enum Command {
         /// `provider/model`, or an alias
         model: String,
     },
+    /// Choose the model that looks at pictures
+    #[command(
+        name = "set-image",
+        after_help = "Examples:\n  yabby models set-image openai/gpt-5.2\n  yabby models set-image google/gemini-3-flash-preview"
+    )]
+    SetImage {
+        /// `provider/model`, or an alias
+        model: String,
+    },
     /// Short names for models
     Aliases(aliases::Arguments),
+    /// The models that are asked if the first one cannot answer
+    #[command(
+        after_help = "Examples:\n  yabby models fallbacks\n  yabby models fallbacks add openai/gpt-5.2\n  yabby models fallbacks remove openai/gpt-5.2\n  yabby models fallbacks clear"
+    )]
+    Fallbacks(fallbacks::Arguments),
+    /// The models that are asked if the one for pictures cannot answer
+    #[command(
+        name = "image-fallbacks",
+        after_help = "Examples:\n  yabby models image-fallbacks\n  yabby models image-fallbacks add openai/gpt-5.2\n  yabby models image-fallbacks clear"
+    )]
+    ImageFallbacks(fallbacks::Arguments),
     /// Ask a model something tiny, to see whether it answers and how fast
     #[command(
         after_help = "Examples:\n  yabby models probe\n  yabby models probe openai/gpt-5.2 --json\n  yabby models probe ollama/llama3.3 --timeout 5"
@@ -66,9 +89,59 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         None => status::run(setting, &arguments.status),
         Some(Command::Status(arguments)) => status::run(setting, arguments),
         Some(Command::List(arguments)) => list::run(setting, arguments),
-        Some(Command::Set { model }) => set::run(setting, model),
+        Some(Command::Set { model }) => set::run(setting, Slot::Model, model),
+        Some(Command::SetImage { model }) => set::run(setting, Slot::Image, model),
+        Some(Command::Fallbacks(arguments)) => fallbacks::run(setting, Slot::Model, arguments),
+        Some(Command::ImageFallbacks(arguments)) => fallbacks::run(setting, Slot::Image, arguments),
         Some(Command::Aliases(arguments)) => aliases::run(setting, arguments),
         Some(Command::Probe(arguments)) => probe::run(setting, arguments),
+    }
+}
+
+/// How a list is printed.
+#[derive(Args)]
+struct Listing {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Print one on each line, and nothing else
+    #[arg(long, conflicts_with = "json")]
+    plain: bool,
+}
+
+impl Listing {
+    /// Prints lines for a person, below a heading that counts them, or for a script.
+    fn print(&self, heading: &str, lines: Vec<String>) -> Result<()> {
+        let mut out = anstream::stdout().lock();
+        if !self.plain {
+            writeln!(out, "{heading} ({}):", lines.len())?;
+        }
+        if !self.plain && lines.is_empty() {
+            writeln!(out, "- none")?;
+        }
+        let mark = if self.plain { "" } else { "- " };
+        for line in lines {
+            writeln!(out, "{mark}{}", terminal::harmless(&line))?;
+        }
+        Ok(())
+    }
+}
+
+/// What a model is chosen for.
+#[derive(Clone, Copy)]
+enum Slot {
+    Model,
+    Image,
+}
+
+impl Slot {
+    /// Where the configuration says it.
+    fn at(self, field: &str) -> Result<KeyPath> {
+        let slot = match self {
+            Self::Model => "model",
+            Self::Image => "imageModel",
+        };
+        Ok(KeyPath::parse(&format!("agents.defaults.{slot}.{field}"))?)
     }
 }
 
@@ -178,9 +251,20 @@ fn listed_at(model: &str, below: &str) -> Result<KeyPath> {
     Ok(KeyPath::parse(&format!("agents.defaults.models.{key}{below}"))?)
 }
 
-/// Changes the configuration.
-fn edit(setting: &Setting, path: &KeyPath, edit: Edit) -> Result<()> {
-    config::report(setting, ConfigFile::of(&setting.place).edit(path, &edit), &path.segments().join("."))
+/// A model becomes one of those that may be used, where there is a list of them. Where there is none, a
+/// list of one would forbid all others.
+fn listing(model: &ModelRef, configured: &Configured) -> Result<Option<(KeyPath, Edit)>> {
+    let is_it = |name: &String| ModelRef::parse(name, DEFAULT_PROVIDER).as_ref() == Some(model);
+    if configured.listed.is_empty() || configured.listed.iter().any(is_it) {
+        return Ok(None);
+    }
+    Ok(Some((listed_at(&model.to_string(), "")?, Edit::Set(Value::Object(Object::new())))))
+}
+
+/// Changes the configuration, in one go.
+fn edit(setting: &Setting, edits: &[(KeyPath, Edit)]) -> Result<()> {
+    let last = edits.last().map(|(path, _)| path.segments().join(".")).unwrap_or_default();
+    config::report(setting, ConfigFile::of(&setting.place).edit_all(edits), &last)
 }
 
 fn told_update(setting: &Setting) -> String {

@@ -1,15 +1,18 @@
 //! The keys of a provider: profiles that OpenClaw shares with us, else what the configuration or the
 //! environment names.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use secrecy::SecretString;
 use yabby_config::environment::Environment;
-use yabby_domain::auth::{Cooldowns, FailureKind};
+use yabby_domain::auth::{AuthProfiles, Cooldowns, FailureKind};
 use yabby_domain::config::Config;
+use yabby_domain::id::AgentId;
 use yabby_domain::model::normalize_provider;
 use yabby_domain::seam::model::ModelErrorKind;
 use yabby_domain::text;
@@ -17,7 +20,8 @@ use yabby_models::presets::Preset;
 use yabby_models::rotation::{Key, Keys, NoKey};
 use yabby_store::files::auth_profiles::AuthProfileFile;
 
-/// The keys of one provider.
+/// The keys of one provider, as one agent has them.
+#[derive(Clone)]
 pub struct ProviderKeys {
     pub provider: String,
     pub config: Arc<Config>,
@@ -67,8 +71,7 @@ impl ProviderKeys {
     /// The variable of the environment that holds a key.
     fn variable(&self) -> Option<String> {
         let named = self.preset.map(|preset| preset.key_variables).unwrap_or_default();
-        let usual = format!("{}_API_KEY", self.provider.to_uppercase().replace('-', "_"));
-        let names = named.iter().map(|name| (*name).to_owned()).chain([usual]);
+        let names = named.iter().map(|name| (*name).to_owned()).chain([self.own_variable()]);
         names.into_iter().find(|name| self.environment.get(name).and_then(text::non_blank).is_some())
     }
 
@@ -129,13 +132,21 @@ pub fn masked(secret: &str) -> String {
     format!("{}...{}", text(&letters[..END]), text(&letters[letters.len() - END..]))
 }
 
-impl Keys for ProviderKeys {
-    fn usable(&self, pinned: Option<&str>) -> Result<Vec<Key>, NoKey> {
+impl ProviderKeys {
+    /// Those that may be used now, the first to be tried first; `pinned` is the only one a session wants.
+    pub fn usable(&self, pinned: Option<&str>) -> Result<Vec<Key>, NoKey> {
         let now = now();
         let profiles = self.profiles.read().map_err(|error| NoKey::Missing(error.to_string()))?;
         let mut order = profiles.order(&self.provider, &self.config, now);
-        if let Some(pinned) = pinned {
-            order.retain(|id| id == pinned);
+        if let Some(pinned) = pinned.filter(|pinned| self.is_ours(pinned, &profiles)) {
+            // Whoever chose a profile does not want another one to pay.
+            let Some(credential) = profiles.credential(pinned) else {
+                return Err(NoKey::Missing(self.no_such_profile(pinned)));
+            };
+            if let Some(at) = credential.expires().filter(|at| *at <= now) {
+                return Err(NoKey::Missing(self.has_expired(pinned, at)));
+            }
+            order = vec![pinned.to_owned()];
         } else if let Some(good) = profiles.last_good(&self.provider)
             && let Some(at) = order.iter().position(|id| id == good)
             && self.config.get(&["auth", "order", &self.provider]).is_none()
@@ -156,7 +167,8 @@ impl Keys for ProviderKeys {
             }
             let until = order.iter().filter_map(|id| profiles.rests_until(id, now)).fold(f64::MAX, f64::min);
             let for_another = Duration::from_secs_f64(((until - now) / 1000.0).clamp(0.0, 86_400.0));
-            return Err(NoKey::Resting { for_another });
+            let unpaid = order.iter().all(|id| profiles.disabled_for(id, now) == Some("billing"));
+            return Err(NoKey::Resting { for_another, unpaid });
         }
         let plain = |secret: String| vec![Key { profile: None, secret: Some(SecretString::from(secret)) }];
         match self.configured_key() {
@@ -164,20 +176,23 @@ impl Keys for ProviderKeys {
             Some(Err(problem)) => return Err(NoKey::Missing(problem)),
             None => {}
         }
+        let expired = profiles.expired(&self.provider, now);
         match self.variable().and_then(|name| self.environment.get(&name).map(str::to_owned)) {
             Some(secret) => Ok(plain(secret)),
+            None if let Some((id, at)) = expired.first() => Err(NoKey::Missing(self.has_expired(id, *at))),
             None if self.needs_key() => Err(NoKey::Missing(self.remedy())),
             None => Ok(vec![Key { profile: None, secret: None }]),
         }
     }
 
-    fn worked(&self, profile: &str) {
+    pub fn worked(&self, profile: &str) {
         self.learn(|profiles, now| profiles.succeeded(profile, now));
     }
 
-    fn failed(&self, profile: &str, why: ModelErrorKind) {
+    pub fn failed(&self, profile: &str, why: ModelErrorKind) {
         let kind = match why {
             ModelErrorKind::Auth => FailureKind::Auth,
+            ModelErrorKind::Billing => FailureKind::Billing,
             ModelErrorKind::RateLimited { .. } | ModelErrorKind::Overloaded => FailureKind::RateLimit,
             ModelErrorKind::TimedOut => FailureKind::Timeout,
             ModelErrorKind::BadRequest => FailureKind::Format,
@@ -188,20 +203,83 @@ impl Keys for ProviderKeys {
     }
 }
 
+/// The keys of one provider, whichever agent asks.
+pub struct AgentsKeys {
+    pub main: ProviderKeys,
+    /// Where agents that the configuration names keep their credentials.
+    pub folders: HashMap<AgentId, AuthProfileFile>,
+}
+
+impl AgentsKeys {
+    fn of(&self, agent: &AgentId) -> ProviderKeys {
+        let profiles = self.folders.get(agent).unwrap_or(&self.main.profiles).clone();
+        ProviderKeys { profiles, ..self.main.clone() }
+    }
+}
+
+impl Keys for AgentsKeys {
+    fn usable(&self, agent: &AgentId, pinned: Option<&str>) -> Result<Vec<Key>, NoKey> {
+        self.of(agent).usable(pinned)
+    }
+
+    fn worked(&self, agent: &AgentId, profile: &str) {
+        self.of(agent).worked(profile);
+    }
+
+    fn failed(&self, agent: &AgentId, profile: &str, why: ModelErrorKind) {
+        self.of(agent).failed(profile, why);
+    }
+}
+
 impl ProviderKeys {
+    /// Whether a profile that a session wants is one for this provider. What a fallback of another one is
+    /// asked with, nobody has chosen.
+    fn is_ours(&self, id: &str, profiles: &AuthProfiles) -> bool {
+        let known = profiles.provider(id);
+        let named = || id.split_once(':').map(|(provider, _)| normalize_provider(provider));
+        known.or_else(named).is_none_or(|provider| provider == self.provider)
+    }
+
+    fn no_such_profile(&self, id: &str) -> String {
+        format!(
+            "There is no profile {id} for {} any more, which this session was told to use: choose the model again with /model, with `@` and another profile or without one.",
+            self.provider
+        )
+    }
+
+    fn has_expired(&self, id: &str, at: f64) -> String {
+        #[expect(clippy::cast_possible_truncation, reason = "no time is that late")]
+        let day = Timestamp::from_millisecond(at as i64).map(|at| at.strftime("%Y-%m-%d").to_string());
+        format!(
+            "The profile {id} expired on {}: sign in again with the program that it came from, or set {}.",
+            day.unwrap_or_else(|_| "a day long ago".to_owned()),
+            self.usual_variable()
+        )
+    }
+
     /// What is learnt is worth little if it cannot be kept: no answer is held up by it.
-    fn learn(&self, change: impl FnOnce(&mut yabby_domain::auth::AuthProfiles, f64)) {
+    fn learn(&self, change: impl FnOnce(&mut AuthProfiles, f64)) {
         let now = now();
         let _ = self.profiles.update(|profiles| change(profiles, now));
     }
 
     /// What to do where there is no key.
     pub fn remedy(&self) -> String {
-        let name = self.preset.and_then(|preset| preset.key_variables.first()).copied().unwrap_or_default();
-        let provider = &self.provider;
+        let (name, provider) = (self.usual_variable(), &self.provider);
         format!(
-            "There is no key for {provider}. Set {name} in the environment or in a .env file of the state folder, or `models.providers.{provider}.apiKey`; without one, /model offline/rules still answers."
+            "There is no key for {provider}. Set {name} in the environment, or write `{name}=…` into a file .env in the state folder; without one, /model offline/rules still answers."
         )
+    }
+
+    /// The variable that people are told to set.
+    fn usual_variable(&self) -> String {
+        let known = self.preset.and_then(|preset| preset.key_variables.first());
+        known.map_or_else(|| self.own_variable(), |name| (*name).to_owned())
+    }
+
+    /// Any provider may have a variable of its name.
+    fn own_variable(&self) -> String {
+        format!("{}_API_KEY", self.provider.to_uppercase().replace('-', "_"))
     }
 }
 
@@ -224,7 +302,7 @@ fn from_command(command: &str) -> Result<String, String> {
 }
 
 fn now() -> f64 {
-    jiff::Timestamp::now().as_millisecond() as f64
+    Timestamp::now().as_millisecond() as f64
 }
 
 #[cfg(test)]
@@ -326,8 +404,95 @@ mod tests {
         assert_eq!(secrets(keys, None).unwrap(), ["a"]);
         keys.failed("anthropic:a", ModelErrorKind::RateLimited { retry_after: None });
         assert!(
-            matches!(secrets(keys, None), Err(NoKey::Resting { for_another }) if for_another.as_secs() > 50)
+            matches!(secrets(keys, None), Err(NoKey::Resting { for_another, unpaid: false }) if for_another.as_secs() > 50)
         );
+    }
+
+    #[test]
+    fn an_account_that_is_not_paid_for_rests_for_hours() {
+        let profile = |key: &str| json!({"type": "api_key", "provider": "anthropic", "key": key});
+        let profiles =
+            json!({"version": 1, "profiles": {"anthropic:a": profile("a"), "anthropic:b": profile("b")}});
+        let case = case("anthropic", json!({}), &[], Some(profiles));
+        case.keys.failed("anthropic:a", ModelErrorKind::Billing);
+        let file = std::fs::read_to_string(case.keys.profiles.path()).unwrap();
+        assert!(
+            file.contains("\"disabledReason\": \"billing\"") && file.contains("\"disabledUntil\""),
+            "{file}"
+        );
+        assert_eq!(secrets(&case.keys, None).unwrap(), ["b"]);
+        case.keys.failed("anthropic:b", ModelErrorKind::Billing);
+        let hours = |rest: Duration| rest.as_secs().div_ceil(3600);
+        assert!(
+            matches!(secrets(&case.keys, None), Err(NoKey::Resting { for_another, unpaid: true }) if hours(for_another) == 5)
+        );
+    }
+
+    #[test]
+    fn a_profile_that_was_chosen_is_the_only_one() {
+        let profiles = json!({"version": 1, "profiles": {
+            "anthropic:a": {"type": "api_key", "provider": "anthropic", "key": "a"},
+            "anthropic:old": {"type": "token", "provider": "anthropic", "token": "t", "expires": 1_000_000_000_000_u64},
+            "openai:x": {"type": "api_key", "provider": "openai", "key": "x"},
+        }});
+        let variables = [("ANTHROPIC_API_KEY", "sk-env")];
+        let case = case("anthropic", json!({}), &variables, Some(profiles));
+        let table = [
+            ("anthropic:a", Ok("a")),
+            ("anthropic:gone", Err("There is no profile anthropic:gone for anthropic")),
+            ("gone", Err("There is no profile gone for anthropic")),
+            ("anthropic:old", Err("The profile anthropic:old expired on 2001-09-09")),
+            // It was chosen for another model, and this one is a fallback.
+            ("openai:x", Ok("a")),
+            ("openai:gone", Ok("a")),
+        ];
+        for (pinned, expected) in table {
+            match (secrets(&case.keys, Some(pinned)), expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found, [expected], "{pinned}"),
+                (Err(NoKey::Missing(why)), Err(expected)) => assert!(why.starts_with(expected), "{why}"),
+                (found, _) => panic!("{pinned}: {found:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_expired_is_passed_over_and_told_where_there_is_nothing_else() {
+        let profile = |kind: &str| {
+            json!({"version": 1, "profiles": {"anthropic:me": {
+                "type": kind, "provider": "anthropic", "token": "t", "access": "t", "refresh": "r", "expires": 1_000_000_000_000_u64,
+            }}})
+        };
+        for kind in ["token", "oauth"] {
+            let other = case("anthropic", json!({}), &[("ANTHROPIC_API_KEY", "sk-env")], Some(profile(kind)));
+            assert_eq!(secrets(&other.keys, None).unwrap(), ["sk-env"], "{kind}");
+            let alone = case("anthropic", json!({}), &[], Some(profile(kind)));
+            let Err(NoKey::Missing(why)) = secrets(&alone.keys, None) else { panic!("{kind}") };
+            assert!(why.contains("anthropic:me expired on 2001-09-09: sign in again"), "{why}");
+            assert!(why.ends_with("or set ANTHROPIC_API_KEY."), "{why}");
+        }
+    }
+
+    #[test]
+    fn an_agent_has_keys_of_its_own_before_the_main_agents() {
+        let profile = |key: &str| json!({"version": 1, "profiles": {"acme:a": {"type": "api_key", "provider": "acme", "key": key}}});
+        let case = case("acme", json!({}), &[], Some(profile("mains")));
+        let [main, ops, quiet] = ["main", "ops", "quiet"].map(AgentId::normalize);
+        let folder = |agent: &AgentId| case.folder.path().join(format!("agents/{agent}/agent"));
+        std::fs::create_dir_all(folder(&ops)).unwrap();
+        std::fs::write(folder(&ops).join("auth-profiles.json"), profile("own").to_string()).unwrap();
+        let file = |agent: &AgentId| {
+            AuthProfileFile::of(&folder(agent), &folder(&main), case.folder.path(), Arc::new(LocalDisk))
+        };
+        let folders = [&ops, &quiet].map(|agent| (agent.clone(), file(agent))).into_iter().collect();
+        let keys = AgentsKeys { main: case.keys.clone(), folders };
+        let secret = |agent: &AgentId| {
+            let keys = keys.usable(agent, None).unwrap();
+            keys[0].secret.as_ref().map(|secret| secret.expose_secret().to_owned()).unwrap()
+        };
+        assert_eq!([&main, &ops, &quiet].map(secret), ["mains", "own", "mains"]);
+        keys.failed(&ops, "acme:a", ModelErrorKind::Auth);
+        assert!(keys.usable(&ops, None).is_err());
+        assert_eq!(secret(&main), "mains", "what one agent learns of its key says nothing about another's");
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! Who can be asked: the services that the configuration names, the common ones, and the helper that
 //! needs nobody.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
 use secrecy::SecretString;
 use yabby_config::environment::Environment;
+use yabby_domain::agent::agents;
 use yabby_domain::config::Config;
+use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::model::{ModelRef, is_cli_provider, normalize_provider};
 use yabby_domain::reply::usage_line::Prices;
@@ -23,12 +25,13 @@ use yabby_store::disk::LocalDisk;
 use yabby_store::files::auth_profiles::AuthProfileFile;
 use yabby_store::paths::Place;
 
-use super::keys::{Found, ProviderKeys};
+use super::compat;
+use super::keys::{AgentsKeys, Found, ProviderKeys};
 
 /// A service, and where its key is.
 pub struct Service {
     pub settings: ProviderSettings,
-    pub keys: Arc<ProviderKeys>,
+    pub keys: ProviderKeys,
 }
 
 /// A model that could be asked.
@@ -145,7 +148,7 @@ pub fn services(place: &Place, config: &Arc<Config>, agent: &Path) -> Vec<Servic
         .chain(common)
         .map(|settings| {
             let keys = keys(place, config, &environment, agent, &settings.id);
-            Service { settings, keys: Arc::new(keys) }
+            Service { settings, keys }
         })
         .collect()
 }
@@ -167,6 +170,15 @@ fn keys(
     }
 }
 
+/// The profiles of every agent that the configuration names.
+pub(super) fn profile_files(place: &Place, config: &Config) -> HashMap<AgentId, AuthProfileFile> {
+    let file = |folder: &str| {
+        AuthProfileFile::of(Path::new(folder), &main_folder(place), place.folder.path(), Arc::new(LocalDisk))
+    };
+    let agents = place.with_folders(|folders| agents(config, folders));
+    agents.into_iter().map(|agent| (agent.id, file(&agent.folder))).collect()
+}
+
 /// Everybody who can be asked.
 pub fn providers(
     place: &Place,
@@ -175,8 +187,10 @@ pub fn providers(
 ) -> Result<Vec<Arc<dyn ModelProvider>>> {
     let http = Http::new(Patience::default())?;
     let mut providers: Vec<Arc<dyn ModelProvider>> = Vec::new();
+    let folders = profile_files(place, config);
     for Service { settings, keys } in services(place, config, &main_folder(place)) {
-        providers.push(Arc::new(Rotating::new(settings, http.clone(), retries, keys)));
+        let keys = AgentsKeys { main: keys, folders: folders.clone() };
+        providers.push(Arc::new(Rotating::new(settings, http.clone(), retries, Arc::new(keys))));
     }
     providers.extend(programs(config).into_iter().map(|program| Arc::new(ClaudeCli::new(program)) as _));
     providers.push(Arc::new(Offline::default()));
@@ -334,7 +348,10 @@ fn configured_model(
             kinds.iter().any(|kind| kind == "image")
         }),
         prices: prices.or(known.map(|known| known.prices)),
-        compat: preset.map_or_else(Compat::default, |preset| preset.compat(id)),
+        compat: compat::configured(
+            preset.map_or_else(Compat::default, |preset| preset.compat(id)),
+            model.get("compat"),
+        ),
     })
 }
 

@@ -131,6 +131,56 @@ fn a_probe_that_fails_says_why_in_a_sentence() {
 }
 
 #[test]
+fn a_server_that_is_a_little_different_is_asked_its_own_way() {
+    let asked = |compat: Value| {
+        let service = Service::says("OK");
+        let model = json!({
+            "id": "small", "name": "Small", "reasoning": true, "input": ["text"], "contextWindow": 128000,
+            "maxTokens": 4096, "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}, "compat": compat,
+        });
+        let home = home(&service.address(), &json!({"models": [model]}));
+        home.out(&["agent", "--agent", "main", "-m", "hello", "--thinking", "high"]);
+        service.stand_in.last_body()
+    };
+    let usual = asked(json!({}));
+    assert_eq!((&usual["max_tokens"], &usual["reasoning_effort"]), (&json!(4096), &json!("high")));
+    assert_eq!((usual.get("store"), &usual["messages"][0]["role"]), (None, &json!("system")));
+    let other = asked(json!({
+        "supportsStore": true, "supportsDeveloperRole": true, "supportsReasoningEffort": false,
+        "maxTokensField": "max_completion_tokens",
+    }));
+    assert_eq!((other.get("max_tokens"), &other["max_completion_tokens"]), (None, &json!(4096)));
+    assert_eq!((&other["store"], other.get("reasoning_effort")), (&json!(false), None));
+    assert_eq!(other["messages"][0]["role"], "developer");
+}
+
+#[test]
+fn an_account_without_credit_is_told_of_and_rests_while_the_next_key_answers() {
+    let body = json!({"error": {"message": "You exceeded your current quota, please check your plan and billing details.", "type": "insufficient_quota", "code": "insufficient_quota"}});
+    let unpaid = Reply::json(429, &body);
+    let service = Service::start([unpaid.clone(), answer("from b"), unpaid]);
+    let home = home(&service.address(), &json!({}));
+    profiles(&home, &["acme:a", "acme:b"]);
+    assert_eq!(home.out(&ASK), "from b\n");
+    assert_eq!(service.keys(), ["sk-acme:a", "sk-acme:b"]);
+    let file: Value = serde_json::from_str(&fs::read_to_string(home.path().join(PROFILES)).unwrap()).unwrap();
+    let stats = &file["usageStats"]["acme:a"];
+    assert_eq!(
+        (&stats["disabledReason"], &stats["failureCounts"]),
+        (&json!("billing"), &json!({"billing": 1}))
+    );
+    assert!(stats.get("cooldownUntil").is_none() && stats["disabledUntil"].is_number(), "{stats}");
+    let told = home.run(&ASK);
+    assert!(
+        told.err.contains("wants to be paid first") || told.out.contains("wants to be paid first"),
+        "{told:?}"
+    );
+    let told = home.run(&ASK);
+    assert!(format!("{told:?}").contains("No account of acme is paid for"), "{told:?}");
+    assert!(home.out(&["models", "status"]).contains("disabled:billing"));
+}
+
+#[test]
 fn without_anything_the_built_in_helper_answers() {
     let home = Home::empty();
     assert_eq!(home.out(&["models", "status", "--plain"]), "offline/rules\n");
@@ -261,6 +311,126 @@ fn the_model_that_answers_is_chosen_and_comments_stay() {
         assert!(refusal.starts_with(&format!("Error: {told}")), "{refusal}");
     }
     assert_eq!(home.out(&["models", "status", "--plain"]), "ollama/llama3.3\n");
+}
+
+#[test]
+fn choosing_a_model_writes_the_configuration_once() {
+    let home = Home::empty();
+    configure(&home, &json!({"agents": {"defaults": {"models": {"openai/gpt-5.2": {}}}}}));
+    home.out(&["models", "set", "anthropic/claude-haiku-4-5"]);
+    let folder = home.path().join(".openclaw");
+    let backups = || {
+        let names =
+            fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("openclaw.json.bak")).count()
+    };
+    // Each time it is written, the text before is kept.
+    assert_eq!(backups(), 1);
+    let kept: Value = serde_json::from_str(&config(&home)).unwrap();
+    let defaults = &kept["agents"]["defaults"];
+    assert_eq!(defaults["model"]["primary"], "anthropic/claude-haiku-4-5");
+    assert!(defaults["models"].get("anthropic/claude-haiku-4-5").is_some(), "it may be used: {defaults}");
+    assert_eq!(home.refusal(&["models", "set", "nobody/x"]).lines().count(), 1);
+    assert_eq!(backups(), 1);
+}
+
+#[test]
+fn fallbacks_are_added_and_removed_and_so_are_those_for_pictures() {
+    let home = Home::empty();
+    for (command, heading, one, field) in [
+        ("fallbacks", "Fallbacks", "Fallback", "fallbacks"),
+        ("image-fallbacks", "Image fallbacks", "Image fallback", "imageFallbacks"),
+    ] {
+        assert_eq!(home.out(&["models", command]), format!("{heading} (0):\n- none\n"));
+        let told = home.out(&["models", command, "add", "openai/gpt-5.2"]);
+        assert_eq!(told, format!("Updated ~/.openclaw/openclaw.json\n{heading}: openai/gpt-5.2\n"));
+        home.out(&["models", command, "add", "ollama/m"]);
+        let told = home.out(&["models", command, "add", "openai/gpt-5.2"]);
+        assert!(told.ends_with(&format!("\n{heading}: openai/gpt-5.2, ollama/m\n")), "once: {told}");
+        assert_eq!(home.json(&["models", command])["fallbacks"], json!(["openai/gpt-5.2", "ollama/m"]));
+        assert_eq!(home.out(&["models", command, "list", "--plain"]), "openai/gpt-5.2\nollama/m\n");
+        assert_eq!(home.json(&["models", "status"])[field], json!(["openai/gpt-5.2", "ollama/m"]));
+        home.out(&["models", command, "remove", "openai/gpt-5.2"]);
+        let gone = home.refusal(&["models", command, "remove", "openai/gpt-5.2"]);
+        assert_eq!(gone, format!("Error: {one} not found: openai/gpt-5.2"));
+        let told = home.out(&["models", command, "clear"]);
+        assert_eq!(told, format!("Updated ~/.openclaw/openclaw.json\n{one} list cleared.\n"));
+        assert_eq!(home.json(&["models", command])["fallbacks"], json!([]));
+    }
+    let told = home.out(&["models", "set-image", "openai/gpt-5.2"]);
+    assert_eq!(told, "Updated ~/.openclaw/openclaw.json\nImage model: openai/gpt-5.2\n");
+    assert_eq!(home.json(&["models", "status"])["imageModel"], "openai/gpt-5.2");
+}
+
+#[test]
+fn every_key_is_tried_where_that_is_asked_for() {
+    let service = Service::start([answer("OK"), Format::OpenAiChat.denied("x"), answer("OK")]);
+    let home = home(&service.address(), &json!({}));
+    profiles(&home, &["acme:a", "acme:b"]);
+    let told = home.json(&["models", "status", "--probe", "--probe-concurrency", "1"]);
+    let probes = &told["auth"]["probes"];
+    let results: Vec<(&str, &str)> = probes["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tried| (tried["profileId"].as_str().unwrap(), tried["status"].as_str().unwrap()))
+        .collect();
+    assert_eq!(results, [("acme:a", "ok"), ("acme:b", "auth")]);
+    assert_eq!((&probes["totalTargets"], &probes["options"]["maxTokens"]), (&json!(2), &json!(8)));
+    assert_eq!(service.keys(), ["sk-acme:a", "sk-acme:b"], "each with its own key");
+    assert!(!told.to_string().contains("sk-acme"), "{told}");
+    let told = home.out(&["models", "status", "--probe", "--probe-profile", "acme:a"]);
+    assert!(told.contains("\nAuth probes\n- acme/small acme:a (api_key) ok · "), "{told}");
+    assert!(told.contains("\nProbed 1 target in "), "{told}");
+    let told = home.out(&["models", "status", "--probe", "--probe-provider", "other"]);
+    assert!(told.ends_with("\nAuth probes\n- none\n"), "{told}");
+    home.refusal(&["models", "status", "--probe", "--plain"]);
+    home.refusal(&["models", "status", "--probe-timeout", "5"]);
+    assert_eq!(service.keys().len(), 3);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_probe_of_the_claude_program_says_whether_it_works_is_there_and_is_new_enough() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let result = json!({"type": "result", "subtype": "success", "is_error": false, "result": "OK", "session_id": "s",
+        "usage": {"input_tokens": 3, "output_tokens": 1}});
+    let table = [
+        (Some(format!("cat > /dev/null\necho '{result}'")), Ok("claude-cli/opus answers: ")),
+        (Some("echo \"error: unknown option '--session-id'\" >&2\nexit 1".to_owned()), Err("is too old")),
+        (None, Err("is not installed: get it with `npm install -g @anthropic-ai/claude-code`")),
+    ];
+    for (program, expected) in table {
+        let home = Home::empty();
+        fs::create_dir_all(home.path().join("bin")).unwrap();
+        if let Some(text) = &program {
+            home.write("bin/claude", &format!("#!/bin/sh\n{text}\n"));
+            let file = home.path().join("bin/claude");
+            fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let path = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
+        let told = with_variables(&home, &["models", "probe", "claude-cli/opus"], &[("PATH", &path)]);
+        match expected {
+            Ok(words) => assert!(told.code == 0 && told.out.starts_with(words), "{told:?}"),
+            Err(words) => assert!(told.code == 1 && told.err.contains(words), "{told:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_remedy_for_a_missing_key_is_one_that_works() {
+    let service = Service::says("OK");
+    let home = Home::empty();
+    let refusal = home.refusal(&["models", "probe", "openai/gpt-5.2"]);
+    assert!(refusal.contains("write `OPENAI_API_KEY=…` into a file .env in the state folder"), "{refusal}");
+    // Exactly that, with a service that is stood in for.
+    configure(
+        &home,
+        &json!({"models": {"providers": {"openai": {"baseUrl": service.address(), "api": "openai-completions", "models": []}}}}),
+    );
+    home.write(".openclaw/.env", "OPENAI_API_KEY=sk-of-the-file\n");
+    home.out(&["models", "probe", "openai/gpt-5.2"]);
+    assert_eq!(service.keys(), ["sk-of-the-file"]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! then only what was added to them, by whichever process.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -37,11 +38,37 @@ pub fn read(folder: &Path) -> Result<Budgets, StoreError> {
     }
 }
 
-/// Writes the budgets of a folder.
-pub fn write(folder: &Path, budgets: &Budgets, disk: &dyn Disk) -> Result<(), StoreError> {
+/// Changes the budgets of a folder. Of several who do so at once, each sees what the others did.
+pub fn update(
+    folder: &Path,
+    disk: &dyn Disk,
+    change: impl FnOnce(&mut Budgets),
+) -> Result<Budgets, StoreError> {
+    let _held = held(folder, disk)?;
+    let mut budgets = read(folder)?;
+    change(&mut budgets);
+    write(folder, &budgets, disk)?;
+    Ok(budgets)
+}
+
+/// Takes all limits away, whatever the file says.
+pub fn clear(folder: &Path, disk: &dyn Disk) -> Result<(), StoreError> {
+    let _held = held(folder, disk)?;
+    write(folder, &Budgets::default(), disk)
+}
+
+/// Waits until nobody else changes the budgets. The folder itself is what is locked: no file is left
+/// behind, and the system lets go of it if we die.
+fn held(folder: &Path, disk: &dyn Disk) -> Result<File, StoreError> {
     if !folder.exists() {
         disk.create_folder(folder).doing("create", folder)?;
     }
+    let held = File::open(folder).doing("lock", folder)?;
+    held.lock().doing("lock", folder)?;
+    Ok(held)
+}
+
+fn write(folder: &Path, budgets: &Budgets, disk: &dyn Disk) -> Result<(), StoreError> {
     let text = json::stringify_pretty(&serde_json::to_value(budgets).unwrap_or_default()) + "\n";
     Draft::write(disk, &path(folder), text.as_bytes())?.place()
 }
@@ -107,6 +134,33 @@ mod tests {
     use crate::files::ledger::UsageLedger;
     use yabby_domain::budget::Limit;
     use yabby_domain::seam::ledger::Ledger as _;
+
+    #[test]
+    fn of_several_who_change_budgets_at_once_nobody_loses_anything() {
+        let folder = tempfile::tempdir().unwrap();
+        let usage = folder.path().join("usage");
+        let one_more = |limit: &mut Option<Limit>| {
+            limit.get_or_insert_default().tokens =
+                Some(limit.and_then(|limit| limit.tokens).unwrap_or(0) + 1);
+        };
+        std::thread::scope(|scope| {
+            for at in 0..4 {
+                let usage = &usage;
+                scope.spawn(move || {
+                    for _ in 0..10 {
+                        let change = |budgets: &mut Budgets| match at % 2 {
+                            0 => one_more(&mut budgets.day),
+                            _ => one_more(&mut budgets.session),
+                        };
+                        update(usage, &LocalDisk, change).unwrap();
+                    }
+                });
+            }
+        });
+        let tokens = |limit: Option<Limit>| limit.and_then(|limit| limit.tokens);
+        let budgets = read(&usage).unwrap();
+        assert_eq!((tokens(budgets.day), tokens(budgets.session)), (Some(20), Some(20)));
+    }
 
     #[test]
     fn a_budget_is_used_up_by_every_process() {

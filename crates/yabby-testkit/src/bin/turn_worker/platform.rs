@@ -122,7 +122,6 @@ impl ModelProvider for Namer {
             reasoning: false,
             images: false,
             prices: None,
-            keeps_own_context: false,
         })
     }
 

@@ -10,7 +10,7 @@ use yabby_domain::json::{Object, Value};
 use yabby_domain::text;
 use yabby_store::config_file::edit::Edit;
 
-use super::{edit, known, listed_at, shared_config, told_update};
+use super::{Listing, edit, known, listed_at, shared_config, told_update};
 use crate::setting::Setting;
 use crate::terminal;
 use crate::wire::models::{main_folder, offered};
@@ -24,24 +24,14 @@ pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    list: List,
-}
-
-#[derive(Args)]
-struct List {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    /// Print a name and its model on each line
-    #[arg(long, conflicts_with = "json")]
-    plain: bool,
+    list: Listing,
 }
 
 #[derive(Subcommand)]
 enum Command {
     /// List the short names
     #[command(after_help = "Examples:\n  yabby models aliases list\n  yabby models aliases list --json")]
-    List(List),
+    List(Listing),
     /// Give a model a short name
     #[command(after_help = "Examples:\n  yabby models aliases add fast anthropic/claude-haiku-4-5")]
     Add {
@@ -74,24 +64,15 @@ pub(super) fn all(config: &Config) -> Object {
     models.filter_map(|(key, settings)| Some((alias(settings)?, Value::from(key.as_str())))).collect()
 }
 
-fn list(setting: &Setting, arguments: &List) -> Result<()> {
+fn list(setting: &Setting, arguments: &Listing) -> Result<()> {
     let aliases = all(&setting.config()?);
     if arguments.json {
         return terminal::print_json(&json!({ "aliases": aliases }));
     }
-    let mut out = anstream::stdout().lock();
-    if !arguments.plain {
-        writeln!(out, "Aliases ({}):", aliases.len())?;
-        if aliases.is_empty() {
-            writeln!(out, "- none")?;
-        }
-    }
-    for (alias, model) in &aliases {
-        let model = model.as_str().unwrap_or_default();
-        let line = if arguments.plain { format!("{alias} {model}") } else { format!("- {alias} -> {model}") };
-        writeln!(out, "{}", terminal::harmless(&line))?;
-    }
-    Ok(())
+    let arrow = if arguments.plain { "" } else { "-> " };
+    let line =
+        |(alias, model): (&String, &Value)| format!("{alias} {arrow}{}", model.as_str().unwrap_or_default());
+    arguments.print("Aliases", aliases.iter().map(line).collect())
 }
 
 fn add(setting: &Setting, raw: &str, model: &str) -> Result<()> {
@@ -102,7 +83,7 @@ fn add(setting: &Setting, raw: &str, model: &str) -> Result<()> {
     if let Some(other) = all(&config).get(alias).and_then(Value::as_str).filter(|other| *other != model) {
         bail!("Alias {alias} already points to {other}.");
     }
-    edit(setting, &listed_at(&model, ".alias")?, Edit::Set(alias.into()))?;
+    edit(setting, &[(listed_at(&model, ".alias")?, Edit::Set(alias.into()))])?;
     writeln!(
         anstream::stdout(),
         "{}\nAlias {alias} -> {}",
@@ -116,7 +97,7 @@ fn remove(setting: &Setting, raw: &str) -> Result<()> {
     let alias = checked(raw)?;
     let mut aliases = all(&setting.config()?);
     let Some(model) = aliases.shift_remove(alias) else { bail!("Alias not found: {alias}") };
-    edit(setting, &listed_at(model.as_str().unwrap_or_default(), ".alias")?, Edit::Unset)?;
+    edit(setting, &[(listed_at(model.as_str().unwrap_or_default(), ".alias")?, Edit::Unset)])?;
     let mut out = anstream::stdout();
     writeln!(out, "{}", told_update(setting))?;
     if aliases.is_empty() {

@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
 use uuid::Uuid;
-use yabby_domain::directive::level::ThinkLevel;
+use yabby_domain::id::AgentId;
 use yabby_domain::json::{Object, Value};
-use yabby_domain::ledger::{CallRecord, Purpose};
+use yabby_domain::ledger::CallRecord;
 use yabby_domain::message::Message;
 use yabby_domain::model::{ModelRef, configured_model};
 use yabby_domain::seam::ledger::Ledger as _;
@@ -37,11 +37,22 @@ pub struct Arguments {
     json: bool,
 }
 
+/// A request, to see whether it is answered.
+pub(super) struct Question {
+    pub(super) model: ModelRef,
+    pub(super) agent: AgentId,
+    pub(super) profile: Option<String>,
+    pub(super) max_tokens: u64,
+    pub(super) limit: Duration,
+    /// The option that allows more time.
+    pub(super) allowing: &'static str,
+}
+
 /// What became of the request.
-struct Probed {
-    answer: Result<Answer, ModelError>,
+pub(super) struct Probed {
+    pub(super) answer: Result<Answer, ModelError>,
     first_word: Option<Duration>,
-    all: Duration,
+    pub(super) all: Duration,
 }
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
@@ -55,35 +66,54 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut providers = providers(place, &config, Retries::none())?.into_iter();
     let provider = providers.find(|provider| provider.id() == model.provider);
-    let call = call(&model);
-    // Whoever limits what is spent does not want it to be spent on this, either.
-    let refused = ledger.refusal(&call, &TimeZone::system());
-    let limit = Duration::from_secs(arguments.timeout);
-    let probed = match (refused, &provider) {
-        (Some(why), _) => failed(ModelErrorKind::Refused, why),
-        (None, Some(provider)) => runtime.block_on(ask(&**provider, &model, limit)),
-        (None, None) => {
-            failed(ModelErrorKind::Unavailable, format!("There is no provider {}.", model.provider))
-        }
+    let question = Question {
+        model,
+        agent: AgentId::default(),
+        profile: None,
+        // Some models think before the first word whether they are asked to or not.
+        max_tokens: 256,
+        limit: Duration::from_secs(arguments.timeout),
+        allowing: "--timeout",
     };
-    if let (Ok(answer), Some(provider)) = (&probed.answer, &provider) {
+    let probed = runtime.block_on(probed(provider.as_deref(), &ledger, &question));
+    ledger.flush().context("the call is not on the books")?;
+    runtime.shutdown_background();
+    report(&question.model, &probed, arguments.json)
+}
+
+/// Asks, unless there is nothing left to be spent, and puts the call on the books.
+pub(super) async fn probed(
+    provider: Option<&dyn ModelProvider>,
+    ledger: &UsageLedger,
+    question: &Question,
+) -> Probed {
+    let model = &question.model;
+    let call = call(question);
+    // Whoever limits what is spent does not want it to be spent on this, either.
+    if let Some(why) = ledger.refusal(&call, &TimeZone::system()) {
+        return failed(ModelErrorKind::Refused, why);
+    }
+    let Some(provider) = provider else {
+        return failed(ModelErrorKind::Unavailable, format!("There is no provider {}.", model.provider));
+    };
+    let probed = ask(provider, question).await;
+    if let Ok(answer) = &probed.answer {
         let prices = provider.describe(&model.model).and_then(|info| info.prices);
         let cost = prices.map(|prices| prices.of(&answer.usage));
         let duration_ms = u64::try_from(probed.all.as_millis()).unwrap_or(u64::MAX);
         ledger.record(CallRecord { cost, duration_ms, ..call }.with_usage(&answer.usage));
-        ledger.flush().context("the call is not on the books")?;
     }
-    runtime.shutdown_background();
-    report(&model, &probed, arguments.json)
+    probed
 }
 
 /// The call on the books; it belongs to no conversation.
-fn call(model: &ModelRef) -> CallRecord {
+fn call(question: &Question) -> CallRecord {
+    let model = &question.model;
     CallRecord {
         at: Timestamp::now().as_millisecond(),
         session_key: "models:probe".to_owned(),
         session_id: Uuid::new_v4().to_string(),
-        agent: "main".to_owned(),
+        agent: question.agent.as_str().to_owned(),
         provider: model.provider.clone(),
         model: model.model.clone(),
         ..CallRecord::default()
@@ -94,22 +124,19 @@ fn failed(kind: ModelErrorKind, why: String) -> Probed {
     Probed { answer: Err(ModelError::new(kind, why)), first_word: None, all: Duration::ZERO }
 }
 
-async fn ask(provider: &dyn ModelProvider, model: &ModelRef, limit: Duration) -> Probed {
-    let mut question = Object::new();
-    question.insert("role".to_owned(), "user".into());
-    question.insert("content".to_owned(), "Reply with OK. Do not use tools.".into());
-    question.insert("timestamp".to_owned(), Timestamp::now().as_millisecond().into());
+async fn ask(provider: &dyn ModelProvider, question: &Question) -> Probed {
+    let mut words = Object::new();
+    words.insert("role".to_owned(), "user".into());
+    words.insert("content".to_owned(), "Reply with OK. Do not use tools.".into());
+    words.insert("timestamp".to_owned(), Timestamp::now().as_millisecond().into());
+    let (model, limit) = (&question.model, question.limit);
     let request = ModelRequest {
-        model: model.clone(),
         system: "You are asked whether you can be reached.".to_owned(),
-        messages: vec![Message::new(question)],
-        tools: Vec::new(),
-        thinking: ThinkLevel::Off,
-        // Some models think before the first word whether they are asked to or not.
-        max_tokens: Some(256),
+        max_tokens: Some(question.max_tokens),
         session_id: Uuid::new_v4().to_string(),
-        profile: None,
-        purpose: Purpose::Turn,
+        agent: question.agent.clone(),
+        profile: question.profile.clone(),
+        ..ModelRequest::new(model.clone(), vec![Message::new(words)])
     };
     let began = Instant::now();
     let mut first_word = None;
@@ -120,7 +147,11 @@ async fn ask(provider: &dyn ModelProvider, model: &ModelRef, limit: Duration) ->
         Ok(answer) => answer,
         Err(_) => Err(ModelError::new(
             ModelErrorKind::TimedOut,
-            format!("There was no answer within {} s; --timeout allows more.", limit.as_secs()),
+            format!(
+                "There was no answer within {} s; {} allows more.",
+                limit.as_secs_f64(),
+                question.allowing
+            ),
         )),
     };
     let all = began.elapsed();
@@ -167,12 +198,13 @@ fn text(answer: &Answer) -> String {
     answer.blocks.iter().filter_map(|block| block.get("text").and_then(Value::as_str)).collect()
 }
 
-fn kind(kind: ModelErrorKind) -> &'static str {
+pub(super) fn kind(kind: ModelErrorKind) -> &'static str {
     match kind {
         ModelErrorKind::ContextOverflow => "overflow",
         ModelErrorKind::RateLimited { .. } => "rate_limit",
         ModelErrorKind::Overloaded => "overloaded",
         ModelErrorKind::Auth => "auth",
+        ModelErrorKind::Billing => "billing",
         ModelErrorKind::Refused => "refused",
         ModelErrorKind::BadRequest => "format",
         ModelErrorKind::TimedOut => "timeout",

@@ -1,5 +1,7 @@
 //! `yabby models status`: which model answers, and with which keys.
 
+mod probes;
+
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +17,6 @@ use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::Value;
 use yabby_domain::model::{ModelRef, configured_model};
-use yabby_domain::session::path::Folders;
 use yabby_domain::text;
 
 use super::{Configured, DEFAULT_PROVIDER, aliases, choice, shared_config};
@@ -24,6 +25,7 @@ use crate::setting::Setting;
 use crate::terminal;
 use crate::wire::keys::{Found, masked};
 use crate::wire::models::{Service, default_model, main_folder, services};
+use probes::Probes;
 
 #[derive(Args)]
 #[group(skip)]
@@ -32,11 +34,13 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     /// Print the model that answers, and nothing else
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "probe"])]
     plain: bool,
     /// Exit with 1 if a key is missing or has expired, with 2 if one is about to
     #[arg(long)]
     check: bool,
+    #[command(flatten)]
+    probes: probes::Arguments,
     /// What an agent uses: its model, and its keys
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
@@ -62,6 +66,8 @@ struct Status {
     written: String,
     resolved: ModelRef,
     fallbacks: Vec<String>,
+    /// All that may be asked, the first to be asked first.
+    in_use: Vec<ModelRef>,
     aliases: yabby_domain::json::Object,
     auth: Auth,
 }
@@ -144,12 +150,21 @@ struct Health {
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let config = shared_config(setting)?;
     let status = Status::of(setting, &config, arguments.agent.as_deref())?;
+    let probes = match arguments.probes.are_wanted() {
+        true => Some(Probes::run(setting, &config, &status, &arguments.probes)?),
+        false => None,
+    };
     if arguments.json {
-        terminal::print_json(&status.json(setting))?;
+        let mut told = status.json(setting);
+        if let Some(probes) = &probes {
+            told["auth"]["probes"] = probes.json();
+        }
+        terminal::print_json(&told)?;
     } else {
         let mut out = anstream::stdout().lock();
         let plain = || vec![status.resolved.to_string()];
-        for line in if arguments.plain { plain() } else { status.lines(setting) } {
+        let lines = if arguments.plain { plain() } else { status.lines(setting) };
+        for line in lines.into_iter().chain(probes.iter().flat_map(Probes::lines)) {
             writeln!(out, "{}", terminal::harmless(&line))?;
         }
     }
@@ -186,6 +201,7 @@ impl Status {
             written,
             resolved,
             fallbacks,
+            in_use,
             aliases: aliases::all(config),
             auth,
         })
@@ -273,12 +289,9 @@ impl Status {
 }
 
 fn asked(setting: &Setting, config: &Config, raw: &str) -> Result<Asked> {
-    let place = &setting.place;
-    let [state, home, current] =
-        [place.folder.path(), &place.home, &place.current].map(|path| path.to_string_lossy().into_owned());
-    let folders = Folders { state: &state, home: &home, current: &current };
     let id = AgentId::normalize(raw);
-    let Some(agent) = agents(config, &folders).into_iter().find(|agent| agent.id == id) else {
+    let agents = setting.place.with_folders(|folders| agents(config, folders));
+    let Some(agent) = agents.into_iter().find(|agent| agent.id == id) else {
         let command = setting.command("agents list");
         bail!("Unknown agent id \"{raw}\". Use \"{command}\" to see configured agents.");
     };

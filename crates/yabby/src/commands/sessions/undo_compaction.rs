@@ -7,6 +7,7 @@ use clap::Args;
 use yabby_domain::compaction::tokens::estimate_all;
 use yabby_domain::json::{Object, Value, number};
 use yabby_domain::seam::Begin;
+use yabby_domain::session::cli_session;
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::KeyPolicy;
 use yabby_domain::transcript::undo::{Undo, undo_compaction};
@@ -92,6 +93,8 @@ fn record(found: &Found, tokens: u64) -> Result<()> {
         patch.set_output_tokens(None);
         #[expect(clippy::cast_precision_loss, reason = "no conversation is that long")]
         patch.set_total_tokens(Some(tokens as f64));
+        // A program would remember the summary only.
+        cli_session::forget(&mut patch);
         entry.apply(&patch);
     };
     found.update(&found.key, Box::new(change))?;

@@ -96,21 +96,19 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         None => arguments.json,
         Some(Command::Set { scope, amount, json }) => {
             let amount = Amount::parse(&amount.join(" ")).map_err(|why| anyhow!("{why}"))?;
-            let mut budgets = budget::read(&folder)?;
-            let limit = scope.of(&mut budgets);
-            *limit = Some(limit.unwrap_or_default().with(amount));
-            budget::write(&folder, &budgets, &LocalDisk)?;
+            budget::update(&folder, &LocalDisk, |budgets| {
+                let limit = scope.of(budgets);
+                *limit = Some(limit.unwrap_or_default().with(amount));
+            })?;
             *json
         }
         Some(Command::Clear { scope: None, json }) => {
             // A file that cannot be read refuses every call: this must be a way out.
-            budget::write(&folder, &Budgets::default(), &LocalDisk)?;
+            budget::clear(&folder, &LocalDisk)?;
             *json
         }
         Some(Command::Clear { scope: Some(scope), json }) => {
-            let mut budgets = budget::read(&folder)?;
-            *scope.of(&mut budgets) = None;
-            budget::write(&folder, &budgets, &LocalDisk)?;
+            budget::update(&folder, &LocalDisk, |budgets| *scope.of(budgets) = None)?;
             *json
         }
     };

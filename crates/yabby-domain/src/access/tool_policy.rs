@@ -1,0 +1,401 @@
+//! Which tools a run has: by configuration, agent, provider, group, sender and trust (`config.md` §9).
+//!
+//! Every policy that applies must allow a tool, and in each of them a refusal counts more than a permission.
+
+use crate::access::group_policy::{GroupSender, group_policy};
+use crate::config::Config;
+use crate::id::AgentId;
+use crate::json::Value;
+use crate::model::ModelRef;
+use crate::session::key::SessionKey;
+use crate::text;
+
+/// Who uses tools, and where.
+pub struct ToolUser<'a> {
+    pub config: &'a Config,
+    pub agent: &'a AgentId,
+    pub model: &'a ModelRef,
+    pub session: &'a SessionKey,
+    /// The session that a subagent works for.
+    pub spawned_by: Option<&'a SessionKey>,
+    pub account: Option<&'a str>,
+    pub sender: GroupSender<'a>,
+    pub is_owner: bool,
+    /// Commands run behind walls here.
+    pub is_confined: bool,
+}
+
+/// What may be used.
+pub struct ToolPolicy(Vec<Lists>);
+
+/// One policy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Lists {
+    /// Nothing else, if there is any.
+    allow: Vec<String>,
+    deny: Vec<String>,
+}
+
+/// What others than the owner may not do unless the configuration says so: run commands, look into or speak
+/// in other conversations, and reach other programs.
+const NOT_FOR_STRANGERS: [&str; 9] = [
+    "exec",
+    "process",
+    "message",
+    "sessions_list",
+    "sessions_history",
+    "sessions_search",
+    "sessions_send",
+    "sessions_spawn",
+    "mcp_*",
+];
+
+/// What a subagent does not have: it works on its task alone.
+const NOT_FOR_SUBAGENTS: [&str; 12] = [
+    "sessions_list",
+    "sessions_history",
+    "sessions_search",
+    "sessions_send",
+    "sessions_spawn",
+    "gateway",
+    "agents_list",
+    "whatsapp_login",
+    "session_status",
+    "cron",
+    "memory_search",
+    "memory_get",
+];
+
+/// What is left behind walls, unless the configuration says otherwise.
+const CONFINED: [&str; 10] = [
+    "group:runtime",
+    "group:fs",
+    "image",
+    "sessions_list",
+    "sessions_history",
+    "sessions_send",
+    "sessions_spawn",
+    "session_status",
+    "memory_search",
+    "memory_get",
+];
+
+const GROUPS: [(&str, &[&str]); 10] = [
+    ("group:memory", &["memory_search", "memory_get"]),
+    ("group:web", &["web_search", "web_fetch"]),
+    ("group:fs", &["read", "list_files", "grep", "find", "write", "edit", "apply_patch"]),
+    ("group:runtime", &["exec", "process"]),
+    (
+        "group:sessions",
+        &[
+            "sessions_list",
+            "sessions_history",
+            "sessions_search",
+            "sessions_send",
+            "sessions_spawn",
+            "session_status",
+        ],
+    ),
+    ("group:ui", &["browser", "canvas"]),
+    ("group:automation", &["cron", "gateway"]),
+    ("group:messaging", &["message"]),
+    ("group:nodes", &["nodes"]),
+    ("group:plugins", &["mcp_*"]),
+];
+
+/// Every built-in tool that is not about files or commands.
+const BUILT_IN: [&str; 8] = [
+    "group:ui",
+    "group:nodes",
+    "group:automation",
+    "group:messaging",
+    "group:sessions",
+    "group:memory",
+    "group:web",
+    "agents_list",
+];
+
+impl ToolPolicy {
+    pub fn of(user: &ToolUser<'_>) -> Self {
+        let everybody = user.config.get(&["tools"]);
+        let own = user.config.agent(user.agent).and_then(|agent| agent.get("tools"));
+        let by_provider = |tools: Option<&'_ Value>| provider_entry(tools, user.model).cloned();
+        let (provider, own_provider) = (by_provider(everybody), by_provider(own));
+        let layers = [Some(profile(own, everybody)), Some(profile(own_provider.as_ref(), provider.as_ref()))]
+            .into_iter()
+            .chain(
+                [everybody, provider.as_ref(), own, own_provider.as_ref()]
+                    .map(|tools| tools.map(Lists::read)),
+            )
+            .chain([group(user)])
+            .chain([user.is_confined.then(|| confined(everybody, own))])
+            .chain([user.session.is_subagent().then(|| subagent(everybody))])
+            .chain([Some(trust(everybody, user.is_owner))]);
+        Self(layers.flatten().filter(|lists| *lists != Lists::default()).collect())
+    }
+
+    /// The tools among `known` that may be used. An allow-list that names none of them is for other
+    /// programs' tools, and leaves these alone.
+    pub fn allowed<'t>(&self, known: &[&'t str]) -> Vec<&'t str> {
+        let layers: Vec<Lists> = self.0.iter().map(|lists| lists.about(known)).collect();
+        known.iter().copied().filter(|name| layers.iter().all(|lists| lists.allows(name))).collect()
+    }
+}
+
+impl Lists {
+    fn new(
+        allow: impl IntoIterator<Item = &'static str>,
+        deny: impl IntoIterator<Item = &'static str>,
+    ) -> Self {
+        Self { allow: expanded(allow), deny: expanded(deny) }
+    }
+
+    /// `allow`, `alsoAllow` and `deny`, as they are written.
+    fn read(tools: &Value) -> Self {
+        let allow = words(tools, "allow");
+        let also = words(tools, "alsoAllow");
+        let everything = (allow.is_empty() && !also.is_empty()).then_some("*");
+        Self {
+            allow: expanded(everything.into_iter().chain(allow).chain(also)),
+            deny: expanded(words(tools, "deny")),
+        }
+    }
+
+    fn about(&self, known: &[&str]) -> Self {
+        let names_one = known.iter().any(|name| matches_any(&self.allow, name));
+        // `nothing` is no tool, and whoever writes it means it.
+        let is_for_others =
+            !self.allow.is_empty() && !names_one && !self.allow.iter().any(|name| is_built_in(name));
+        if is_for_others { Self { allow: Vec::new(), deny: self.deny.clone() } } else { self.clone() }
+    }
+
+    fn allows(&self, name: &str) -> bool {
+        let denied = matches_any(&self.deny, name);
+        let allowed = self.allow.is_empty() || matches_any(&self.allow, name);
+        allowed && !denied
+    }
+}
+
+fn is_built_in(name: &str) -> bool {
+    let built_in = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).chain(["agents_list", "image"]);
+    let mut built_in = built_in.filter(|known| !known.contains('*'));
+    built_in.any(|known| known == name)
+}
+
+fn words<'v>(tools: &'v Value, key: &str) -> Vec<&'v str> {
+    tools.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// Groups are written out; old names become the present ones.
+fn expanded<'w>(words: impl IntoIterator<Item = &'w str>) -> Vec<String> {
+    let mut names = Vec::new();
+    for word in words {
+        let name = match text::lower(text::trim(word)).as_str() {
+            "bash" => "exec".to_owned(),
+            "apply-patch" => "apply_patch".to_owned(),
+            name => name.to_owned(),
+        };
+        match (name.as_str(), GROUPS.iter().find(|(group, _)| *group == name)) {
+            ("", _) => {}
+            ("group:openclaw", _) => names.extend(expanded(BUILT_IN.into_iter().chain(["image"]))),
+            (_, Some((_, members))) => names.extend(members.iter().map(|&member| member.to_owned())),
+            (_, None) => names.push(name),
+        }
+    }
+    names
+}
+
+fn matches_any(patterns: &[String], name: &str) -> bool {
+    patterns.iter().any(|pattern| text::matches_star(pattern, name))
+}
+
+/// A named set of tools, and what is allowed beside it.
+fn profile(own: Option<&Value>, everybody: Option<&Value>) -> Lists {
+    let both = [own, everybody];
+    let name = both.iter().find_map(|tools| tools.as_ref()?.get("profile")?.as_str());
+    let allow: &[&str] = match name {
+        Some("minimal") => &["session_status"],
+        Some("coding") => &["group:fs", "group:runtime", "group:sessions", "group:memory", "image"],
+        Some("messaging") => {
+            &["group:messaging", "sessions_list", "sessions_history", "sessions_send", "session_status"]
+        }
+        _ => return Lists::default(),
+    };
+    let also = both.iter().find_map(|tools| tools.as_ref()?.get("alsoAllow").filter(|also| also.is_array()));
+    let also = also.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    Lists { allow: expanded(allow.iter().copied().chain(also)), deny: Vec::new() }
+}
+
+/// What is said about a model, else about its provider.
+fn provider_entry<'v>(tools: Option<&'v Value>, model: &ModelRef) -> Option<&'v Value> {
+    let entries = tools?.get("byProvider")?.as_object()?;
+    let provider = text::lower(text::trim(&model.provider));
+    let name = text::lower(text::trim(&model.model));
+    let full = if name.contains('/') { name } else { format!("{provider}/{name}") };
+    let find = |wanted: &str| {
+        // The last of several spellings counts.
+        entries.iter().rfind(|(key, _)| text::lower(text::trim(key)) == wanted).map(|(_, entry)| entry)
+    };
+    find(&full).or_else(|| find(&provider))
+}
+
+fn group(user: &ToolUser<'_>) -> Option<Lists> {
+    let of = |key: &SessionKey| key.thread_parent().unwrap_or_else(|| key.clone()).group();
+    let group = of(user.session).or_else(|| user.spawned_by.and_then(of))?;
+    let policy = group_policy(user.config, &group.channel, user.account, Some(&group.id));
+    policy.tools(&user.sender).map(Lists::read)
+}
+
+fn confined(everybody: Option<&Value>, own: Option<&Value>) -> Lists {
+    let said = |tools: Option<&Value>, key: &str| {
+        let lists = tools?.get("sandbox")?.get("tools")?;
+        lists.get(key)?.is_array().then(|| expanded(words(lists, key)))
+    };
+    let usual = Lists::new(CONFINED, ["browser", "canvas", "nodes", "cron", "gateway"]);
+    Lists {
+        allow: said(own, "allow").or_else(|| said(everybody, "allow")).unwrap_or(usual.allow),
+        deny: said(own, "deny").or_else(|| said(everybody, "deny")).unwrap_or(usual.deny),
+    }
+}
+
+fn subagent(everybody: Option<&Value>) -> Lists {
+    let said = everybody.and_then(|tools| tools.get("subagents")?.get("tools")).map(Lists::read);
+    let Lists { allow, deny } = said.unwrap_or_default();
+    Lists { allow, deny: deny.into_iter().chain(NOT_FOR_SUBAGENTS.map(str::to_owned)).collect() }
+}
+
+fn trust(everybody: Option<&Value>, is_owner: bool) -> Lists {
+    let name = if is_owner { "owner" } else { "stranger" };
+    let said = everybody.and_then(|tools| tools.get("byTrust")?.get(name)).map(Lists::read);
+    match said {
+        Some(said) => said,
+        None if is_owner => Lists::default(),
+        None => Lists::new([], NOT_FOR_STRANGERS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const KNOWN: [&str; 10] = [
+        "read",
+        "grep",
+        "write",
+        "exec",
+        "process",
+        "web_fetch",
+        "memory_search",
+        "sessions_list",
+        "session_status",
+        "mcp_notes_add",
+    ];
+
+    struct Case<'a> {
+        config: Value,
+        session: &'a str,
+        model: &'a str,
+        is_owner: bool,
+        is_confined: bool,
+    }
+
+    fn owner(config: Value) -> Case<'static> {
+        Case { config, session: "agent:main:main", model: "a/b", is_owner: true, is_confined: false }
+    }
+
+    fn allowed(case: &Case<'_>) -> String {
+        let config = Config::new(case.config.clone());
+        let user = ToolUser {
+            config: &config,
+            agent: &AgentId::default(),
+            model: &ModelRef::parse(case.model, "a").unwrap(),
+            session: &SessionKey::new(case.session),
+            spawned_by: None,
+            account: None,
+            sender: GroupSender { id: Some("7"), ..GroupSender::default() },
+            is_owner: case.is_owner,
+            is_confined: case.is_confined,
+        };
+        ToolPolicy::of(&user).allowed(&KNOWN).join(" ")
+    }
+
+    #[test]
+    fn every_policy_must_allow_a_tool_and_refusals_count_more() {
+        let all = KNOWN.join(" ");
+        //  configuration  tools
+        let table = [
+            (json!({}), all.as_str()),
+            (json!({"tools": {"profile": "minimal"}}), "session_status"),
+            (json!({"tools": {"profile": "minimal", "alsoAllow": ["web_*"]}}), "web_fetch session_status"),
+            (
+                json!({"tools": {"profile": "coding", "deny": ["group:runtime"]}}),
+                "read grep write memory_search sessions_list session_status",
+            ),
+            (json!({"tools": {"allow": ["Bash", " READ "], "deny": ["read"]}}), "exec"),
+            (json!({"tools": {"allow": ["lobster"]}}), all.as_str()),
+            (json!({"tools": {"allow": ["browser"]}}), ""),
+            (json!({"tools": {"deny": ["*"]}}), ""),
+            (json!({"tools": {"alsoAllow": ["lobster"]}}), all.as_str()),
+            (json!({"tools": {"byProvider": {"A": {"allow": ["read"]}}}}), "read"),
+            (
+                json!({"tools": {"byProvider": {"a": {"allow": ["read"]}, "a/b": {"profile": "minimal"}}}}),
+                "session_status",
+            ),
+            (
+                json!({
+                    "tools": {"profile": "minimal"},
+                    "agents": {"list": [{"id": "main", "tools": {"profile": "full", "deny": ["mcp_*", "group:fs", "group:runtime"]}}]},
+                }),
+                "web_fetch memory_search sessions_list session_status",
+            ),
+        ];
+        for (config, expected) in table {
+            assert_eq!(allowed(&owner(config.clone())), expected, "{config}");
+        }
+    }
+
+    #[test]
+    fn groups_strangers_subagents_and_walls_narrow_it_down() {
+        let group = "agent:main:telegram:group:-1";
+        let groups = json!({"channels": {"telegram": {"groups": {
+            "-1": {"tools": {"allow": ["read"]}, "toolsBySender": {"7": {"deny": ["exec"]}}},
+        }}}});
+        let loose = json!({"tools": {"byTrust": {"stranger": {"deny": ["write"]}}}});
+        let strange = |config: Value| Case { is_owner: false, ..owner(config) };
+        let table = [
+            (
+                Case { session: group, ..owner(groups.clone()) },
+                "read grep write process web_fetch memory_search sessions_list session_status mcp_notes_add",
+            ),
+            (
+                Case { session: "agent:main:telegram:group:-1:topic:3", ..strange(groups) },
+                "read grep write web_fetch memory_search session_status",
+            ),
+            (strange(json!({})), "read grep write web_fetch memory_search session_status"),
+            (
+                strange(loose),
+                "read grep exec process web_fetch memory_search sessions_list session_status mcp_notes_add",
+            ),
+            (
+                Case { session: "agent:main:subagent:x", ..owner(json!({})) },
+                "read grep write exec process web_fetch mcp_notes_add",
+            ),
+            (
+                Case { is_confined: true, ..owner(json!({})) },
+                "read grep write exec process memory_search sessions_list session_status",
+            ),
+            (
+                Case {
+                    is_confined: true,
+                    ..owner(json!({"tools": {"sandbox": {"tools": {"allow": ["exec", "web_fetch"]}}}}))
+                },
+                "exec web_fetch",
+            ),
+        ];
+        for (case, expected) in table {
+            assert_eq!(allowed(&case), expected, "{} {}", case.config, case.session);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The tools of a run: those of the agent, of which its policies leave some.
+
+use std::sync::Arc;
+
+use yabby_domain::access::group_policy::GroupSender;
+use yabby_domain::access::tool_policy::{ToolPolicy, ToolUser};
+use yabby_domain::model::ModelRef;
+use yabby_domain::seam::model::Purpose;
+use yabby_domain::seam::tool::{Company, Tool, ToolSpec};
+use yabby_domain::session::key::SessionKey;
+
+use crate::inbox::Inbound;
+use crate::turn::open::Opened;
+
+/// What a memory flush has where others listen: it can put something down, and look at nothing.
+const FLUSH_AMONG_OTHERS: &str = "write";
+
+#[derive(Clone)]
+pub(crate) struct Toolbox {
+    known: Vec<(ToolSpec, Arc<dyn Tool>)>,
+    allowed: Vec<usize>,
+}
+
+impl Toolbox {
+    /// Every tool that the agent has.
+    pub(crate) async fn open(opened: &Opened) -> Self {
+        let mut tools = opened.home.tools.clone();
+        for source in &opened.home.sources {
+            tools.extend(source.tools().await);
+        }
+        let known: Vec<_> = tools.into_iter().map(|tool| (tool.spec(), tool)).collect();
+        Self { allowed: (0..known.len()).collect(), known }
+    }
+
+    /// Leaves what may be used with a model.
+    pub(crate) fn restrict(
+        &mut self,
+        inbound: &Inbound,
+        opened: &Opened,
+        model: &ModelRef,
+        purpose: Purpose,
+        company: Company,
+    ) {
+        let names: Vec<&str> = self.known.iter().map(|(spec, _)| spec.name.as_str()).collect();
+        let spawned_by = opened.entry.spawned_by().map(SessionKey::new);
+        let sender = inbound.message.sender();
+        let user = ToolUser {
+            config: &opened.config,
+            agent: &inbound.target.agent,
+            model,
+            session: &opened.key,
+            spawned_by: spawned_by.as_ref(),
+            account: inbound.message.account_id.as_deref(),
+            sender: GroupSender {
+                id: sender.id,
+                e164: sender.e164,
+                username: sender.username,
+                name: sender.name,
+            },
+            is_owner: inbound.is_owner(),
+            is_confined: false,
+        };
+        let mut allowed = ToolPolicy::of(&user).allowed(&names);
+        if purpose == Purpose::Flush && company == Company::Others {
+            allowed.retain(|name| *name == FLUSH_AMONG_OTHERS);
+        }
+        self.allowed = (0..names.len()).filter(|at| allowed.contains(&names[*at])).collect();
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.tools().find(|(spec, _)| spec.name == name).map(|(_, tool)| tool.clone())
+    }
+
+    pub(crate) fn specs(&self) -> Vec<ToolSpec> {
+        self.tools().map(|(spec, _)| spec.clone()).collect()
+    }
+
+    fn tools(&self) -> impl Iterator<Item = &(ToolSpec, Arc<dyn Tool>)> {
+        self.allowed.iter().filter_map(|at| self.known.get(*at))
+    }
+}

@@ -1,0 +1,128 @@
+//! Commands that wait until a person allows them.
+//!
+//! Whoever can answer says so by holding an [`Approver`]; without one nobody is asked, and nobody waits. In a
+//! conversation of the owner, the question is also sent there, and `/approve` answers it.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use yabby_domain::seam::office::{Decision, Question};
+use yabby_domain::session::key::SessionKey;
+
+use crate::events::EventKind;
+use crate::{Engine, fresh_id, unpoisoned};
+
+/// How long a question stands.
+pub const TIME_LIMIT: Duration = Duration::from_secs(120);
+
+/// Shared, since runs ask and clients answer.
+#[derive(Default)]
+pub(crate) struct Approvals {
+    open: Mutex<HashMap<String, Open>>,
+    approvers: AtomicUsize,
+}
+
+struct Open {
+    session: SessionKey,
+    question: Question,
+    decided: oneshot::Sender<Decision>,
+}
+
+/// A question that nobody has answered yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenQuestion {
+    pub id: String,
+    pub session: SessionKey,
+    pub question: Question,
+}
+
+/// Somebody who answers questions, for as long as this is held.
+pub struct Approver(Engine);
+
+impl Drop for Approver {
+    fn drop(&mut self) {
+        self.0.0.approvals.approvers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Engine {
+    /// From now on there is somebody who sees [`EventKind::ApprovalRequested`] and answers.
+    pub fn approver(&self) -> Approver {
+        self.0.approvals.approvers.fetch_add(1, Ordering::Relaxed);
+        Approver(self.clone())
+    }
+
+    /// The questions that wait for an answer, the oldest name first.
+    pub fn open_questions(&self) -> Vec<OpenQuestion> {
+        let open = unpoisoned(&self.0.approvals.open);
+        let mut questions: Vec<OpenQuestion> = open
+            .iter()
+            .map(|(id, open)| OpenQuestion {
+                id: id.clone(),
+                session: open.session.clone(),
+                question: open.question.clone(),
+            })
+            .collect();
+        questions.sort_by(|one, other| one.id.cmp(&other.id));
+        questions
+    }
+
+    /// Answers a question, which may be named by the beginning of its name; whether there was one such.
+    pub fn decide(&self, id: &str, decision: Decision) -> bool {
+        let answered = {
+            let mut open = unpoisoned(&self.0.approvals.open);
+            let mut named = open.keys().filter(|known| !id.is_empty() && known.starts_with(id));
+            match (named.next().cloned(), named.next()) {
+                (Some(only), None) => open.remove(&only).map(|open| (only, open)),
+                _ => None,
+            }
+        };
+        let Some((id, open)) = answered else { return false };
+        self.tell(&open.session, None, EventKind::ApprovalResolved { id, decision });
+        open.decided.send(decision).is_ok()
+    }
+
+    /// Asks whoever can answer. `announced` tells the session's own people; it may find nobody, too.
+    pub(crate) async fn ask(
+        &self,
+        session: &SessionKey,
+        question: Question,
+        announced: impl AsyncFnOnce(&str) -> bool,
+    ) -> Decision {
+        let id = fresh_id();
+        let (decided, decision) = oneshot::channel();
+        let open = Open { session: session.clone(), question: question.clone(), decided };
+        unpoisoned(&self.0.approvals.open).insert(id.clone(), open);
+        // Whoever stops waiting leaves no question behind.
+        let _closing = Closing { engine: self, id: &id };
+        let watched = self.0.approvals.approvers.load(Ordering::Relaxed) > 0;
+        if watched {
+            self.tell(session, None, EventKind::ApprovalRequested { id: id.clone(), question });
+        }
+        if !announced(&id).await && !watched {
+            return Decision::Unanswered;
+        }
+        match tokio::time::timeout(TIME_LIMIT, decision).await {
+            Ok(Ok(decision)) => decision,
+            Ok(Err(_)) | Err(_) => Decision::Unanswered,
+        }
+    }
+}
+
+struct Closing<'c> {
+    engine: &'c Engine,
+    id: &'c str,
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        let closed = unpoisoned(&self.engine.0.approvals.open).remove(self.id);
+        if let Some(open) = closed {
+            let kind = EventKind::ApprovalResolved { id: self.id.to_owned(), decision: Decision::Unanswered };
+            self.engine.tell(&open.session, None, kind);
+        }
+    }
+}

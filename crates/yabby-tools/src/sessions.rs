@@ -1,0 +1,231 @@
+//! Other conversations: which there are, what was said in them, and how to say something in them.
+//!
+//! From a conversation of the owner alone, an agent sees its own sessions, and other agents' as far as
+//! `tools.agentToAgent` lets it. From anywhere else it sees that conversation and what works for it:
+//! nobody hears of other people's words because somebody asked.
+
+pub(crate) mod history;
+pub(crate) mod list;
+pub(crate) mod send;
+pub(crate) mod spawn;
+
+use serde_json::json;
+use yabby_domain::config::Config;
+use yabby_domain::id::AgentId;
+use yabby_domain::json::{self as js, Value};
+use yabby_domain::seam::office::Conversations;
+use yabby_domain::seam::tool::{Company, ToolContext, ToolOutput};
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::{KeyPolicy, SessionKey};
+use yabby_domain::text;
+use yabby_domain::transcript::file_name::TranscriptId;
+
+/// A session that a tool may look at.
+struct Seen {
+    key: SessionKey,
+    entry: SessionEntry,
+    conversations: Conversations,
+}
+
+/// Why a session is not shown.
+#[derive(Debug, PartialEq, Eq)]
+struct NotSeen {
+    /// `error` or `forbidden`.
+    status: &'static str,
+    why: String,
+}
+
+impl NotSeen {
+    fn error(why: impl Into<String>) -> Self {
+        Self { status: "error", why: why.into() }
+    }
+
+    fn forbidden(why: impl Into<String>) -> Self {
+        Self { status: "forbidden", why: why.into() }
+    }
+
+    fn output(self, mut fields: Value) -> ToolOutput {
+        fields["status"] = self.status.into();
+        fields["error"] = self.why.into();
+        ToolOutput { is_error: true, ..as_json(&fields) }
+    }
+}
+
+/// How far an agent sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sight {
+    All,
+    /// This conversation, and what it started.
+    OwnFamily,
+}
+
+fn sight(context: &ToolContext) -> Sight {
+    let walled = context.is_confined
+        && context.config.text(&["agents", "defaults", "sandbox", "sessionToolsVisibility"]) != Some("all");
+    match context.company {
+        Company::OwnerAlone if !walled => Sight::All,
+        Company::OwnerAlone | Company::Others => Sight::OwnFamily,
+    }
+}
+
+impl Sight {
+    fn shows(self, context: &ToolContext, key: &SessionKey, entry: &SessionEntry) -> bool {
+        let own = &context.session_key;
+        match self {
+            Self::All => true,
+            Self::OwnFamily => key == own || entry.spawned_by() == Some(own.as_str()),
+        }
+    }
+}
+
+/// Which agents may talk to each other.
+fn may_talk(config: &Config, one: &AgentId, other: &AgentId) -> Result<(), NotSeen> {
+    if one == other {
+        return Ok(());
+    }
+    if config.flag(&["tools", "agentToAgent", "enabled"]) != Some(true) {
+        return Err(NotSeen::forbidden(
+            "Agent-to-agent messaging is disabled. Set tools.agentToAgent.enabled=true to allow cross-agent access.",
+        ));
+    }
+    let listed = config.list(&["tools", "agentToAgent", "allow"]).unwrap_or_default();
+    let listed: Vec<&str> = listed.iter().filter_map(|name| text::non_blank(name.as_str()?)).collect();
+    let allowed = |agent: &AgentId| {
+        listed.is_empty() || listed.iter().any(|name| text::matches_star(&text::lower(name), agent.as_str()))
+    };
+    match allowed(one) && allowed(other) {
+        true => Ok(()),
+        false => Err(NotSeen::forbidden("Agent-to-agent access denied by tools.agentToAgent.allow.")),
+    }
+}
+
+/// The agents whose sessions may be looked at, one's own first.
+fn agents(context: &ToolContext) -> Vec<AgentId> {
+    let listed = context.config.list(&["agents", "list"]).unwrap_or_default();
+    let listed = listed.iter().filter_map(|agent| Some(AgentId::normalize(agent.get("id")?.as_str()?)));
+    let mut agents = vec![context.agent.clone()];
+    for agent in listed.chain([AgentId::default()]) {
+        if !agents.contains(&agent) && may_talk(&context.config, &context.agent, &agent).is_ok() {
+            agents.push(agent);
+        }
+    }
+    agents
+}
+
+/// Finds a session by its key, or by its id.
+async fn find(context: &ToolContext, named: &str) -> Result<Seen, NotSeen> {
+    let policy = KeyPolicy::from_config(&context.config);
+    let key = policy.resolve_main_alias(&context.agent, named);
+    let sight = sight(context);
+    let hidden = || NotSeen::forbidden(format!("Session not visible from this conversation: {named}"));
+    let owner = key.agent_id();
+    let readable = may_talk(&context.config, &context.agent, &owner);
+    if readable.is_ok()
+        && let Ok(conversations) = context.office.conversations(&owner)
+        && let Some(entry) = conversations.sessions.get(&key).await.map_err(told)?
+    {
+        return match sight.shows(context, &key, &entry) {
+            true => Ok(Seen { key, entry, conversations }),
+            false => Err(hidden()),
+        };
+    }
+    for agent in agents(context) {
+        let Ok(conversations) = context.office.conversations(&agent) else { continue };
+        let listed = conversations.sessions.list().await.map_err(told)?;
+        let found = listed.into_iter().find(|(_, entry)| entry.session_id() == Some(named));
+        if let Some((key, entry)) = found {
+            return match sight.shows(context, &key, &entry) {
+                true => Ok(Seen { key, entry, conversations }),
+                false => Err(hidden()),
+            };
+        }
+    }
+    readable?;
+    Err(match sight {
+        Sight::All => NotSeen::error(format!("No session found: {named} (use the key from sessions_list)")),
+        // Whether there is one is nobody's business here.
+        Sight::OwnFamily => hidden(),
+    })
+}
+
+fn told(error: yabby_domain::seam::StoreError) -> NotSeen {
+    NotSeen::error(error.to_string())
+}
+
+/// The key as a model knows it.
+fn shown(config: &Config, key: &SessionKey) -> String {
+    let policy = KeyPolicy::from_config(config);
+    if *key == policy.resolve_main_alias(&key.agent_id(), "main") && key.agent_id() == policy.default_agent {
+        "main".to_owned()
+    } else {
+        key.as_str().to_owned()
+    }
+}
+
+fn transcript_of(entry: &SessionEntry) -> Option<TranscriptId> {
+    match entry.session_file() {
+        Some(file) => TranscriptId::of_file(yabby_domain::session::path::name_of(file)).ok(),
+        None => TranscriptId::new(entry.session_id()?, None).ok(),
+    }
+}
+
+/// The last messages of a session, without tools' results unless they are wanted.
+async fn messages(seen: &Seen, limit: usize, with_tools: bool) -> Result<Vec<Value>, NotSeen> {
+    let Some(id) = transcript_of(&seen.entry) else { return Ok(Vec::new()) };
+    let Some(context) = seen.conversations.transcripts.context(&id).await.map_err(told)? else {
+        return Ok(Vec::new());
+    };
+    let is_wanted =
+        |message: &Value| with_tools || message.get("role").and_then(Value::as_str) != Some("toolResult");
+    let all = context.messages.into_iter().map(|message| Value::Object(message.as_object().clone()));
+    let mut wanted: Vec<Value> =
+        all.filter(is_wanted).map(|message| shortened(message, with_tools)).collect();
+    wanted.drain(..wanted.len().saturating_sub(limit));
+    // Older ones give way until the answer is no burden.
+    while wanted.len() > 1
+        && wanted.iter().map(|message| js::stringify(message).len()).sum::<usize>() > MAX_BYTES
+    {
+        wanted.remove(0);
+    }
+    Ok(wanted)
+}
+
+const MAX_BYTES: usize = 80 * 1024;
+const MAX_TEXT: usize = 4000;
+
+/// Long texts are cut, images left out; calls of tools only where they are wanted.
+fn shortened(mut message: Value, with_tools: bool) -> Value {
+    if let Some(blocks) = message.get_mut("content").and_then(Value::as_array_mut) {
+        blocks.retain(|block| match block.get("type").and_then(Value::as_str) {
+            Some("image" | "thinking") => false,
+            Some("toolCall" | "toolUse" | "tool_use") => with_tools,
+            _ => true,
+        });
+        for block in blocks {
+            if let Some(text) = block.get_mut("text") {
+                cut(text);
+            }
+        }
+    } else if let Some(text) = message.get_mut("content") {
+        cut(text);
+    }
+    if let Some(fields) = message.as_object_mut() {
+        for field in ["usage", "details", "api", "stopReason"] {
+            fields.shift_remove(field);
+        }
+    }
+    message
+}
+
+fn cut(text: &mut Value) {
+    if let Some(said) = text.as_str().filter(|said| said.chars().count() > MAX_TEXT) {
+        let start: String = said.chars().take(MAX_TEXT).collect();
+        *text = format!("{start}…(cut)").into();
+    }
+}
+
+/// What programs read; the model gets it as text.
+fn as_json(value: &Value) -> ToolOutput {
+    let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| json!({}).to_string());
+    ToolOutput { details: Some(value.clone()), ..ToolOutput::text(&text) }
+}
