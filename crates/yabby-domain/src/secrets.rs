@@ -126,15 +126,14 @@ fn is_worth_hiding(value: &str) -> bool {
         "undefined",
         "unknown",
     ];
-    let is_number = value.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | ','));
+    let is_digits = value.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | ','));
+    let is_number = is_digits && value.len() < LONG;
     let is_one_letter = value.chars().all(|c| value.starts_with(c));
-    let is_reference = value.starts_with("${") || value.starts_with("file:") || value.starts_with("command:");
-    value.len() >= SHORTEST
-        && !(is_number && value.len() < LONG)
-        && !is_one_letter
-        && !is_reference
-        && !is_path(value)
-        && !COMMON.contains(&value.to_ascii_lowercase().as_str())
+    let is_elsewhere =
+        ["${", "file:", "command:"].iter().any(|start| value.starts_with(start)) || is_path(value);
+    let is_common = COMMON.contains(&value.to_ascii_lowercase().as_str());
+    let is_anything_else = is_number || is_one_letter || is_elsewhere || is_common;
+    value.len() >= SHORTEST && !is_anything_else
 }
 
 /// A file that holds a secret is none itself. (Keys in base64 may begin with a slash.)

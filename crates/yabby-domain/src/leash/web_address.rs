@@ -164,7 +164,7 @@ fn is_private_name(name: &str) -> bool {
     let ends_in =
         |end: &&str| name.strip_suffix(*end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
     // A name without a dot is looked for in the network around.
-    !name.contains('.') || ENDS.iter().any(|end| ends_in(end)) || NAMES.contains(&name)
+    !name.contains('.') || ENDS.iter().any(ends_in) || NAMES.contains(&name)
 }
 
 /// What an address is set aside for; `None` if it is an address of the public internet.
