@@ -33,6 +33,8 @@ impl Desk {
             office: Arc::new(NoteOffice::default()),
             call: "call".to_owned(),
             company: Company::OwnerAlone,
+            is_confined: false,
+            address: None,
             sees_images: true,
             agent: Default::default(),
             session_key: SessionKey::new("agent:main:main"),
