@@ -104,6 +104,7 @@ async fn one_that_cannot_be_started_rests_and_holds_nobody_up() {
     let why = |name: &str| troubles.iter().find(|(known, _)| known == name).unwrap().1.clone();
     assert!(why("bad").contains("/nowhere/server cannot be started"), "{}", why("bad"));
     assert!(why("loud").contains("it said: no licence found"), "{}", why("loud"));
+    assert!(why("loud").contains("it ended before it was ready"), "{}", why("loud"));
     assert_eq!(troubles.len(), 3);
 }
 
