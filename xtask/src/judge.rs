@@ -1,4 +1,5 @@
-//! `cargo xtask judge-models`: the types that services publish as judges of what they are asked.
+//! `cargo xtask judge-models`: the types that services publish as judges of what they are asked; and
+//! `judge-mcp`: a server of another making as the judge of our side of the Model Context Protocol.
 //!
 //! The tests of the providers are run with stand-ins that take down every request, and these are held
 //! against the packages of Anthropic, OpenAI and Google for Python, which are installed once into the
@@ -14,8 +15,20 @@ use crate::reference::cache;
 
 const PACKAGES: &str = include_str!("judge/packages.txt");
 
+/// The official package of the Model Context Protocol.
+const MCP_PACKAGES: &str = "mcp==2.3.0\n";
+
+/// Uses a server in Python as our agents would.
+pub fn mcp() -> Result<()> {
+    let python = python("mcp", MCP_PACKAGES)?;
+    let mut tests = Command::new(env!("CARGO"));
+    tests.args(["test", "--quiet", "--locked", "-p", "yabby-mcp", "--test", "it", "other_language"]);
+    tests.env("YABBY_MCP_PYTHON", &python);
+    run(tests, "the test with a server in Python")
+}
+
 pub fn models() -> Result<()> {
-    let python = python()?;
+    let python = python("judge", PACKAGES)?;
     let folder = tempfile::tempdir()?;
     let requests = folder.path().join("requests.jsonl");
     let mut tests = Command::new(env!("CARGO"));
@@ -28,12 +41,12 @@ pub fn models() -> Result<()> {
     run(judge, "the judge")
 }
 
-/// A Python with the packages, in the cache.
-fn python() -> Result<PathBuf> {
-    let folder = cache()?.join("judge");
+/// A Python with these packages, in a folder of the cache.
+fn python(name: &str, packages: &str) -> Result<PathBuf> {
+    let folder = cache()?.join(name);
     let python = folder.join("bin/python");
     let stamp = folder.join("complete");
-    if fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == PACKAGES) {
+    if fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == packages) {
         return Ok(python);
     }
     if folder.exists() {
@@ -43,9 +56,9 @@ fn python() -> Result<PathBuf> {
     environment.args(["-m", "venv"]).arg(&folder);
     run(environment, "python3, which has to be installed,")?;
     let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(PACKAGES.lines());
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages.lines());
     run(pip, "pip")?;
-    fs::write(stamp, PACKAGES)?;
+    fs::write(stamp, packages)?;
     Ok(python)
 }
 

@@ -37,6 +37,7 @@ tasks:
   live [PROVIDER[/MODEL]…]
                   hold a conversation with the real services that the environment has a key for
   judge-models    hold what providers are asked against the types that services publish (needs Python)
+  judge-mcp       use a server of the Model Context Protocol that is written in Python (needs Python)
   real-claude     the real claude program, installed once, with a stand-in for its service (needs npm)
   crash store [--rounds N] [--seed S]
                   kill a writer at random instants, 1000 times; what it was told is safe must be there
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         ["interop", words] => interop::run(words),
         ["live", names @ ..] => live::run(names),
         ["judge-models"] => judge::models(),
+        ["judge-mcp"] => judge::mcp(),
         ["real-claude"] => real_claude::run(),
         ["crash", "store", rest @ ..] => crash::store(rest),
         ["crash", "turns", rest @ ..] => crash::turns(rest),

@@ -1,4 +1,4 @@
-//! The leash: what the agent may do, whatever it was talked into (issue 7).
+//! The leash: what the agent may do, whatever it was talked into.
 //!
 //! Rules only. For commands (`config.md` §9, `state-files.md` §4): what a command line consists of
 //! ([`command_line`]), which programs are allowed ([`approvals`], [`safe_bins`]), whether somebody is asked

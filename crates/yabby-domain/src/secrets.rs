@@ -74,7 +74,13 @@ impl Secrets {
             Value::String(text) => Value::String(self.redact(&text).into_owned()),
             Value::Array(list) => list.into_iter().map(|value| self.redact_value(value)).collect(),
             Value::Object(fields) => {
-                fields.into_iter().map(|(name, value)| (name, self.redact_value(value))).collect()
+                // Among the letters of a picture everything turns up by chance.
+                let is_image = fields.get("type").is_some_and(|kind| kind == "image");
+                let redacted = |(name, value): (String, Value)| match is_image && name == "data" {
+                    true => (name, value),
+                    false => (name, self.redact_value(value)),
+                };
+                fields.into_iter().map(redacted).collect()
             }
             other => other,
         }
@@ -120,15 +126,14 @@ fn is_worth_hiding(value: &str) -> bool {
         "undefined",
         "unknown",
     ];
-    let is_number = value.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | ','));
+    let is_digits = value.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | ','));
+    let is_number = is_digits && value.len() < LONG;
     let is_one_letter = value.chars().all(|c| value.starts_with(c));
-    let is_reference = value.starts_with("${") || value.starts_with("file:") || value.starts_with("command:");
-    value.len() >= SHORTEST
-        && !(is_number && value.len() < LONG)
-        && !is_one_letter
-        && !is_reference
-        && !is_path(value)
-        && !COMMON.contains(&value.to_ascii_lowercase().as_str())
+    let is_elsewhere =
+        ["${", "file:", "command:"].iter().any(|start| value.starts_with(start)) || is_path(value);
+    let is_common = COMMON.contains(&value.to_ascii_lowercase().as_str());
+    let is_anything_else = is_number || is_one_letter || is_elsewhere || is_common;
+    value.len() >= SHORTEST && !is_anything_else
 }
 
 /// A file that holds a secret is none itself. (Keys in base64 may begin with a slash.)
@@ -148,8 +153,6 @@ enum Holder {
     Section,
     /// Every value is a secret.
     Secret,
-    /// Names are those of variables.
-    Variables,
 }
 
 fn collect(value: &Value, holder: Holder, environment: &[(&str, &str)], found: &mut Vec<String>) {
@@ -176,7 +179,6 @@ fn collect_members(members: &Object, holder: Holder, environment: &[(&str, &str)
     for (key, value) in members {
         let inner = match key.as_str() {
             "headers" => Holder::Secret,
-            "env" | "vars" => Holder::Variables,
             key if is_secret_key(key) || is_secret_variable(key) => Holder::Secret,
             // `token: {value: …}` is a secret all the way down.
             _ if holder == Holder::Secret => Holder::Secret,
@@ -280,7 +282,8 @@ static FORMS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r#""(?:apiKey|token|secret|password|passwd|accessToken|refreshToken|botToken|signingSecret)"[ \t]*:[ \t]*"(?P<member>[^"\s]{8,})""#,
         r#"--(?:api[-_]?key|token|secret|password|passwd)[ \t=]+["']?(?P<option>[^\s"'`]{8,})"#,
     ];
-    Regex::new(&forms.join("|")).ok()
+    // Boundaries of plain letters: those of all letters would be looked for slowly.
+    Regex::new(&forms.join("|").replace(r"\b", r"(?-u:\b)")).ok()
 });
 
 /// Whether what is assigned is a value, and not where one is taken from or a place to put one.
@@ -471,6 +474,14 @@ mod tests {
         for (text, without) in table {
             assert_eq!(secrets.redact(text), without);
         }
+    }
+
+    #[test]
+    fn every_text_of_a_value_is_looked_through_but_pictures() {
+        let secrets = Secrets::new(["known-secret-77".to_owned()]);
+        let value = json!({"a": ["known-secret-77", 5], "b": {"type": "image", "data": "x/AIzaSyA0123456789abcdefghijk", "mimeType": "image/png"}});
+        let expected = json!({"a": ["***", 5], "b": {"type": "image", "data": "x/AIzaSyA0123456789abcdefghijk", "mimeType": "image/png"}});
+        assert_eq!(secrets.redact_value(value), expected);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Text that strangers wrote, fenced off from what the people of a conversation say (issue 7).
+//! Text that strangers wrote, fenced off from what the people of a conversation say (`sessions.md` §11).
 //!
 //! A page, a search result or the answer of a foreign server may hold words that look like orders. The
 //! fence says whose words they are, and nothing inside it can look like its end.

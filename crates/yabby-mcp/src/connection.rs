@@ -1,8 +1,10 @@
 //! A server that is there: a program with everything that it started, or a session somewhere else.
 
+use std::error::Error;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 #[cfg(windows)]
 use process_wrap::tokio::JobObject;
@@ -11,15 +13,20 @@ use process_wrap::tokio::ProcessGroup;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
-use rmcp::service::{NotificationContext, RunningService, serve_client};
+use rmcp::service::{ClientInitializeError, NotificationContext, RunningService, serve_client};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{ChildStdin, ChildStdout};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use yabby_domain::text;
 
 use crate::settings::Way;
+
+/// How long a program that fails may take to say why.
+const FAREWELL: Duration = Duration::from_millis(500);
 
 pub(crate) struct Connection {
     pub(crate) running: RunningService<RoleClient, Client>,
@@ -61,21 +68,25 @@ impl Connection {
         match way {
             Way::Program { .. } => {
                 let mut started = Started::start(way)?;
-                let served = serve_client(client, (started.stdout, started.stdin)).await;
-                let running = served.map_err(|error| {
-                    // It often says itself what is wrong.
-                    let _ = started.group.0.start_kill();
-                    let last = started.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                    match text::non_blank(&last) {
-                        Some(last) => format!("{error}; it said: {last}"),
-                        None => error.to_string(),
+                let running = match serve_client(client, (started.stdout, started.stdin)).await {
+                    Ok(running) => running,
+                    Err(error) => {
+                        let _ = started.group.0.start_kill();
+                        // It often says itself what is wrong, and perhaps a moment later.
+                        let last = timeout(FAREWELL, started.last_words).await.ok().and_then(Result::ok);
+                        let what = what_is_wrong(&error, "it ended before it was ready");
+                        return Err(match last.as_deref().and_then(text::non_blank) {
+                            Some(last) => format!("{what}; it said: {last}"),
+                            None => what,
+                        });
                     }
-                })?;
+                };
                 Ok(Self { running, changed, _group: Some(started.group) })
             }
             Way::Address { url, headers } => {
                 let transport = transport(url, headers)?;
-                let running = serve_client(client, transport).await.map_err(|error| error.to_string())?;
+                let running = serve_client(client, transport).await;
+                let running = running.map_err(|error| what_is_wrong(&error, "it does not answer"))?;
                 Ok(Self { running, changed, _group: None })
             }
         }
@@ -90,7 +101,8 @@ struct Started {
     group: Group,
     stdin: ChildStdin,
     stdout: ChildStdout,
-    last_words: Arc<Mutex<String>>,
+    /// The last line that it says about itself.
+    last_words: JoinHandle<String>,
 }
 
 impl Started {
@@ -115,16 +127,19 @@ impl Started {
         let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
             return Err(format!("{command} cannot be talked to"));
         };
-        let last_words = Arc::new(Mutex::new(String::new()));
-        if let Some(stderr) = group.0.stderr().take() {
-            tokio::spawn(hear_out(stderr, last_words.clone()));
-        }
+        let stderr = group.0.stderr().take();
+        let last_words = tokio::spawn(async move {
+            match stderr {
+                Some(stderr) => hear_out(stderr).await,
+                None => String::new(),
+            }
+        });
         Ok(Self { group, stdin, stdout, last_words })
     }
 }
 
-/// Listens to what a program says about itself, so that it can go on, and keeps the end of it.
-async fn hear_out(mut stderr: impl AsyncRead + Unpin, last_words: Arc<Mutex<String>>) {
+/// Listens to what a program says about itself, so that it can go on; the last line of it is kept.
+async fn hear_out(mut stderr: impl AsyncRead + Unpin) -> String {
     const KEPT: usize = 400;
     let mut buffer = vec![0; 4096];
     let mut kept: Vec<u8> = Vec::new();
@@ -135,9 +150,23 @@ async fn hear_out(mut stderr: impl AsyncRead + Unpin, last_words: Arc<Mutex<Stri
         kept.extend_from_slice(&buffer[..read]);
         let from = kept.len().saturating_sub(KEPT);
         kept.drain(..from);
-        let said = text::lossy(&kept);
-        let line = said.trim().lines().next_back().unwrap_or_default().trim().to_owned();
-        *last_words.lock().unwrap_or_else(PoisonError::into_inner) = line;
+    }
+    text::lossy(&kept).trim().lines().next_back().unwrap_or_default().trim().to_owned()
+}
+
+/// Why a server is not there, without the names of our types.
+fn what_is_wrong(error: &ClientInitializeError, gone: &str) -> String {
+    match error {
+        ClientInitializeError::ConnectionClosed(_) => gone.to_owned(),
+        ClientInitializeError::TransportError { error, .. } => {
+            let mut cause: &dyn Error = error.error.as_ref();
+            while let Some(deeper) = cause.source() {
+                cause = deeper;
+            }
+            format!("{gone} ({cause})")
+        }
+        ClientInitializeError::JsonRpcError(error) => format!("it refuses: {}", error.message),
+        other => format!("it does not keep to the protocol: {other}"),
     }
 }
 

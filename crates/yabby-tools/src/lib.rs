@@ -27,8 +27,11 @@ mod write;
 
 use std::sync::Arc;
 
+use yabby_domain::config::Config;
 pub use yabby_domain::seam::office::Conversations;
 use yabby_domain::seam::tool::{Tool, ToolOutput};
+
+use crate::web_client::{SystemLookup, Web};
 
 pub use commands::job::KEEP_COMMAND;
 pub use commands::keeper::keep_command;
@@ -53,6 +56,17 @@ pub fn all(conversations: Conversations, leash: Leash) -> Vec<Arc<dyn Tool>> {
         Arc::new(sessions::spawn::SessionsSpawn),
         Arc::new(session_status::ShowStatus),
     ]
+}
+
+/// The tools that reach the web, as far as the configuration wants them; `variable` looks up keys in the
+/// environment. All agents share them, and what they remember.
+pub fn web(
+    config: &Config,
+    variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+) -> Vec<Arc<dyn Tool>> {
+    let search = web_search(config, Ask::real(variable));
+    let fetch = web_fetch(config, Arc::new(Web::new(Arc::new(SystemLookup))));
+    search.into_iter().chain(fetch).collect()
 }
 
 /// Runs work that waits for a disk where it holds nobody up.

@@ -31,8 +31,7 @@ use yabby_store::files::shelf::{FolderShelf, ShelfPlaces};
 use yabby_store::files::transcripts::TranscriptFolder;
 use yabby_store::files::turns::{self, Kind, TurnJournal};
 use yabby_store::paths::Place;
-use yabby_tools::web_client::{SystemLookup, Web};
-use yabby_tools::{Ask, Conversations, Leash};
+use yabby_tools::{Conversations, Leash};
 
 use crate::setting::Setting;
 
@@ -53,13 +52,14 @@ impl Wired {
         let config = Arc::new(config);
         let (models, default_model) =
             (models::providers(&place, &config, Retries::default())?, models::default_model(&place, &config));
+        let common = Common::new(&place, &config);
         let secrets = Arc::new(secrets::secrets(&place, &config));
         let engine = Engine::new(Parts {
             config,
             clock: Arc::new(SystemClock),
             zone: TimeZone::system(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            homes: Box::new(move |config, agent| home(&place, config, agent)),
+            homes: Box::new(move |config, agent| home(&place, &common, config, agent)),
             journal: Arc::new(journal.clone()),
             ledger: Arc::new(ledger),
             models,
@@ -90,7 +90,7 @@ pub fn built_in_model() -> ModelRef {
 }
 
 /// Where an agent lives: in the folder, unless the configuration says otherwise.
-fn home(place: &Place, config: &Config, agent: &AgentId) -> Result<AgentHome, StoreError> {
+fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Result<AgentHome, StoreError> {
     let [state, home, current] =
         [place.folder.path(), &place.home, &place.current].map(|path| path.to_string_lossy().into_owned());
     let folders = Folders { state: &state, home: &home, current: &current };
@@ -109,9 +109,7 @@ fn home(place: &Place, config: &Config, agent: &AgentId) -> Result<AgentHome, St
     let shelf = ShelfPlaces { workspace: workspace.clone(), ..shelf_places(place) };
     let talks = Conversations { sessions: sessions.clone(), transcripts: transcripts.clone() };
     let mut tools = yabby_tools::all(talks, leash(place, config, &shelf));
-    tools.extend(web_tools(place, config));
-    let servers = McpServers::new(config, variables(place));
-    let sources = (!servers.is_empty()).then(|| Arc::new(servers) as Arc<dyn ToolSource>);
+    tools.extend(common.web.iter().cloned());
     Ok(AgentHome {
         sessions,
         transcripts,
@@ -120,7 +118,7 @@ fn home(place: &Place, config: &Config, agent: &AgentId) -> Result<AgentHome, St
         workspace,
         tools,
         shelf: Arc::new(FolderShelf::new(shelf)),
-        sources: sources.into_iter().collect(),
+        sources: common.sources.clone(),
     })
 }
 
@@ -139,11 +137,18 @@ pub fn shelf_places(place: &Place) -> ShelfPlaces {
     }
 }
 
-/// Looking things up in the web, as far as that is switched on.
-fn web_tools(place: &Place, config: &Config) -> Vec<Arc<dyn Tool>> {
-    let fetch = yabby_tools::web_fetch(config, Arc::new(Web::new(Arc::new(SystemLookup))));
-    let search = yabby_tools::web_search(config, Ask::real(variables(place)));
-    fetch.into_iter().chain(search).collect()
+/// What all agents share.
+struct Common {
+    web: Vec<Arc<dyn Tool>>,
+    sources: Vec<Arc<dyn ToolSource>>,
+}
+
+impl Common {
+    fn new(place: &Place, config: &Config) -> Self {
+        let servers = McpServers::new(config, variables(place));
+        let servers = (!servers.is_empty()).then(|| Arc::new(servers) as Arc<dyn ToolSource>);
+        Self { web: yabby_tools::web(config, variables(place)), sources: servers.into_iter().collect() }
+    }
 }
 
 /// The variables of the process and of the dotenv files.

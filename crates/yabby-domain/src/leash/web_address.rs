@@ -1,10 +1,10 @@
 //! Which addresses the agent may fetch from: the public internet, and what the owner allows besides
-//! (issue 7).
+//! (`config.md` §9, `tools.web`).
 //!
 //! A name is judged, and then every address that it resolves to; whoever connects does so to an address
 //! that was judged here, and asks again at every redirection.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 use url::{Host, Url};
@@ -164,7 +164,7 @@ fn is_private_name(name: &str) -> bool {
     let ends_in =
         |end: &&str| name.strip_suffix(*end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
     // A name without a dot is looked for in the network around.
-    !name.contains('.') || ENDS.iter().any(|end| ends_in(end)) || NAMES.contains(&name)
+    !name.contains('.') || ENDS.iter().any(ends_in) || NAMES.contains(&name)
 }
 
 /// What an address is set aside for; `None` if it is an address of the public internet.

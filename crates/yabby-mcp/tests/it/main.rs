@@ -1,1 +1,10 @@
+//! Servers of the Model Context Protocol, good and bad.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod desk;
+mod http;
+mod other_language;
+mod program;
+#[path = "../../src/bin/mcp_stand_in.rs"]
+mod stand_in;

@@ -182,3 +182,33 @@ fn edits_of_several_processes_are_all_kept() {
     let vars: serde_json::Value = serde_json::from_str(&vars).unwrap();
     assert_eq!(vars.as_object().unwrap().len(), 6);
 }
+
+#[test]
+fn our_own_settings_are_found_without_knowing_where_they_are() {
+    let home = Home::with("{}\n");
+    let extras = home.config().with_file_name("yabby-extras.json");
+    let server = r#"{"command": "server", "env": {"KEY": "a-secret-value"}}"#;
+    for (path, value) in [("tools.exec.confine", "off"), ("tools.mcp.servers.x", server)] {
+        let (code, out, err) = home.config_command(&["set", path, value]);
+        assert_eq!((code, err.as_str()), (0, ""), "{path} {out}");
+    }
+    assert_eq!(home.text(), "{}\n", "OpenClaw reads that file, too");
+    assert_eq!(home.config_command(&["get", "tools.exec.confine"]).1, "off\n");
+    assert_eq!(home.config_command(&["get", "tools.mcp.servers.x.command"]).1, "server\n");
+    let (code, report, _) = home.config_command(&["validate"]);
+    assert!(code == 0 && report.contains("yabby-extras.json"), "{report}");
+    let (code, refused, err) = home.config_command(&["set", "tools.exec.confine", "jail"]);
+    assert!(code == 1 && err.contains("tools.exec.confine"), "{refused} {err}");
+    assert!(home.config_command(&["schema", "--extras"]).1.contains("allowPrivate"));
+    assert_eq!(home.config_command(&["unset", "tools.exec.confine"]).0, 0);
+    assert_eq!(home.config_command(&["get", "tools.exec.confine"]).0, 1);
+    fs::write(&extras, "{\n  tools: {mcp: 5}\n}\n").unwrap();
+    let (code, _, err) = home.config_command(&["get", "gateway"]);
+    assert!(code == 1 && err.contains("yabby-extras.json:2: tools.mcp: Invalid input"), "{err}");
+    let told = told(home.command(&["doctor"]).output().unwrap());
+    assert!(told.1.contains("yabby-extras.json"), "{told:?}");
+    fs::write(home.config(), "{tools: {mcp: {}}}").unwrap();
+    fs::remove_file(&extras).unwrap();
+    let (_, _, err) = home.config_command(&["get", "gateway"]);
+    assert!(err.contains("allowed: in yabby-extras.json, beside this file"), "{err}");
+}
