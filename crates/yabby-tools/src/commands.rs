@@ -5,6 +5,7 @@
 //! also after the program that began it is gone.
 
 pub(crate) mod control;
+pub(crate) mod group;
 pub(crate) mod job;
 pub(crate) mod keeper;
 pub(crate) mod output;

@@ -306,7 +306,7 @@ impl Begun {
 pub(crate) fn end_of(kept: &Kept) -> Record {
     let mut record = kept.record().unwrap_or_default();
     if record.ended_at.is_none() {
-        processes::end_strays(record.pid, &kept.id);
+        processes::end_strays(record.pid, record.pid_started, &kept.id);
         record.end = Some(End::Lost);
         record.ended_at = Some(jiff::Timestamp::now().as_millisecond());
         let _ = record.write(&kept.folder);

@@ -76,7 +76,12 @@ pub(crate) fn family(root: u32) -> Family {
 }
 
 /// Those that belong to a command without a keeper: of its session, or with its mark.
-fn strays(session: u32, id: &str) -> Vec<u32> {
+///
+/// A number that is in use as that of a session is given to no process. So if there is a process of the
+/// keeper's number that is not the keeper, the session is another one, and none of our business.
+fn strays(keeper: u32, keeper_started: u64, id: &str) -> Vec<u32> {
+    let is_another = stat(keeper).is_some_and(|found| found.started != keeper_started);
+    let session = (!is_another && keeper != 0).then_some(keeper);
     let mark = format!("{MARK}={id}");
     let own = std::process::id();
     let is_marked = |pid: u32| {
@@ -84,7 +89,7 @@ fn strays(session: u32, id: &str) -> Vec<u32> {
         environ.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
     };
     let belongs = |pid: &u32| match stat(*pid) {
-        Some(stat) => !stat.is_dead && (stat.session == session || is_marked(*pid)),
+        Some(stat) => !stat.is_dead && (Some(stat.session) == session || is_marked(*pid)),
         None => false,
     };
     all().filter(|pid| *pid != own).filter(belongs).collect()
@@ -103,8 +108,8 @@ pub(crate) fn end_family(root: u32, grace: Duration) {
 }
 
 /// Ends what is left of a command whose keeper was killed.
-pub(crate) fn end_strays(session: u32, id: &str) {
-    end_all(|| strays(session, id), Duration::ZERO);
+pub(crate) fn end_strays(keeper: u32, keeper_started: u64, id: &str) {
+    end_all(|| strays(keeper, keeper_started, id), Duration::ZERO);
 }
 
 /// What is left after so long belongs to the kernel: nobody can end a process that waits for a broken disk.
@@ -122,6 +127,8 @@ fn end_all(find: impl Fn() -> Vec<u32>, grace: Duration) {
         }
     }
     let until = Instant::now() + LONGEST;
+    // Whoever is the first of a namespace takes all others along; the nearest come first.
+    find().iter().take(3).for_each(|pid| send(*pid, Signal::KILL));
     while Instant::now() < until {
         // Whoever is stopped starts no more of them: first all are, then all go.
         let mut stopped = HashSet::new();
