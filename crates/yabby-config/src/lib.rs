@@ -5,6 +5,7 @@
 pub mod defaults;
 pub mod dotenv;
 pub mod environment;
+pub mod extras;
 pub mod home;
 pub mod include;
 pub mod issue;

@@ -19,6 +19,7 @@ pub mod cron;
 pub mod diagnostics;
 pub mod discovery;
 pub mod env;
+pub mod extras;
 pub mod gateway;
 pub mod hooks;
 pub mod literal;

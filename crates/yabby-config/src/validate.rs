@@ -74,6 +74,11 @@ pub fn validate(config: &Value, world: &World<'_>) -> Validation {
     Validation { config: walked.config, issues, warnings }
 }
 
+/// What is wrong with a value, by a schema alone.
+pub(crate) fn walk_extras(schema: &Value, value: &Value) -> Vec<Issue> {
+    walk::by_schema(schema, value)
+}
+
 /// The keys that the schema does not know, as paths, wherever they stand.
 pub fn unknown_keys(config: &Value) -> Vec<String> {
     walk::config(config).unknown_keys

@@ -179,6 +179,15 @@ impl AuthProfiles {
     }
 
     /// Every profile, whoever it is for and whether or not it can be used.
+    /// Every text in the file that opens something.
+    pub fn secrets(&self) -> Vec<String> {
+        const FIELDS: [&str; 4] = ["key", "token", "access", "refresh"];
+        let profiles = self.0.get("profiles").and_then(Value::as_object).into_iter().flatten();
+        let texts = profiles
+            .flat_map(|(_, profile)| FIELDS.into_iter().filter_map(|field| profile.get(field)?.as_str()));
+        texts.map(str::to_owned).collect()
+    }
+
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.map("profiles").into_iter().flatten().map(|(id, _)| id.as_str())
     }

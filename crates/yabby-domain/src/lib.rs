@@ -8,6 +8,7 @@ pub mod access;
 pub mod agent;
 pub mod auth;
 pub mod body;
+pub mod bootstrap;
 pub mod budget;
 pub mod channel;
 pub mod collation;

@@ -1,5 +1,5 @@
 //! The doors to the outside: whatever keeps state (here; `sessions.md` §6, `transcripts.md` §2, §4),
-//! answers ([`model`]), does things ([`tool`]) and has things done for it ([`office`]), sends messages ([`channel`]) and remembers turns
+//! answers ([`model`]), does things ([`tool`]) and has things done for it ([`office`]), what an agent is told in writing ([`shelf`]), sends messages ([`channel`]) and remembers turns
 //! ([`journal`]) and what they cost ([`ledger`]).
 //!
 //! One set of stories, `store_contract` in the test kit, is told to every back end that keeps state.
@@ -9,6 +9,7 @@ pub mod journal;
 pub mod ledger;
 pub mod model;
 pub mod office;
+pub mod shelf;
 pub mod tool;
 
 use async_trait::async_trait;

@@ -67,6 +67,18 @@ impl Secrets {
         let found = forms(&without_known);
         without(without_known, found)
     }
+
+    /// The same for every text in a value.
+    pub fn redact_value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.redact(&text).into_owned()),
+            Value::Array(list) => list.into_iter().map(|value| self.redact_value(value)).collect(),
+            Value::Object(fields) => {
+                fields.into_iter().map(|(name, value)| (name, self.redact_value(value))).collect()
+            }
+            other => other,
+        }
+    }
 }
 
 /// A value as it may be written: plainly, in JSON, in an address.

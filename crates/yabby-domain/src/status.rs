@@ -24,6 +24,8 @@ pub struct SessionStatus {
     pub waiting: usize,
     pub sends_replies: bool,
     pub workspace: String,
+    /// What time it is, where the user is.
+    pub time: String,
     /// Milliseconds since the session was last used.
     pub idle_ms: Option<i64>,
 }
@@ -45,7 +47,7 @@ impl SessionStatus {
         };
         let sends = if self.sends_replies { "" } else { "\nReplies: not sent (/send on)" };
         format!(
-            "yabby {}\nAgent: {}\nSession: {}{idle}\nId: {}\nModel: {}/{}\nContext: {} of {} tokens ({percent} %) · {} compactions\nThinking: {} · Verbose: {} · Reasoning: {}\nQueue: {}{waiting}\nWorkspace: {}{sends}",
+            "yabby {}\nAgent: {}\nSession: {}{idle}\nId: {}\nModel: {}/{}\nContext: {} of {} tokens ({percent} %) · {} compactions\nThinking: {} · Verbose: {} · Reasoning: {}\nQueue: {}{waiting}\nWorkspace: {}\nTime: {}{sends}",
             self.version,
             self.agent,
             self.session_key,
@@ -60,6 +62,7 @@ impl SessionStatus {
             self.reasoning,
             self.queue_mode,
             self.workspace,
+            self.time,
         )
     }
 }

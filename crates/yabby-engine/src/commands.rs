@@ -10,7 +10,8 @@ mod help;
 mod model;
 mod send;
 mod settings;
-mod status;
+mod skill;
+pub(crate) mod status;
 pub(crate) mod stop;
 mod subagents;
 mod usage;
@@ -95,6 +96,7 @@ const COMMANDS: &[Command] = &[
 /// What else can be said: settings that may also stand alone in a message, and words that begin anew.
 const SETTINGS: &[(&str, &str)] = &[
     ("/new [model] [words]", "begin a new session"),
+    ("/skill name [words]", "use a skill"),
     ("/think off|minimal|low|medium|high", "how much the model thinks"),
     ("/verbose on|full|off", "how much of a run is told"),
     ("/reasoning on|off|stream", "whether reasoning is shown"),
@@ -147,6 +149,14 @@ pub(crate) async fn answer(
     }
     if let Some(told) = settings::apply(engine, inbound, opened).await? {
         return Ok(Some(vec![ReplyPayload::from_text(told)]));
+    }
+    match skill::called(opened, &words).filter(|_| named(&words).is_none()) {
+        Some(Ok(asked)) => {
+            opened.body = inbound.message.signed(&asked);
+            return Ok(None);
+        }
+        Some(Err(told)) => return Ok(Some(vec![ReplyPayload::from_text(told)])),
+        None => {}
     }
     let (name, rest) = match named(&words) {
         _ if is_abort => ("stop", ""),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use yabby_domain::seam::shelf::Shelf;
 use yabby_domain::seam::tool::{Tool, ToolSource};
 use yabby_domain::seam::{SessionStore, TranscriptStore};
 
@@ -16,6 +17,8 @@ pub struct AgentHome {
     pub workspace: PathBuf,
     /// In the order in which models are told about them, which stays the same.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// What the agent is told in writing.
+    pub shelf: Arc<dyn Shelf>,
     /// Where more tools come from.
     pub sources: Vec<Arc<dyn ToolSource>>,
 }

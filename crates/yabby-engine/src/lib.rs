@@ -38,6 +38,7 @@ use yabby_domain::seam::journal::Journal;
 use yabby_domain::seam::ledger::Ledger;
 use yabby_domain::seam::model::ModelProvider;
 use yabby_domain::seam::{Clock, StoreError};
+use yabby_domain::secrets::Secrets;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::system_events::SystemEvents;
 use yabby_domain::turn::{LaneClass, TurnId};
@@ -68,6 +69,8 @@ pub struct Parts {
     pub default_model: ModelRef,
     pub channels: Vec<Arc<dyn Channel>>,
     pub hooks: Hooks,
+    /// What must never be seen in a transcript or by a model.
+    pub secrets: Arc<Secrets>,
 }
 
 /// Finds the home of an agent.
@@ -103,6 +106,7 @@ pub(crate) struct Inner {
     /// Notices for the next prompt of each session. Shared, since anybody may leave one.
     notices: Mutex<HashMap<SessionKey, SystemEvents>>,
     approvals: Approvals,
+    secrets: Arc<Secrets>,
 }
 
 /// How many turns of each class are taken at once.
@@ -170,6 +174,7 @@ impl Engine {
             history: Mutex::default(),
             notices: Mutex::default(),
             approvals: Approvals::default(),
+            secrets: parts.secrets,
         }))
     }
 

@@ -9,6 +9,7 @@ pub(crate) mod flush;
 pub(crate) mod open;
 pub(crate) mod payloads;
 pub(crate) mod prompt;
+pub(crate) mod skills;
 pub(crate) mod usage;
 
 use std::panic::AssertUnwindSafe;
@@ -32,6 +33,7 @@ use flush::flush_if_due;
 use open::{Opened, open_session};
 use payloads::build_payloads;
 use prompt::compose_prompt;
+use skills::refresh_skills;
 use usage::record_usage;
 
 /// Why a turn has no answer. It still gets a reply: this.
@@ -76,6 +78,7 @@ async fn take_turn(
         return deliver_answer(engine, inbound, report, payloads).await;
     }
     let mut opened = open_session(engine, inbound).await?;
+    refresh_skills(inbound, &mut opened).await?;
     if let Some(answer) = commands::answer(engine, inbound, &mut opened, control).await? {
         opened.touch(engine).await?;
         return deliver_answer(engine, inbound, opened.report(inbound), answer).await;

@@ -14,9 +14,9 @@ use yabby_domain::text;
 use yabby_domain::usage::Usage;
 
 use crate::failure::Failure;
-use crate::settings::{ModelSettings, ProviderSettings, ThinkingStyle};
+use crate::settings::ThinkingStyle;
 use crate::stored::{Piece, ToolResult, Turn, turns};
-use crate::wire::{Heard, Outgoing, Reader, count, room, text_at, url};
+use crate::wire::{Asked, Heard, Outgoing, Reader, count, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
 const VERSION: &str = "2023-06-01";
@@ -25,11 +25,8 @@ const INTERLEAVED: &str = "interleaved-thinking-2025-05-14";
 /// The least that thinking and an answer need, each.
 const LEAST: u64 = 1024;
 
-pub(crate) fn outgoing(
-    settings: &ProviderSettings,
-    model: &ModelSettings,
-    request: &ModelRequest,
-) -> Outgoing {
+pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
+    let Asked { settings, model, request } = asked;
     let mut body = json!({
         "model": model.id,
         "messages": messages(request, model.images),

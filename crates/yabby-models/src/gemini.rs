@@ -13,19 +13,13 @@ use yabby_domain::text;
 use yabby_domain::usage::Usage;
 
 use crate::failure::Failure;
-use crate::settings::{ModelSettings, ProviderSettings, ThinkingStyle};
-use crate::stored::{Piece, ToolResult, Turn, turns};
-use crate::wire::{Heard, Outgoing, Reader, count, room, text_at, url};
+use crate::settings::{ModelSettings, ThinkingStyle};
+use crate::stored::{PICTURES, Piece, ToolResult, Turn, turns};
+use crate::wire::{Asked, Heard, Outgoing, Reader, count, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
-/// What is said in front of pictures that tools took, where results hold text only.
-const PICTURES: &str = "The pictures that belong to the tool results above:";
-
-pub(crate) fn outgoing(
-    settings: &ProviderSettings,
-    model: &ModelSettings,
-    request: &ModelRequest,
-) -> Outgoing {
+pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
+    let Asked { settings, model, request } = asked;
     let mut body = json!({
         "contents": contents(model, request),
         "generationConfig": {"maxOutputTokens": room(model, request).asked},

@@ -15,21 +15,16 @@ use yabby_domain::text;
 use yabby_domain::usage::Usage;
 
 use crate::failure::Failure;
-use crate::settings::{Compat, MaxTokensField, ModelSettings, ProviderSettings, ThinkingBack, ThinkingStyle};
-use crate::stored::{Piece, ToolResult, Turn, data_url, turns};
-use crate::wire::{Heard, Outgoing, Reader, count, effort, room, text_at, url};
+use crate::settings::{Compat, MaxTokensField, ModelSettings, ThinkingBack, ThinkingStyle};
+use crate::stored::{PICTURES, Piece, ToolResult, Turn, data_url, turns};
+use crate::wire::{Asked, Heard, Outgoing, Reader, count, effort, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
 /// Where servers put thinking; the first that is there counts, as some fill two with the same.
 const THINKING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
-/// What is said in front of pictures that tools took: results hold text only.
-const PICTURES: &str = "The pictures that belong to the tool results above:";
 
-pub(crate) fn outgoing(
-    settings: &ProviderSettings,
-    model: &ModelSettings,
-    request: &ModelRequest,
-) -> Outgoing {
+pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
+    let Asked { settings, model, request } = asked;
     let compat = &model.compat;
     let mut body = json!({
         "model": model.id,

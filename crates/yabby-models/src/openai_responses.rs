@@ -16,19 +16,15 @@ use yabby_domain::text;
 use yabby_domain::usage::Usage;
 
 use crate::failure::Failure;
-use crate::settings::{ModelSettings, ProviderSettings};
 use crate::stored::{Piece, ToolResult, Turn, data_url, turns};
-use crate::wire::{Heard, Outgoing, Reader, count, effort, room, text_at, url};
+use crate::wire::{Asked, Heard, Outgoing, Reader, count, effort, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
 /// The least that may be asked for.
 const LEAST: u64 = 16;
 
-pub(crate) fn outgoing(
-    settings: &ProviderSettings,
-    model: &ModelSettings,
-    request: &ModelRequest,
-) -> Outgoing {
+pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
+    let Asked { settings, model, request } = asked;
     let mut body = json!({
         "model": model.id,
         "input": input(request, model.images),

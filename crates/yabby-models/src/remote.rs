@@ -14,7 +14,7 @@ use crate::http::Http;
 use crate::retry::Retries;
 use crate::settings::{ModelSettings, ProviderSettings};
 use crate::sse::events;
-use crate::wire::{self, Heard, Outgoing};
+use crate::wire::{self, Asked, Heard, Outgoing};
 
 /// A service, or a server on this machine.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ impl ModelProvider for RemoteProvider {
         let Some(model) = self.find(name) else {
             return Err(told(&Failure::new(ModelErrorKind::Unavailable, "")));
         };
-        let outgoing = wire::outgoing(&self.settings, model, request);
+        let outgoing = wire::outgoing(Asked { settings: &self.settings, model, request });
         let mut waits = self.retries.waits();
         loop {
             let mut said = false;

@@ -3,6 +3,9 @@
 use yabby_domain::json::Value;
 use yabby_domain::message::{Content, Message, Role};
 
+/// What is said in front of pictures that tools took, where results hold text only.
+pub(crate) const PICTURES: &str = "The pictures that belong to the tool results above:";
+
 /// What stands in for an image that the model cannot see.
 const NO_IMAGE: &str = "[image left out: the model does not see pictures]";
 

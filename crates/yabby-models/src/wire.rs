@@ -38,16 +38,20 @@ pub(crate) trait Reader: Send {
     fn finish(self: Box<Self>) -> Result<Answer, Failure>;
 }
 
-pub(crate) fn outgoing(
-    settings: &ProviderSettings,
-    model: &ModelSettings,
-    request: &ModelRequest,
-) -> Outgoing {
-    match settings.api {
-        Api::AnthropicMessages => anthropic::outgoing(settings, model, request),
-        Api::OpenAiCompletions => openai_chat::outgoing(settings, model, request),
-        Api::OpenAiResponses => openai_responses::outgoing(settings, model, request),
-        Api::GoogleGenerativeAi => gemini::outgoing(settings, model, request),
+/// What is asked, and of whom.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) settings: &'a ProviderSettings,
+    pub(crate) model: &'a ModelSettings,
+    pub(crate) request: &'a ModelRequest,
+}
+
+pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
+    match asked.settings.api {
+        Api::AnthropicMessages => anthropic::outgoing(asked),
+        Api::OpenAiCompletions => openai_chat::outgoing(asked),
+        Api::OpenAiResponses => openai_responses::outgoing(asked),
+        Api::GoogleGenerativeAi => gemini::outgoing(asked),
     }
 }
 

@@ -4,6 +4,7 @@ mod backup;
 mod check;
 mod comment;
 pub mod edit;
+mod extras;
 mod lines;
 mod plugins;
 mod text;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use yabby_config::environment::Environment;
+use yabby_config::extras::{merge, point_out};
 use yabby_config::include::{self, IncludeError, Resolved, Why};
 use yabby_config::issue::Issue;
 use yabby_config::key_path::Step;
@@ -22,6 +24,7 @@ use yabby_domain::config::Config;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::text::lossy;
 
+use self::extras::ExtrasFile;
 use crate::files::folder::read_plain;
 use crate::paths::Place;
 
@@ -51,6 +54,8 @@ pub struct Snapshot {
     pub notices: Vec<String>,
     /// The variables that it was read with: its own are among them.
     pub environment: Environment,
+    /// The file of our own settings; missing if nobody looked for it.
+    pub extras: ExtrasFile,
     for_run: Value,
     resolved: Option<Resolved>,
     /// The texts of [`Resolved::files`].
@@ -70,7 +75,7 @@ pub struct Spot {
 impl Snapshot {
     /// Reads the file of a place; without one the configuration is empty.
     pub fn read(place: &Place) -> Self {
-        match read_plain(&place.config) {
+        let mut snapshot = match read_plain(&place.config) {
             Ok(bytes) => Self::of_text(place, lossy(&bytes).into_owned()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Self::missing(place),
             Err(error) => {
@@ -78,7 +83,28 @@ impl Snapshot {
                 snapshot.refuse(format!("read failed: {error}"), None);
                 snapshot
             }
+        };
+        snapshot.add_extras(place);
+        snapshot
+    }
+
+    /// Takes our own settings in, which count where the configuration is valid.
+    fn add_extras(&mut self, place: &Place) {
+        let is_valid = self.is_valid();
+        self.extras = ExtrasFile::read(place, &self.environment);
+        if is_valid && self.extras.issues.is_empty() {
+            merge(&mut self.for_run, &self.extras.value);
+        } else {
+            self.for_run = Value::Object(Object::new());
         }
+        self.issues.extend(self.extras.issues.iter().cloned());
+    }
+
+    /// The configuration as a person sees it, with our own settings in it.
+    pub fn with_extras(&self) -> Config {
+        let mut all = self.config.root().clone();
+        merge(&mut all, &self.extras.value);
+        Config::new(all)
     }
 
     pub fn is_valid(&self) -> bool {
@@ -98,6 +124,9 @@ impl Snapshot {
 
     /// The line that an issue is about, in the file that holds it.
     pub fn line_of(&self, issue: &Issue) -> Option<Spot> {
+        if self.extras.issues.contains(issue) {
+            return Some(self.extras.spot_of(issue));
+        }
         if let Some(obstacle) = &self.obstacle {
             return Some(obstacle.clone());
         }
@@ -129,6 +158,7 @@ impl Snapshot {
             legacy: Vec::new(),
             notices: Vec::new(),
             environment: place.environment.clone(),
+            extras: ExtrasFile::missing(place),
             for_run: nothing(),
             resolved: None,
             texts: Vec::new(),
@@ -179,6 +209,9 @@ impl Snapshot {
         self.config = as_far_as_read(checked.config);
         self.for_run = checked.for_run;
         self.issues = checked.issues;
+        for issue in &mut self.issues {
+            point_out(issue, self.config.root());
+        }
         self.warnings = checked.warnings;
         self.legacy = checked.legacy;
         self.notices = checked.notices;

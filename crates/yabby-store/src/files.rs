@@ -10,5 +10,6 @@ pub mod ledger;
 pub(crate) mod lock_file;
 pub(crate) mod lock_folder;
 pub mod sessions;
+pub mod shelf;
 pub mod transcripts;
 pub mod turns;

@@ -11,7 +11,7 @@ use yabby_config::environment::Environment;
 use yabby_config::lookup::{self, Around, Named, Profile};
 use yabby_domain::id::AgentId;
 use yabby_domain::seam::StoreError;
-use yabby_domain::session::path;
+use yabby_domain::session::path::{self, Folders};
 use yabby_domain::text::lossy;
 
 use crate::disk::{Doing, shown};
@@ -68,6 +68,13 @@ impl Place {
             current: current.to_owned(),
             environment,
         }
+    }
+
+    /// Does something with the folders as the rules want them: as texts.
+    pub fn with_folders<T>(&self, act: impl FnOnce(&Folders<'_>) -> T) -> T {
+        let [state, home, current] =
+            [self.folder.path(), &self.home, &self.current].map(|path| path.to_string_lossy());
+        act(&Folders { state: &state, home: &home, current: &current })
     }
 
     /// A path as a person reads it, with `~` for the home folder.

@@ -15,6 +15,7 @@ use yabby_domain::seam::channel::{Capabilities, Channel};
 use yabby_domain::seam::model::ModelProvider;
 use yabby_domain::seam::tool::Tool;
 use yabby_domain::seam::{SessionStore, TranscriptStore};
+use yabby_domain::secrets::Secrets;
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::path;
@@ -27,6 +28,7 @@ use crate::clock::StageClock;
 use crate::loopback::Loopback;
 use crate::memory_journal::MemoryJournal;
 use crate::memory_ledger::MemoryLedger;
+use crate::memory_shelf::MemoryShelf;
 use crate::memory_store::{MemorySessions, MemoryTranscripts};
 use crate::scripted_model::{ScriptedModel, told};
 
@@ -53,6 +55,8 @@ pub struct Stage {
     pub tools: Vec<Arc<dyn Tool>>,
     pub hooks: Vec<Arc<dyn Hook>>,
     pub calls: MemoryLedger,
+    pub shelf: MemoryShelf,
+    pub secrets: Arc<Secrets>,
 }
 
 impl Stage {
@@ -73,6 +77,8 @@ impl Stage {
             tools: Vec::new(),
             hooks: Vec::new(),
             calls: MemoryLedger::default(),
+            shelf: MemoryShelf::default(),
+            secrets: Arc::default(),
             clock,
         }
     }
@@ -86,6 +92,7 @@ impl Stage {
     pub fn engine_with(&self, channels: Vec<Arc<dyn Channel>>) -> Engine {
         let (sessions, transcripts, tools) =
             (self.sessions.clone(), self.transcripts.clone(), self.tools.clone());
+        let shelf = self.shelf.clone();
         let workspace = self.workspace.clone();
         let homes = move |_: &Config, agent: &AgentId| {
             Ok(AgentHome {
@@ -95,6 +102,7 @@ impl Stage {
                 conversations: path::sessions_folder("/state", agent),
                 workspace: workspace.clone(),
                 tools: tools.clone(),
+                shelf: Arc::new(shelf.clone()),
                 sources: Vec::new(),
             })
         };
@@ -112,6 +120,7 @@ impl Stage {
             default_model: self.default_model.clone(),
             channels,
             hooks: Hooks::new(self.hooks.clone()),
+            secrets: self.secrets.clone(),
         })
     }
 

@@ -6,6 +6,7 @@ mod gemini;
 mod openai_chat;
 mod openai_responses;
 mod reply;
+pub mod search;
 mod server;
 
 pub use reply::{Piece, Reply};

@@ -287,10 +287,7 @@ impl<'s> Book<'s> {
     }
 
     pub fn with_folders<T>(&self, act: impl FnOnce(&Folders<'_>) -> T) -> T {
-        let current = std::env::current_dir().unwrap_or_default();
-        let [state, home, current] =
-            [self.place.folder.path(), &self.place.home, &current].map(|path| path.to_string_lossy());
-        act(&Folders { state: &state, home: &home, current: &current })
+        self.place.with_folders(act)
     }
 }
 

@@ -3,6 +3,7 @@
 mod compat;
 pub mod keys;
 pub mod models;
+mod secrets;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,19 +15,23 @@ use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::model::ModelRef;
 use yabby_domain::seam::StoreError;
+use yabby_domain::seam::tool::{Tool, ToolSource};
 use yabby_domain::session::path::{self, Folders};
 use yabby_engine::hooks::Hooks;
 use yabby_engine::{AgentHome, Engine, Parts};
+use yabby_mcp::McpServers;
 use yabby_models::{Retries, offline};
 use yabby_store::clock::SystemClock;
 use yabby_store::disk::{Disk as _, LocalDisk};
 use yabby_store::files::exec_approvals::ExecApprovalsFile;
 use yabby_store::files::ledger::UsageLedger;
 use yabby_store::files::sessions::{self, SessionFile};
+use yabby_store::files::shelf::{FolderShelf, ShelfPlaces};
 use yabby_store::files::transcripts::TranscriptFolder;
 use yabby_store::files::turns::{self, Kind, TurnJournal};
 use yabby_store::paths::Place;
-use yabby_tools::{Conversations, Leash};
+use yabby_tools::web_client::{SystemLookup, Web};
+use yabby_tools::{Ask, Conversations, Leash};
 
 use crate::setting::Setting;
 
@@ -47,6 +52,7 @@ impl Wired {
         let config = Arc::new(config);
         let (models, default_model) =
             (models::providers(&place, &config, Retries::default())?, models::default_model(&place, &config));
+        let secrets = Arc::new(secrets::secrets(&place, &config));
         let engine = Engine::new(Parts {
             config,
             clock: Arc::new(SystemClock),
@@ -59,6 +65,7 @@ impl Wired {
             default_model,
             channels: Vec::new(),
             hooks: Hooks::default(),
+            secrets,
         });
         Ok(Self { engine, journal })
     }
@@ -98,13 +105,55 @@ fn home(place: &Place, config: &Config, agent: &AgentId) -> Result<AgentHome, St
             source: Arc::new(source),
         })?;
     }
-    let conversations = Conversations { sessions: sessions.clone(), transcripts: transcripts.clone() };
-    let tools = yabby_tools::all(conversations, leash(place));
-    Ok(AgentHome { sessions, transcripts, state, conversations, workspace, tools, sources: Vec::new() })
+    let shelf = ShelfPlaces { workspace: workspace.clone(), ..shelf_places(place) };
+    let talks = Conversations { sessions: sessions.clone(), transcripts: transcripts.clone() };
+    let mut tools = yabby_tools::all(talks, leash(place, config, &shelf));
+    tools.extend(web_tools(place, config));
+    let servers = McpServers::new(config, variables(place));
+    let sources = (!servers.is_empty()).then(|| Arc::new(servers) as Arc<dyn ToolSource>);
+    Ok(AgentHome {
+        sessions,
+        transcripts,
+        state,
+        conversations,
+        workspace,
+        tools,
+        shelf: Arc::new(FolderShelf::new(shelf)),
+        sources: sources.into_iter().collect(),
+    })
+}
+
+/// Where the texts of every agent are.
+fn shelf_places(place: &Place) -> ShelfPlaces {
+    let environment = &place.environment;
+    let bundled = environment.first(&["YABBY_BUNDLED_SKILLS_DIR", "OPENCLAW_BUNDLED_SKILLS_DIR"]);
+    let set = environment.iter().filter(|(_, value)| !value.trim().is_empty());
+    ShelfPlaces {
+        managed: place.folder.path().join("skills"),
+        bundled: bundled.map(PathBuf::from),
+        home: place.home.clone(),
+        current: place.current.clone(),
+        programs: environment.get("PATH").map(str::to_owned),
+        variables: set.map(|(name, _)| name.to_owned()).collect(),
+        ..ShelfPlaces::default()
+    }
+}
+
+/// Looking things up in the web, as far as that is switched on.
+fn web_tools(place: &Place, config: &Config) -> Vec<Arc<dyn Tool>> {
+    let fetch = yabby_tools::web_fetch(config, Arc::new(Web::new(Arc::new(SystemLookup))));
+    let search = yabby_tools::web_search(config, Ask::real(variables(place)));
+    fetch.into_iter().chain(search).collect()
+}
+
+/// The variables of the process and of the dotenv files.
+fn variables(place: &Place) -> impl Fn(&str) -> Option<String> + Send + Sync + 'static {
+    let environment = place.environment.clone();
+    move |name| environment.get(name).map(str::to_owned)
 }
 
 /// What commands are run with.
-fn leash(place: &Place) -> Leash {
+fn leash(place: &Place, config: &Config, shelf: &ShelfPlaces) -> Leash {
     let text = |value: std::ffi::OsString| value.into_string().ok();
     Leash {
         // Whatever is found elsewhere under our name may be another release.
@@ -115,7 +164,8 @@ fn leash(place: &Place) -> Leash {
             .filter_map(|(name, value)| Some((text(name)?, text(value)?)))
             .collect(),
         approvals: Arc::new(ExecApprovalsFile::of(place, Arc::new(LocalDisk))),
-        readable: Vec::new(),
+        // Skills are read where they lie.
+        readable: shelf.folders(config).into_iter().map(|(_, folder)| folder).collect(),
     }
 }
 

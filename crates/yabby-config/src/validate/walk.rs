@@ -32,6 +32,14 @@ pub fn config(config: &Value) -> Walked {
     Walked { config, issues: findings.into_iter().map(|finding| finding.issue).collect(), unknown_keys }
 }
 
+/// Walks a value along one schema.
+pub fn by_schema(schema: &Value, value: &Value) -> Vec<Issue> {
+    let nothing = Value::Null;
+    let mut walk = Walk::along(&nothing, Vec::new(), Found::default());
+    walk.section(schema, value);
+    walk.found.findings.into_iter().map(|finding| finding.issue).collect()
+}
+
 struct Walk<'s> {
     /// The schema with the definitions.
     schema: &'s Value,

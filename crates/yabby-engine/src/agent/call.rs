@@ -61,7 +61,11 @@ pub(crate) async fn call_model(request: &RunRequest<'_>, asked: &ModelRequest) -
             account(request, request.purpose, &answer, began);
             Called::Answered(answer)
         }
-        Some(Err(error)) => Called::Failed { said, error },
+        // Some services quote the key that they refuse.
+        Some(Err(error)) => {
+            let message = engine.0.secrets.redact(&error.message).into_owned();
+            Called::Failed { said, error: ModelError { message, ..error } }
+        }
         None => Called::Aborted { said },
     }
 }

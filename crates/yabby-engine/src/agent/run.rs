@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use yabby_domain::bootstrap::{self, Injected, Reader};
 use yabby_domain::channel::ChatType;
 use yabby_domain::compaction::is_due;
 use yabby_domain::compaction::projected::projected;
@@ -16,6 +17,7 @@ use yabby_domain::delivery::DeliveryContext;
 use yabby_domain::directive::level::{Level, ThinkLevel};
 use yabby_domain::id::AgentId;
 use yabby_domain::json::Object;
+use yabby_domain::leash::confinement::Confinement;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::provider_rules::may_think;
@@ -39,7 +41,7 @@ use super::failover::is_worth_another;
 use super::model::{ModelChoice, Models};
 use super::resume::{Standing, asked_at, standing};
 use super::system_prompt;
-use super::toolbox::Toolbox;
+use super::toolbox::{Toolbox, User};
 use super::tools::call_tools;
 use crate::Engine;
 use crate::commands::queued_prompt;
@@ -86,6 +88,8 @@ pub(crate) struct RunRequest<'r> {
     extent: Extent,
     inbound: &'r Inbound,
     tools: Toolbox,
+    /// The files of the workspace that the system prompt tells.
+    pub(crate) files: Arc<Vec<Injected>>,
 }
 
 /// How a run went.
@@ -159,15 +163,17 @@ impl<'r> RunRequest<'r> {
             extent: Extent::Whole,
             inbound,
             tools: Toolbox::open(opened).await,
+            files: Arc::default(),
         };
+        request.files = Arc::new(request.workspace_files().await);
         request.equip();
         Ok(request)
     }
 
     /// Takes the tools that may be used with the model.
     fn equip(&mut self) {
-        let company = self.company();
-        self.tools.restrict(self.inbound, self.opened, &self.choice.model, self.purpose, company);
+        let user = User { company: self.company(), is_confined: self.is_confined(), purpose: self.purpose };
+        self.tools.restrict(self.inbound, self.opened, &self.choice.model, user);
     }
 
     /// A memory flush in the midst of this run. It is told no more of the history than the model can
@@ -196,6 +202,7 @@ impl<'r> RunRequest<'r> {
             extent: Extent::Recent(self.choice.window(&self.opened.config) / 2),
             inbound: self.inbound,
             tools: self.tools.clone(),
+            files: self.files.clone(),
         };
         flush.equip();
         flush
@@ -210,9 +217,20 @@ impl<'r> RunRequest<'r> {
         }
     }
 
+    async fn workspace_files(&self) -> Vec<Injected> {
+        let reader = match self.company() {
+            _ if self.opened.key.is_subagent() => Reader::Subagent,
+            Company::OwnerAlone => Reader::OwnersAgent,
+            Company::Others => Reader::AmongOthers,
+        };
+        let files = self.opened.home.shelf.workspace_files().await;
+        bootstrap::injected(&files, reader, bootstrap::max_chars(&self.opened.config))
+    }
+
     /// Whether commands run behind walls here.
     pub(crate) fn is_confined(&self) -> bool {
-        false
+        // Who writes a word that nobody knows wanted walls, most likely.
+        !matches!(Confinement::of(&self.opened.config, &self.agent, &self.opened.key), Ok(None))
     }
 
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {

@@ -14,6 +14,7 @@ use yabby_domain::message::Message;
 use yabby_domain::seam::StoreError;
 use yabby_domain::seam::model::Purpose;
 use yabby_domain::seam::tool::{Company, Effect, Sent, Tool, ToolContext, ToolOutput};
+use yabby_domain::secrets::Secrets;
 use yabby_domain::turn::Step;
 
 use super::answer::Call;
@@ -79,7 +80,7 @@ async fn make(request: &RunRequest<'_>, call: &Call, tool: Option<Arc<dyn Tool>>
         Err(why) => return ToolOutput::error(&format!("The call was refused: {why}")),
     };
     let began = Instant::now();
-    let output = run(request, call, &*tool, &arguments).await;
+    let output = without_secrets(run(request, call, &*tool, &arguments).await, &engine.0.secrets);
     if engine.0.hooks.has(HookPoint::AfterToolCall) {
         engine.0.hooks.tell(HookEvent::AfterToolCall {
             session_key: opened.key.as_str().to_owned(),
@@ -91,6 +92,17 @@ async fn make(request: &RunRequest<'_>, call: &Call, tool: Option<Arc<dyn Tool>>
         });
     }
     output
+}
+
+/// What a tool tells, without what nobody is to see: it goes into the transcript, to the model and to hooks.
+fn without_secrets(output: ToolOutput, secrets: &Secrets) -> ToolOutput {
+    let is_picture = |block: &Value| block.get("type").and_then(Value::as_str) == Some("image");
+    let hide = |block: Value| if is_picture(&block) { block } else { secrets.redact_value(block) };
+    ToolOutput {
+        blocks: output.blocks.into_iter().map(hide).collect(),
+        details: output.details.map(|details| secrets.redact_value(details)),
+        ..output
+    }
 }
 
 /// What a call came to, as hooks are told.

@@ -1,9 +1,12 @@
 //! `/status`: the session, its model, how full its context is.
 
+use jiff::tz::TimeZone;
+use yabby_domain::config::Config;
 use yabby_domain::directive::level::Level;
 use yabby_domain::queue::{QueueSettings, QueueWishes};
 use yabby_domain::session::send_policy::{SendDecision, SendPolicy, SendQuery};
 use yabby_domain::status::SessionStatus;
+use yabby_domain::text;
 
 use super::CommandContext;
 use crate::Engine;
@@ -21,6 +24,18 @@ pub(crate) fn text(engine: &Engine, inbound: &Inbound, opened: &Opened) -> Strin
         Ok(_) => status,
         Err(error) => format!("{status}\n⚠️ {error}"),
     }
+}
+
+/// Weekday, date, time and zone of the user, or of the host.
+fn stamp(config: &Config, engine: &Engine) -> String {
+    let now = engine.now().to_zoned(user_zone(config, engine));
+    now.strftime("%A, %Y-%m-%d %H:%M (%Z, %Q)").to_string()
+}
+
+/// Where the user is.
+pub(crate) fn user_zone(config: &Config, engine: &Engine) -> TimeZone {
+    let named = config.text(&["agents", "defaults", "userTimezone"]).and_then(text::non_blank);
+    named.and_then(|name| TimeZone::get(name).ok()).unwrap_or_else(|| engine.0.zone.clone())
 }
 
 impl Engine {
@@ -65,6 +80,7 @@ impl Engine {
             // Neither the run nor who asks.
             waiting: self.0.lanes.messages(&opened.key).saturating_sub(1 + usize::from(inbound.beside)),
             sends_replies: SendPolicy::from_config(&opened.config).decide(&query) == SendDecision::Allow,
+            time: stamp(&opened.config, self),
             workspace: opened.home.workspace.to_string_lossy().into_owned(),
             idle_ms: None,
         }

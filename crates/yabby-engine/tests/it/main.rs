@@ -9,6 +9,7 @@ mod groups;
 mod hooks;
 mod lifecycle;
 mod mortal;
+mod prompting;
 mod props;
 mod queue;
 mod recovery;

@@ -386,6 +386,7 @@ impl World {
                 conversations: path::sessions_folder("/state", agent),
                 workspace: PathBuf::from("/workspace"),
                 tools: tools.clone(),
+                shelf: Arc::new(yabby_testkit::memory_shelf::MemoryShelf::default()),
                 sources: Vec::new(),
             })
         };
@@ -401,6 +402,7 @@ impl World {
             default_model: ModelRef::new("test", "model"),
             channels: vec![Arc::new(MortalChannel(stage.channel.clone(), life.clone()))],
             hooks: Hooks::default(),
+            secrets: Arc::default(),
         })
     }
 

@@ -6,9 +6,10 @@
 
 mod change;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use yabby_config::extras;
 use yabby_config::include::{Resolved, Shape, Traced, includes};
 use yabby_config::issue::Issue;
 use yabby_config::key_path::{KeyPath, SetError, Step};
@@ -20,6 +21,7 @@ use yabby_domain::transcript::time::iso;
 
 use self::change::{Change, differences, first_included, is_of_models, missing_in, put, same, steps_in_main};
 use super::backup::{Held, Outcome};
+use super::extras::{self as extras_file, ExtrasFile};
 use super::text::Text;
 use super::{Snapshot, VERSION, comment, lines};
 use crate::clock::SystemClock;
@@ -93,11 +95,27 @@ impl<'p> ConfigFile<'p> {
     }
 
     /// Changes one value, and gives the file as it is then.
+    ///
+    /// Our own settings are in a file of their own.
     pub fn edit(&self, path: &KeyPath, edit: &Edit) -> Result<Snapshot, EditError> {
+        if extras::is_own(path.segments()) {
+            return self.edit_extras(path, edit);
+        }
+        if extras::is_provider(path.segments()) {
+            let is_ours = path.get(&ExtrasFile::read(self.place, &self.place.environment).value).is_some();
+            match edit {
+                Edit::Set(value) if extras::is_own_provider(value) => return self.edit_extras(path, edit),
+                Edit::Unset if is_ours => return self.edit_extras(path, edit),
+                // Ours would win.
+                Edit::Set(_) if is_ours => _ = self.edit_extras(path, &Edit::Unset)?,
+                Edit::Set(_) | Edit::Unset => {}
+            }
+        }
         self.edit_all(&[(path.clone(), edit.clone())])
     }
 
-    /// Changes several values, one after the other, and writes the file once: all of them, or none.
+    /// Changes several values, one after the other, and writes the file once: all of them, or none. They are
+    /// none of our own settings.
     pub fn edit_all(&self, edits: &[(KeyPath, Edit)]) -> Result<Snapshot, EditError> {
         self.change(|snapshot| {
             if !snapshot.is_valid() {
@@ -109,6 +127,43 @@ impl<'p> ConfigFile<'p> {
             }
             Ok(reached.raw.unwrap_or_default())
         })
+    }
+
+    /// Changes one of our own settings; the file is made if there is none.
+    fn edit_extras(&self, path: &KeyPath, edit: &Edit) -> Result<Snapshot, EditError> {
+        let file = extras_file::path(self.place);
+        let environment = Snapshot::read(self.place).environment;
+        let held = Held::take(self.disk.as_ref(), &file)?;
+        for _ in 0..TRIES {
+            let old = held.current()?;
+            let text = match &old {
+                None => "{}\n".to_owned(),
+                Some(bytes) => match std::str::from_utf8(bytes) {
+                    Ok(text) => text.to_owned(),
+                    Err(_) => return Err(EditError::NotText(file)),
+                },
+            };
+            let written = json::read_json5(&text).map_err(|fault| EditError::Unchangeable {
+                file: file.clone(),
+                line: fault.line,
+                what: fault.to_string(),
+            })?;
+            let mut wanted = written.clone();
+            match edit {
+                Edit::Set(value) => path.set(&mut wanted, value.clone())?,
+                Edit::Unset if path.unset(&mut wanted) => {}
+                Edit::Unset => return Err(EditError::NotFound(path.clone())),
+            }
+            let new = Self::applied_in(&file, &text, &differences(&written, &wanted))?;
+            if let Some(issue) = ExtrasFile::of_text(self.place, &environment, new.clone()).issues.first() {
+                return Err(EditError::Refused(issue.clone()));
+            }
+            match held.replace(old.as_deref(), &new)? {
+                Outcome::Replaced => return Ok(Snapshot::read(self.place)),
+                Outcome::Overtaken => {}
+            }
+        }
+        Err(StoreError::Busy { path: file.display().to_string() }.into())
     }
 
     /// Changes what the file itself says, before anything is resolved; what stays equal stays as it is
@@ -284,8 +339,11 @@ impl<'p> ConfigFile<'p> {
 
     /// The text with some values changed, and nothing else.
     fn applied(&self, text: &str, edits: &[Change]) -> Result<String, EditError> {
-        let unchangeable =
-            |line, what| EditError::Unchangeable { file: self.place.config.clone(), line, what };
+        Self::applied_in(&self.place.config, text, edits)
+    }
+
+    fn applied_in(file: &Path, text: &str, edits: &[Change]) -> Result<String, EditError> {
+        let unchangeable = |line, what| EditError::Unchangeable { file: file.to_owned(), line, what };
         let changing = Text::parse(text)
             .map_err(|error| unchangeable(error.line_display(), error.kind().to_string()))?;
         let mut wanted = json::parse_json5(text).unwrap_or_default();

@@ -4,6 +4,8 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use yabby_config::extras::FILE;
+
 use super::examination::{Mode, Round};
 use super::finding::{Code, Finding};
 
@@ -27,6 +29,10 @@ pub(super) fn examine(round: &mut Round<'_>) {
     let config = round.doctor.place.config.clone();
     look_at(round, &state);
     look_at(round, &config);
+    let extras = config.with_file_name(FILE);
+    if extras.exists() {
+        look_at(round, &extras);
+    }
     for secret in SECRETS {
         look_at_all(round, &state.join(secret), 3);
     }

@@ -464,3 +464,106 @@ fn a_backup_that_cannot_be_written_costs_no_older_one() {
         assert_eq!(home.file(name), name);
     }
 }
+
+#[test]
+fn our_own_settings_have_a_file_of_their_own() {
+    let home = Home::with(&[("openclaw.json", "// mine\n{tools: {exec: {host: 'gateway'}}}\n")]);
+    let before = home.file("openclaw.json");
+    let snapshot = home.set("tools.exec.confine", "'landlock'").unwrap();
+    assert_eq!(home.file("openclaw.json"), before, "the configuration stays as it is");
+    assert_eq!(
+        home.file("yabby-extras.json"),
+        "{\n  \"tools\": {\n    \"exec\": {\n      \"confine\": \"landlock\"\n    }\n  }\n}\n"
+    );
+    let mode = fs::metadata(home.state().join("yabby-extras.json")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let exec = |config: &yabby_domain::config::Config| config.get(&["tools", "exec"]).cloned().unwrap();
+    let both = serde_json::json!({"host": "gateway", "confine": "landlock"});
+    assert_eq!((exec(&snapshot.for_run()), exec(&snapshot.with_extras())), (both.clone(), both));
+    assert_eq!(
+        snapshot.config.get(&["tools", "exec", "confine"]),
+        None,
+        "what OpenClaw reads knows nothing of it"
+    );
+    home.set("tools.mcp.servers.files", "{command: 'server', env: {KEY: '${HOME_KEY}'}}").unwrap_err();
+    let place = home.place_with(&[("HOME_KEY", "from-the-environment")]);
+    let snapshot =
+        set(&place, "tools.mcp.servers.files", "{command: '~/bin/server', env: {KEY: '${HOME_KEY}'}}")
+            .unwrap();
+    assert!(home.file("yabby-extras.json").contains("${HOME_KEY}"));
+    assert!(home.file("yabby-extras.json.bak").contains("landlock"));
+    let run = snapshot.for_run();
+    assert_eq!(run.text(&["tools", "mcp", "servers", "files", "env", "KEY"]), Some("from-the-environment"));
+    let program = home.0.path().join("bin/server").display().to_string();
+    assert_eq!(run.text(&["tools", "mcp", "servers", "files", "command"]), Some(program.as_str()));
+    let unset = |path: &str| ConfigFile::of(&place).edit(&KeyPath::parse(path).unwrap(), &Edit::Unset);
+    unset("tools.mcp.servers.files").unwrap();
+    assert!(matches!(unset("tools.mcp.servers.files"), Err(EditError::NotFound(_))));
+    assert!(!home.file("yabby-extras.json").contains("files"));
+    // Writing the configuration does not carry them over.
+    home.set("gateway.port", "1234").unwrap();
+    assert!(!home.file("openclaw.json").contains("landlock"));
+}
+
+#[test]
+fn a_search_provider_is_set_where_it_is_known() {
+    let home = Home::with(&[("openclaw.json", "{}\n")]);
+    let provider = |home: &Home| {
+        Snapshot::read(&home.place())
+            .for_run()
+            .text(&["tools", "web", "search", "provider"])
+            .map(str::to_owned)
+    };
+    home.set("tools.web.search.provider", "'perplexity'").unwrap();
+    assert_eq!(provider(&home).as_deref(), Some("perplexity"));
+    home.set("tools.web.search.provider", "'searxng'").unwrap();
+    assert_eq!(provider(&home).as_deref(), Some("searxng"));
+    assert!(home.file("openclaw.json").contains("perplexity"));
+    home.set("tools.web.search.provider", "'brave'").unwrap();
+    assert_eq!(provider(&home).as_deref(), Some("brave"));
+    assert!(!home.file("yabby-extras.json").contains("searxng"));
+}
+
+#[test]
+fn what_is_wrong_with_our_own_settings_is_told_with_its_line() {
+    //  the file, the line, a part of what is told
+    let table = [
+        ("{\n tools: {\n  fs: {allow: 'x'}\n }\n}", 3, "tools.fs.allow"),
+        ("{\n tools: {\n  nonsense: 1\n }\n}", 3, "Unrecognized key: \"nonsense\""),
+        ("{\n tools: {\n", 3, "JSON5 parse failed"),
+        (
+            "{\n tools: {mcp: {servers: {a: {\n  command: '${NOT_THERE}'}}}}}",
+            3,
+            "Missing env var \"NOT_THERE\"",
+        ),
+        ("{tools: {mcp: {servers: {\n a: {enabled: true}}}}}", 2, "a server needs a command"),
+        ("[]", 1, "expected object"),
+    ];
+    for (text, line, told) in table {
+        let home = Home::with(&[("openclaw.json", "{gateway: {port: 1}}"), ("yabby-extras.json", text)]);
+        let snapshot = Snapshot::read(&home.place());
+        assert_eq!(snapshot.issues.len(), 1, "{text}: {:?}", snapshot.issues);
+        assert!(snapshot.issues[0].to_string().contains(told), "{}", snapshot.issues[0]);
+        let spot = snapshot.line_of(&snapshot.issues[0]).unwrap();
+        assert_eq!(
+            (spot.file.file_name().unwrap().to_str(), spot.line),
+            (Some("yabby-extras.json"), line),
+            "{text}"
+        );
+        assert_eq!(
+            snapshot.for_run().get(&["gateway", "port"]),
+            None,
+            "nothing runs with half of what was meant"
+        );
+        // The configuration itself can still be changed.
+        assert!(home.set("gateway.port", "2").is_ok());
+    }
+}
+
+#[test]
+fn a_key_of_ours_in_the_configuration_is_sent_to_its_file() {
+    let home = Home::with(&[("openclaw.json", "{tools: {mcp: {servers: {}}}}")]);
+    let snapshot = Snapshot::read(&home.place());
+    assert_eq!(snapshot.issues[0].message, "Unrecognized key: \"mcp\"");
+    assert_eq!(snapshot.issues[0].allowed.as_deref(), Some("in yabby-extras.json, beside this file"));
+}

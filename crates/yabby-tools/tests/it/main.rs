@@ -8,3 +8,7 @@ mod exec;
 mod files;
 mod memory;
 mod people;
+mod site;
+mod web;
+mod web_escapes;
+mod web_search;

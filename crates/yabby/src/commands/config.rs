@@ -6,6 +6,7 @@ use std::io::Write as _;
 
 use anyhow::{Result, anyhow};
 use clap::{Args, Subcommand};
+use yabby_config::extras;
 use yabby_config::key_path::KeyPath;
 use yabby_config::schema;
 use yabby_domain::json::{self, Object, Value};
@@ -84,8 +85,14 @@ enum Command {
         json: bool,
     },
     /// Print the JSON Schema of the configuration
-    #[command(after_help = "Examples:\n  yabby config schema > yabby.schema.json")]
-    Schema,
+    #[command(
+        after_help = "Examples:\n  yabby config schema > yabby.schema.json\n  yabby config schema --extras"
+    )]
+    Schema {
+        /// That of yabby-extras.json, which holds the settings that only yabby knows
+        #[arg(long)]
+        extras: bool,
+    },
     /// Print where the configuration is
     #[command(after_help = "Examples:\n  yabby config path\n  $EDITOR \"$(yabby config path)\"")]
     Path {
@@ -101,14 +108,16 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         Command::Set { path, value, json } => set(setting, path, value, *json),
         Command::Unset { path } => unset(setting, path),
         Command::Validate { json } => validate::run(setting, *json),
-        Command::Schema => print(&json::stringify_pretty(&schema::schema())),
+        Command::Schema { extras: false } => print(&json::stringify_pretty(&schema::schema())),
+        Command::Schema { extras: true } => print(&json::stringify_pretty(&extras::schema())),
         Command::Path { json } => print_path(setting, *json),
     }
 }
 
 fn get(setting: &Setting, path: Option<&str>, as_json: bool) -> Result<()> {
     let snapshot = setting.snapshot()?;
-    let root = snapshot.config.root();
+    let all = snapshot.with_extras();
+    let root = all.root();
     let value = match path {
         None => root,
         Some(raw) => KeyPath::parse(raw)?.get(root).ok_or_else(|| not_found(raw))?,
@@ -172,6 +181,8 @@ fn print_path(setting: &Setting, as_json: bool) -> Result<()> {
     known.insert("exists".to_owned(), snapshot.exists.into());
     known.insert("valid".to_owned(), snapshot.is_valid().into());
     known.insert("hash".to_owned(), snapshot.hash.into());
+    known.insert("extrasPath".to_owned(), snapshot.extras.path.display().to_string().into());
+    known.insert("extrasExists".to_owned(), snapshot.extras.exists.into());
     known.insert("stateDir".to_owned(), place.folder.path().display().to_string().into());
     print(&json::stringify_pretty(&Value::Object(known)))
 }

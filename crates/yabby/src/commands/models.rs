@@ -8,6 +8,7 @@ mod set;
 mod status;
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
@@ -22,6 +23,7 @@ use yabby_store::config_file::edit::{ConfigFile, Edit};
 
 use super::config;
 use crate::setting::Setting;
+use crate::terminal;
 use crate::wire::models::Offered;
 
 #[derive(Args)]
@@ -105,6 +107,24 @@ struct Listing {
     /// Print one on each line, and nothing else
     #[arg(long, conflicts_with = "json")]
     plain: bool,
+}
+
+impl Listing {
+    /// Prints lines for a person, below a heading that counts them, or for a script.
+    fn print(&self, heading: &str, lines: Vec<String>) -> Result<()> {
+        let mut out = anstream::stdout().lock();
+        if !self.plain {
+            writeln!(out, "{heading} ({}):", lines.len())?;
+        }
+        if !self.plain && lines.is_empty() {
+            writeln!(out, "- none")?;
+        }
+        let mark = if self.plain { "" } else { "- " };
+        for line in lines {
+            writeln!(out, "{mark}{}", terminal::harmless(&line))?;
+        }
+        Ok(())
+    }
 }
 
 /// What a model is chosen for.

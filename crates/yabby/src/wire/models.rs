@@ -15,7 +15,6 @@ use yabby_domain::json::{self, Object, Value};
 use yabby_domain::model::{ModelRef, is_cli_provider, normalize_provider};
 use yabby_domain::reply::usage_line::Prices;
 use yabby_domain::seam::model::ModelProvider;
-use yabby_domain::session::path::Folders;
 use yabby_models::claude_cli::{self, ClaudeCli, ClaudeCliSettings, Memory};
 use yabby_models::offline::{self, Offline};
 use yabby_models::presets::{self, Preset};
@@ -172,14 +171,12 @@ fn keys(
 }
 
 /// The profiles of every agent that the configuration names.
-fn profile_files(place: &Place, config: &Config) -> HashMap<AgentId, AuthProfileFile> {
-    let [state, home, current] =
-        [place.folder.path(), &place.home, &place.current].map(|path| path.to_string_lossy().into_owned());
-    let folders = Folders { state: &state, home: &home, current: &current };
+pub(super) fn profile_files(place: &Place, config: &Config) -> HashMap<AgentId, AuthProfileFile> {
     let file = |folder: &str| {
         AuthProfileFile::of(Path::new(folder), &main_folder(place), place.folder.path(), Arc::new(LocalDisk))
     };
-    agents(config, &folders).into_iter().map(|agent| (agent.id, file(&agent.folder))).collect()
+    let agents = place.with_folders(|folders| agents(config, folders));
+    agents.into_iter().map(|agent| (agent.id, file(&agent.folder))).collect()
 }
 
 /// Everybody who can be asked.

@@ -59,6 +59,7 @@ pub fn open(folder: &Path, disk: Arc<dyn Disk>, pause: Duration) -> Result<Groun
             Arc::new(Platform::open("discord", true, folder)?),
         ],
         hooks: Hooks::default(),
+        secrets: Arc::default(),
     });
     Ok(Ground { engine, journal })
 }
@@ -79,6 +80,7 @@ fn home(
         transcripts: Arc::new(TranscriptFolder::open_with(&conversations, folder_settings)),
         workspace: Path::new(&state).join("workspace"),
         tools: vec![mark.clone()],
+        shelf: Arc::new(yabby_testkit::memory_shelf::MemoryShelf::default()),
         sources: Vec::new(),
         conversations,
         state,

@@ -29,10 +29,18 @@ pub fn run(setting: &Setting, as_json: bool) -> Result<()> {
 fn print(setting: &Setting, snapshot: &Snapshot) -> Result<()> {
     let mut out = anstream::stdout().lock();
     let file = setting.place.shortened(&snapshot.path);
-    match (snapshot.exists, snapshot.is_valid()) {
+    let is_valid = snapshot.issues.len() == snapshot.extras.issues.len();
+    match (snapshot.exists, is_valid) {
         (false, _) => writeln!(out, "{GOOD}valid{GOOD:#}  {file} (not there: all defaults)")?,
         (true, true) => writeln!(out, "{GOOD}valid{GOOD:#}  {file}")?,
         (true, false) => writeln!(out, "{BAD}invalid{BAD:#}  {file}")?,
+    }
+    if snapshot.extras.exists {
+        let extras = setting.place.shortened(&snapshot.extras.path);
+        match snapshot.extras.issues.is_empty() {
+            true => writeln!(out, "{GOOD}valid{GOOD:#}  {extras}")?,
+            false => writeln!(out, "{BAD}invalid{BAD:#}  {extras}")?,
+        }
     }
     for issue in &snapshot.issues {
         writeln!(out, "  {BAD}-{BAD:#} {}", located(setting, snapshot, issue))?;
@@ -73,6 +81,8 @@ fn report(setting: &Setting, snapshot: &Snapshot) -> Value {
     let mut report = Object::new();
     report.insert("path".to_owned(), setting.place.config.display().to_string().into());
     report.insert("exists".to_owned(), snapshot.exists.into());
+    report.insert("extrasPath".to_owned(), snapshot.extras.path.display().to_string().into());
+    report.insert("extrasExists".to_owned(), snapshot.extras.exists.into());
     report.insert("valid".to_owned(), snapshot.is_valid().into());
     report.insert("issues".to_owned(), issues(&snapshot.issues));
     report.insert("warnings".to_owned(), issues(&snapshot.warnings));

@@ -69,19 +69,10 @@ fn list(setting: &Setting, arguments: &Listing) -> Result<()> {
     if arguments.json {
         return terminal::print_json(&json!({ "aliases": aliases }));
     }
-    let mut out = anstream::stdout().lock();
-    if !arguments.plain {
-        writeln!(out, "Aliases ({}):", aliases.len())?;
-        if aliases.is_empty() {
-            writeln!(out, "- none")?;
-        }
-    }
-    for (alias, model) in &aliases {
-        let model = model.as_str().unwrap_or_default();
-        let line = if arguments.plain { format!("{alias} {model}") } else { format!("- {alias} -> {model}") };
-        writeln!(out, "{}", terminal::harmless(&line))?;
-    }
-    Ok(())
+    let arrow = if arguments.plain { "" } else { "-> " };
+    let line =
+        |(alias, model): (&String, &Value)| format!("{alias} {arrow}{}", model.as_str().unwrap_or_default());
+    arguments.print("Aliases", aliases.iter().map(line).collect())
 }
 
 fn add(setting: &Setting, raw: &str, model: &str) -> Result<()> {

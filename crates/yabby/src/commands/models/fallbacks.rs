@@ -32,7 +32,7 @@ enum Command {
         /// `provider/model`, or an alias
         model: String,
     },
-    /// Remove one
+    /// Remove one of them
     #[command(after_help = "Examples:\n  yabby models fallbacks remove openai/gpt-5.2")]
     Remove {
         /// `provider/model`, or an alias
@@ -82,18 +82,7 @@ fn list(setting: &Setting, slot: Slot, arguments: &Listing) -> Result<()> {
     if arguments.json {
         return terminal::print_json(&json!({ "fallbacks": fallbacks }));
     }
-    let mut lines = Vec::new();
-    if !arguments.plain {
-        lines.push(format!("{} ({}):", slot.heading(), fallbacks.len()));
-        lines.extend(fallbacks.is_empty().then(|| "- none".to_owned()));
-    }
-    let mark = if arguments.plain { "" } else { "- " };
-    lines.extend(fallbacks.iter().map(|model| format!("{mark}{model}")));
-    let mut out = anstream::stdout().lock();
-    for line in lines {
-        writeln!(out, "{}", terminal::harmless(&line))?;
-    }
-    Ok(())
+    arguments.print(slot.heading(), fallbacks)
 }
 
 fn add(setting: &Setting, slot: Slot, raw: &str) -> Result<()> {

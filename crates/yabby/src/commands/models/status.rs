@@ -17,7 +17,6 @@ use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::Value;
 use yabby_domain::model::{ModelRef, configured_model};
-use yabby_domain::session::path::Folders;
 use yabby_domain::text;
 
 use super::{Configured, DEFAULT_PROVIDER, aliases, choice, shared_config};
@@ -290,12 +289,9 @@ impl Status {
 }
 
 fn asked(setting: &Setting, config: &Config, raw: &str) -> Result<Asked> {
-    let place = &setting.place;
-    let [state, home, current] =
-        [place.folder.path(), &place.home, &place.current].map(|path| path.to_string_lossy().into_owned());
-    let folders = Folders { state: &state, home: &home, current: &current };
     let id = AgentId::normalize(raw);
-    let Some(agent) = agents(config, &folders).into_iter().find(|agent| agent.id == id) else {
+    let agents = setting.place.with_folders(|folders| agents(config, folders));
+    let Some(agent) = agents.into_iter().find(|agent| agent.id == id) else {
         let command = setting.command("agents list");
         bail!("Unknown agent id \"{raw}\". Use \"{command}\" to see configured agents.");
     };

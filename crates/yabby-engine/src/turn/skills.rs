@@ -1,0 +1,80 @@
+//! The skills of a session: a snapshot is taken on its first turn, and when their files change
+//! (`sessions.md` §20).
+
+use yabby_domain::access::group_policy::group_policy;
+use yabby_domain::config::Config;
+use yabby_domain::json::{Object, Value};
+use yabby_domain::seam::StoreError;
+use yabby_domain::seam::shelf::Shelf;
+use yabby_domain::session::entry::Patch;
+use yabby_domain::skills::{SkillFile, Surroundings, needs_refresh, snapshot};
+
+use super::open::Opened;
+use crate::inbox::Inbound;
+
+/// Takes the snapshot anew if it is time. A subagent has none: its task says what it needs.
+pub(crate) async fn refresh_skills(inbound: &Inbound, opened: &mut Opened) -> Result<(), StoreError> {
+    if inbound.beside || opened.key.is_subagent() {
+        return Ok(());
+    }
+    let (shelf, config) = (opened.home.shelf.clone(), opened.config.clone());
+    let version = shelf.skills_version(&config).await;
+    if !needs_refresh(&opened.entry, opened.is_new, version) {
+        return Ok(());
+    }
+    let files = shelf.skills(&config).await;
+    let taken = taken(&files, &*shelf, &config, wanted(inbound, &config).as_deref(), version);
+    if opened.entry.skills_snapshot() == Some(&taken) {
+        return Ok(());
+    }
+    opened
+        .update(move |_| {
+            let mut patch = Patch::default();
+            patch.set_skills_snapshot(Some(taken.clone()));
+            Some(patch)
+        })
+        .await
+}
+
+fn taken(
+    files: &[SkillFile],
+    shelf: &dyn Shelf,
+    config: &Config,
+    filter: Option<&[String]>,
+    version: f64,
+) -> Object {
+    let here = Surroundings {
+        config,
+        platform: platform(),
+        has_program: &|name| shelf.has_program(name),
+        has_variable: &|name| shelf.has_variable(name),
+    };
+    snapshot(files, &here, filter, None, Some(version).filter(|version| *version > 0.0)).to_object()
+}
+
+/// As skills name the system that they are for.
+pub(crate) fn platform() -> &'static str {
+    match std::env::consts::OS {
+        "macos" => "darwin",
+        "windows" => "win32",
+        other => other,
+    }
+}
+
+/// The skills that the agent and the group allow; both must, where both say something.
+fn wanted(inbound: &Inbound, config: &Config) -> Option<Vec<String>> {
+    let names = |settings: Option<&Value>| {
+        let list = settings?.get("skills")?.as_array()?;
+        Some(list.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>())
+    };
+    let agent = names(config.agent(&inbound.target.agent));
+    let group = inbound.target.group.as_ref().and_then(|group| {
+        let account = inbound.message.account_id.as_deref();
+        let policy = group_policy(config, &group.channel, account, Some(&group.id));
+        names(policy.own).or_else(|| names(policy.default))
+    });
+    match (agent, group) {
+        (Some(agent), Some(group)) => Some(agent.into_iter().filter(|name| group.contains(name)).collect()),
+        (agent, group) => agent.or(group),
+    }
+}

@@ -1,0 +1,78 @@
+//! A shelf in memory.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use yabby_domain::bootstrap::{FILES, WorkspaceFile};
+use yabby_domain::config::Config;
+use yabby_domain::seam::shelf::Shelf;
+use yabby_domain::skills::{SkillFile, SkillSource};
+
+/// Copies are the same shelf.
+#[derive(Clone, Default)]
+pub struct MemoryShelf(Arc<Mutex<Held>>);
+
+#[derive(Default)]
+struct Held {
+    files: Vec<(String, String)>,
+    skills: Vec<SkillFile>,
+    version: f64,
+    programs: HashSet<String>,
+}
+
+impl MemoryShelf {
+    /// A file of the workspace says this.
+    pub fn put(&self, name: &str, text: &str) {
+        let mut held = self.0.lock().unwrap();
+        held.files.retain(|(known, _)| known != name);
+        held.files.push((name.to_owned(), text.to_owned()));
+    }
+
+    /// A skill of the workspace; whoever watches the files notices.
+    pub fn put_skill(&self, name: &str, front_matter: &str) {
+        let mut held = self.0.lock().unwrap();
+        let path = format!("/workspace/skills/{name}/SKILL.md");
+        held.skills.retain(|known| known.path != path);
+        let text = format!("---\n{front_matter}\n---\nBody.\n");
+        held.skills.push(SkillFile { source: SkillSource::Workspace, path, text });
+        held.version += 1.0;
+    }
+
+    pub fn install(&self, program: &str) {
+        self.0.lock().unwrap().programs.insert(program.to_owned());
+    }
+}
+
+#[async_trait]
+impl Shelf for MemoryShelf {
+    async fn workspace_files(&self) -> Vec<WorkspaceFile> {
+        let held = self.0.lock().unwrap();
+        let text =
+            |name: &str| held.files.iter().find(|(known, _)| known == name).map(|(_, text)| text.clone());
+        FILES
+            .iter()
+            .map(|name| WorkspaceFile {
+                name: (*name).to_owned(),
+                path: format!("/workspace/{name}"),
+                text: text(name),
+            })
+            .collect()
+    }
+
+    async fn skills(&self, _: &Config) -> Vec<SkillFile> {
+        self.0.lock().unwrap().skills.clone()
+    }
+
+    async fn skills_version(&self, _: &Config) -> f64 {
+        self.0.lock().unwrap().version
+    }
+
+    fn has_program(&self, name: &str) -> bool {
+        self.0.lock().unwrap().programs.contains(name)
+    }
+
+    fn has_variable(&self, _: &str) -> bool {
+        false
+    }
+}
