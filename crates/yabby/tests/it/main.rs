@@ -4,6 +4,7 @@
 
 mod agent;
 mod agents;
+mod approvals;
 mod config;
 mod docs;
 mod doctor;
