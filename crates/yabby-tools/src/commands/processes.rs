@@ -44,6 +44,24 @@ fn all() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
+/// Hides what this process was started with, keys for models perhaps, from other processes of its user: from
+/// `/proc/<pid>/environ`, debuggers and core dumps. Root sees it all the same.
+pub(crate) fn hide_own_secrets() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        #[cfg(target_os = "linux")]
+        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    });
+}
+
+/// How many threads there are of our user.
+pub(crate) fn own_threads() -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    let own = rustix::process::getuid().as_raw();
+    let is_own = |pid: &u32| fs::metadata(format!("/proc/{pid}")).is_ok_and(|found| found.uid() == own);
+    all().filter(is_own).filter_map(stat).map(|stat| stat.threads).sum()
+}
+
 /// What the processes below one use.
 #[derive(Default)]
 pub(crate) struct Family {

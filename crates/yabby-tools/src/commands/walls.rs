@@ -165,11 +165,11 @@ fn enter(inner: &Inner) -> Result<(), String> {
 }
 
 fn limit(inside: &Inside) -> Result<(), String> {
-    // The system counts all processes of a user; only those that are added are limited. The keeper counts
+    // The system counts all threads of a user, those outside, too; more of them may come. The keeper counts
     // for itself, since root is not limited at all.
-    let others = fs::read_dir("/proc").map_or(0, |entries| entries.count() as u64);
+    let others = super::processes::own_threads() + 256;
     let table = [
-        (Resource::Nproc, inside.processes.saturating_add(others * 4)),
+        (Resource::Nproc, inside.processes.saturating_add(others)),
         // Many reserve far more than they use; what is used the keeper looks at.
         (Resource::As, inside.memory.saturating_mul(8)),
         (Resource::Fsize, inside.file_size),

@@ -8,6 +8,7 @@ mod approvals;
 mod config;
 mod docs;
 mod doctor;
+mod exec;
 mod export;
 mod help;
 mod history;
