@@ -5,6 +5,7 @@
 //! also after the program that began it is gone.
 
 pub(crate) mod control;
+pub(crate) mod group;
 pub(crate) mod job;
 pub(crate) mod keeper;
 pub(crate) mod output;
@@ -17,7 +18,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use record::Record;
+use record::{End, Record};
 
 /// The folder of all commands.
 #[derive(Clone, Debug)]
@@ -69,8 +70,10 @@ impl Shelf {
     /// Removes what ended so long ago that nobody asks for it any more.
     pub(crate) fn tidy(&self, now: i64, keep_for: i64) {
         for (kept, record) in self.all() {
-            if record.ended_at.is_some_and(|ended| now.saturating_sub(ended) > keep_for) {
-                kept.remove();
+            match record.ended_at {
+                Some(ended) if now.saturating_sub(ended) > keep_for => kept.remove(),
+                None if !record.is_running() => drop(kept.ended()),
+                Some(_) | None => {}
             }
         }
     }
@@ -79,6 +82,19 @@ impl Shelf {
 impl Kept {
     pub(crate) fn record(&self) -> Option<Record> {
         Record::read(&self.folder)
+    }
+
+    /// The record of a command that has no keeper any more. If that was killed, so is what it kept.
+    pub(crate) fn ended(&self) -> Record {
+        let mut record = self.record().unwrap_or_default();
+        if record.ended_at.is_none() {
+            processes::end_strays(record.pid, record.pid_started, &self.id);
+            record.end = Some(End::Lost);
+            record.ended_at = Some(jiff::Timestamp::now().as_millisecond());
+            // Whoever looks next does the same again.
+            let _ = record.write(&self.folder);
+        }
+        record
     }
 
     pub(crate) fn remove(&self) {

@@ -211,6 +211,7 @@ struct Begun {
 impl Begun {
     async fn start(leash: &Leash, job: &Job, kept: Kept) -> Result<Self, String> {
         let failed = |what: &str, error: &dyn std::fmt::Display| format!("exec failed: {what}: {error}");
+        processes::hide_own_secrets();
         let mut command = Command::new(&leash.keeper);
         // Whoever looks at the keeper sees nothing that the command does not know.
         command.arg(KEEP_COMMAND).env_clear().envs(&job.environment).current_dir("/");
@@ -241,7 +242,7 @@ impl Begun {
         }
         let kept = self.kept;
         let output = off_thread(move || {
-            let record = end_of(&kept);
+            let record = kept.ended();
             let shown = finished(&kept, &record);
             kept.remove();
             Ok(shown)
@@ -277,7 +278,7 @@ impl Begun {
             let _ = keeper.wait().await;
             drop(lifeline);
             let notice = off_thread(move || {
-                let record = end_of(&kept);
+                let record = kept.ended();
                 Ok((notify && kept.announce()).then(|| notice(&kept, &record)))
             });
             if let Ok(Some(notice)) = notice.await {
@@ -300,18 +301,6 @@ impl Begun {
         }
         false
     }
-}
-
-/// The record of a command whose keeper is gone. If that was killed, so is what it kept.
-pub(crate) fn end_of(kept: &Kept) -> Record {
-    let mut record = kept.record().unwrap_or_default();
-    if record.ended_at.is_none() {
-        processes::end_strays(record.pid, &kept.id);
-        record.end = Some(End::Lost);
-        record.ended_at = Some(jiff::Timestamp::now().as_millisecond());
-        let _ = record.write(&kept.folder);
-    }
-    record
 }
 
 /// What a command came to: a text, whether it is an error, and the details.

@@ -15,7 +15,7 @@ use crate::arguments::Arguments;
 use crate::commands::control::{self, MOST_INPUT, Order};
 use crate::commands::record::{End, Record};
 use crate::commands::{Kept, output, processes};
-use crate::exec::{Leash, MOST_SHOWN, end_of, ending, notice, off_thread};
+use crate::exec::{Leash, MOST_SHOWN, ending, notice, off_thread};
 
 pub(crate) struct Process {
     pub(crate) leash: Leash,
@@ -140,7 +140,7 @@ fn act(action: &Action, kept: &Kept, record: Record) -> Result<ToolOutput, Strin
             Err(format!("Session {} is still running; kill it, or use remove.", kept.id))
         }
         Action::Clear => {
-            let _ = kill_strays(kept, record);
+            kept.ended();
             kept.remove();
             Ok(ToolOutput::text(&format!("Cleared session {}.", kept.id)))
         }
@@ -263,9 +263,5 @@ fn kill(kept: &Kept) -> Record {
             }
         }
     }
-    end_of(kept)
-}
-
-fn kill_strays(kept: &Kept, record: Record) -> Record {
-    if record.ended_at.is_none() { end_of(kept) } else { record }
+    kept.ended()
 }

@@ -8,7 +8,8 @@ use yabby_config::lookup::Profile;
 use yabby_store::paths::Choice;
 
 use crate::commands::{
-    agent, agents, completion, config, doctor, history, import, models, sessions, setup, skills, turns, usage,
+    agent, agents, approvals, completion, config, doctor, history, import, models, sessions, setup, skills,
+    turns, usage,
 };
 
 #[derive(Parser)]
@@ -129,6 +130,9 @@ pub enum Command {
     /// Show the messages that were accepted and are not settled yet
     #[command(after_help = "Examples:\n  yabby turns\n  yabby turns --all\n  yabby turns --json")]
     Turns(turns::Arguments),
+    /// Show which programs agents may run, and allow others
+    #[command(visible_alias = "exec-approvals")]
+    Approvals(approvals::Arguments),
     /// Read and change the configuration
     Config(config::Arguments),
     /// Check the folder, and repair what is damaged

@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod agents;
+pub mod approvals;
 pub mod completion;
 pub mod config;
 pub mod doctor;

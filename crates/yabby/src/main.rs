@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Setup(arguments) => commands::setup::run(&setting, arguments),
         Command::Usage(arguments) => commands::usage::run(&setting, arguments),
         Command::Turns(arguments) => commands::turns::run(&setting, arguments),
+        Command::Approvals(arguments) => commands::approvals::run(&setting, arguments),
         Command::Config(arguments) => commands::config::run(&setting, arguments),
         Command::Doctor(arguments) => commands::doctor::run(&setting, arguments),
         Command::Import(arguments) => commands::import::run(&setting, arguments),

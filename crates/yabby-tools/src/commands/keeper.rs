@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, WaitOptions};
 
 use super::control::{self, Order};
-use super::job::{BACKGROUND, Job, KEEP_COMMAND};
+use super::group::Group;
+use super::job::{BACKGROUND, Job, KEEP_COMMAND, Walls};
 use super::output;
 use super::processes;
 use super::record::{End, Record};
@@ -30,7 +31,7 @@ const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
 /// How long processes get to go by themselves.
 const GRACE: Duration = Duration::from_secs(2);
 /// How often a command is looked at: one with limits, and one without.
-const LOOK: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_millis(100);
 const GLANCE: Duration = Duration::from_secs(1);
 /// Without limits of its own a command may start so many threads.
 const MOST_THREADS: u64 = 20_000;
@@ -87,7 +88,8 @@ fn keep() -> Result<(), String> {
     let mut record = begun(&job);
     let control = control::open(&job.folder).map_err(|error| format!("no control: {error}"))?;
     record.write(&job.folder).map_err(|error| format!("no record: {error}"))?;
-    let ended = match Running::start(&job, lifeline, control) {
+    let group = job.walls.inside().and_then(|inside| Group::make(&job.id, inside.processes));
+    let ended = match Running::start(&job, lifeline, control, group.as_ref().map(Group::door)) {
         Ok(running) => running.attend(&job, &mut record, &signalled),
         Err(why) => {
             record.refused = Some(why);
@@ -149,10 +151,15 @@ struct Running {
 }
 
 impl Running {
-    fn start(job: &Job, lifeline: BufReader<io::Stdin>, control: File) -> Result<Self, String> {
+    fn start(
+        job: &Job,
+        lifeline: BufReader<io::Stdin>,
+        control: File,
+        group: Option<PathBuf>,
+    ) -> Result<Self, String> {
         let keeper = std::env::current_exe().map_err(|error| error.to_string())?;
         let (output, sink) = io::pipe().map_err(|error| error.to_string())?;
-        let mut command = walls::command(job, &keeper)?;
+        let mut command = walls::command(job, &keeper, group)?;
         let other_sink = sink.try_clone().map_err(|error| error.to_string())?;
         command.env_clear().envs(&job.environment).stdin(std::process::Stdio::piped());
         command.stdout(sink).stderr(other_sink).process_group(0);
@@ -217,7 +224,7 @@ impl Running {
             }
         };
         if end == End::Exited {
-            record.left_behind = processes::family(own).members.len();
+            record.left_behind = left_behind(job, own);
         }
         processes::end_family(own, grace);
         // Whoever still holds the pipe is none of ours.
@@ -230,13 +237,27 @@ impl Running {
     }
 }
 
+/// How many processes a command left. The first one of a namespace goes a moment after its command, and all
+/// others with it.
+fn left_behind(job: &Job, own: u32) -> usize {
+    let longest = if matches!(job.walls, Walls::Bubblewrap(_)) { 500 } else { 0 };
+    let until = Instant::now() + Duration::from_millis(longest);
+    loop {
+        let left = processes::family(own).members.len();
+        if left == 0 || Instant::now() >= until {
+            return left;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// What a command uses up that it should not.
 fn too_much(job: &Job, own: u32, had_space: Option<u64>) -> Option<End> {
     let family = processes::family(own);
     let inside = job.walls.inside();
     let is_full = |space: u64| space < LEAST_SPACE && had_space.is_some_and(|before| before > LEAST_SPACE);
     match inside {
-        _ if family.threads > inside.map_or(MOST_THREADS, |inside| inside.processes) => {
+        _ if family.threads >= inside.map_or(MOST_THREADS, |inside| inside.processes) => {
             Some(End::TooManyProcesses)
         }
         Some(inside) if family.memory > inside.memory => Some(End::TooMuchMemory),

@@ -44,6 +44,24 @@ fn all() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
+/// Hides what this process was started with, keys for models perhaps, from other processes of its user: from
+/// `/proc/<pid>/environ`, debuggers and core dumps. Root sees it all the same.
+pub(crate) fn hide_own_secrets() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        #[cfg(target_os = "linux")]
+        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    });
+}
+
+/// How many threads there are of our user.
+pub(crate) fn own_threads() -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    let own = rustix::process::getuid().as_raw();
+    let is_own = |pid: &u32| fs::metadata(format!("/proc/{pid}")).is_ok_and(|found| found.uid() == own);
+    all().filter(is_own).filter_map(stat).map(|stat| stat.threads).sum()
+}
+
 /// What the processes below one use.
 #[derive(Default)]
 pub(crate) struct Family {
@@ -76,7 +94,12 @@ pub(crate) fn family(root: u32) -> Family {
 }
 
 /// Those that belong to a command without a keeper: of its session, or with its mark.
-fn strays(session: u32, id: &str) -> Vec<u32> {
+///
+/// A number that is in use as that of a session is given to no process. So if there is a process of the
+/// keeper's number that is not the keeper, the session is another one, and none of our business.
+fn strays(keeper: u32, keeper_started: u64, id: &str) -> Vec<u32> {
+    let is_another = stat(keeper).is_some_and(|found| found.started != keeper_started);
+    let session = (!is_another && keeper != 0).then_some(keeper);
     let mark = format!("{MARK}={id}");
     let own = std::process::id();
     let is_marked = |pid: u32| {
@@ -84,7 +107,7 @@ fn strays(session: u32, id: &str) -> Vec<u32> {
         environ.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
     };
     let belongs = |pid: &u32| match stat(*pid) {
-        Some(stat) => !stat.is_dead && (stat.session == session || is_marked(*pid)),
+        Some(stat) => !stat.is_dead && (Some(stat.session) == session || is_marked(*pid)),
         None => false,
     };
     all().filter(|pid| *pid != own).filter(belongs).collect()
@@ -103,8 +126,8 @@ pub(crate) fn end_family(root: u32, grace: Duration) {
 }
 
 /// Ends what is left of a command whose keeper was killed.
-pub(crate) fn end_strays(session: u32, id: &str) {
-    end_all(|| strays(session, id), Duration::ZERO);
+pub(crate) fn end_strays(keeper: u32, keeper_started: u64, id: &str) {
+    end_all(|| strays(keeper, keeper_started, id), Duration::ZERO);
 }
 
 /// What is left after so long belongs to the kernel: nobody can end a process that waits for a broken disk.
@@ -122,6 +145,8 @@ fn end_all(find: impl Fn() -> Vec<u32>, grace: Duration) {
         }
     }
     let until = Instant::now() + LONGEST;
+    // Whoever is the first of a namespace takes all others along; the nearest come first.
+    find().iter().take(3).for_each(|pid| send(*pid, Signal::KILL));
     while Instant::now() < until {
         // Whoever is stopped starts no more of them: first all are, then all go.
         let mut stopped = HashSet::new();

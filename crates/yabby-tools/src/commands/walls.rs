@@ -50,6 +50,8 @@ pub(crate) struct Inner {
     walls: Walls,
     arguments: Vec<String>,
     cwd: PathBuf,
+    /// The control group to join.
+    group: Option<PathBuf>,
 }
 
 /// The word for that process.
@@ -65,7 +67,7 @@ fn shell(command: &str) -> Vec<String> {
 }
 
 /// What the keeper starts.
-pub(crate) fn command(job: &Job, keeper: &Path) -> Result<Command, String> {
+pub(crate) fn command(job: &Job, keeper: &Path, group: Option<PathBuf>) -> Result<Command, String> {
     let refused = job.folder.join("refused");
     let mut arguments = shell(&job.command);
     let mut start: Vec<String> = Vec::new();
@@ -78,7 +80,7 @@ pub(crate) fn command(job: &Job, keeper: &Path) -> Result<Command, String> {
         }
         Walls::Landlock(_) => {}
     }
-    let inner = Inner { refused, walls: job.walls.clone(), arguments, cwd: job.cwd.clone() };
+    let inner = Inner { refused, walls: job.walls.clone(), arguments, cwd: job.cwd.clone(), group };
     let inner = serde_json::to_string(&inner).map_err(|error| error.to_string())?;
     start.push(keeper.to_string_lossy().into_owned());
     let mut command = Command::new(&start[0]);
@@ -144,6 +146,9 @@ pub(crate) fn become_command(written: &str) -> String {
 fn enter(inner: &Inner) -> Result<(), String> {
     // Whoever kills the keeper takes the shell along.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    if let Some(group) = &inner.group {
+        fs::write(group, "0").map_err(|error| format!("the limits cannot be set: {error}"))?;
+    }
     if let Some(inside) = inner.walls.inside() {
         limit(inside)?;
     }
@@ -160,11 +165,11 @@ fn enter(inner: &Inner) -> Result<(), String> {
 }
 
 fn limit(inside: &Inside) -> Result<(), String> {
-    // The system counts all processes of a user; only those that are added are limited. The keeper counts
+    // The system counts all threads of a user, those outside, too; more of them may come. The keeper counts
     // for itself, since root is not limited at all.
-    let others = fs::read_dir("/proc").map_or(0, |entries| entries.count() as u64);
+    let others = super::processes::own_threads() + 256;
     let table = [
-        (Resource::Nproc, inside.processes.saturating_add(others * 4)),
+        (Resource::Nproc, inside.processes.saturating_add(others)),
         // Many reserve far more than they use; what is used the keeper looks at.
         (Resource::As, inside.memory.saturating_mul(8)),
         (Resource::Fsize, inside.file_size),

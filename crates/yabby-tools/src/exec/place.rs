@@ -53,11 +53,12 @@ impl Spot {
             };
             let base = real_folder(&base)?;
             // Who makes the state folder the workspace, or one around it, has nothing that could be hidden.
-            if let Ok(state) = state.canonicalize()
-                && state.starts_with(&base)
-            {
+            let state = state.canonicalize().unwrap_or(state);
+            let holds_state = |folder: &PathBuf| state.starts_with(folder);
+            if holds_state(&base) {
                 return Err(denied("the workspace holds the state folder, which a sandbox has to hide"));
             }
+            let readable = readable.iter().filter_map(|folder| folder.canonicalize().ok());
             let cwd = match workdir {
                 None => base.clone(),
                 Some(folder) => real_folder(&base.join(folder))?,
@@ -67,7 +68,7 @@ impl Spot {
             }
             let mut inside = Inside {
                 writable: Vec::new(),
-                readable: readable.iter().filter_map(|folder| folder.canonicalize().ok()).collect(),
+                readable: readable.filter(|folder| !holds_state(folder)).collect(),
                 has_network: confinement.has_network,
                 processes: limits.processes,
                 memory: limits.memory,

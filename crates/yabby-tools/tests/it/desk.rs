@@ -24,7 +24,8 @@ use yabby_testkit::note_office::NoteOffice;
 use yabby_tools::{Conversations, Leash};
 
 pub struct Desk {
-    folder: TempDir,
+    folder: PathBuf,
+    _kept: Option<TempDir>,
     pub sessions: MemorySessions,
     pub transcripts: MemoryTranscripts,
     pub tools: Vec<Arc<dyn Tool>>,
@@ -35,7 +36,14 @@ pub struct Desk {
 
 impl Desk {
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let kept = tempfile::tempdir().unwrap();
+        let desk = Self::at(kept.path());
+        Self { _kept: Some(kept), ..desk }
+    }
+
+    /// In a folder that somebody else looks after.
+    pub fn at(folder: &Path) -> Self {
+        let folder = folder.to_owned();
         let clock = FixedClock::at(1_770_120_000_000);
         let now = clock.now();
         let sessions = MemorySessions::default();
@@ -45,7 +53,7 @@ impl Desk {
             transcripts: Arc::new(transcripts.clone()),
         };
         let office = NoteOffice::default();
-        let (approvals, leash) = leash(folder.path());
+        let (approvals, leash) = leash(&folder);
         let context = ToolContext {
             config: Arc::default(),
             office: Arc::new(office.clone()),
@@ -57,19 +65,19 @@ impl Desk {
             agent: Default::default(),
             session_key: SessionKey::new("agent:main:main"),
             session_id: "now".to_owned(),
-            workspace: folder.path().join("workspace"),
+            workspace: folder.join("workspace"),
             now,
             sender_is_owner: true,
             status: Arc::new(SessionStatus { version: "1.2.3".into(), ..SessionStatus::default() }),
         };
-        fs::create_dir(&context.workspace).unwrap();
+        fs::create_dir_all(&context.workspace).unwrap();
         let tools = yabby_tools::all(conversations, leash);
-        Self { tools, folder, sessions, transcripts, context, office, approvals }
+        Self { tools, folder, _kept: None, sessions, transcripts, context, office, approvals }
     }
 
     /// The folder of everything.
     pub fn state(&self) -> PathBuf {
-        self.folder.path().join("home/.yabby")
+        self.folder.join("home/.yabby")
     }
 
     pub fn configure(&mut self, config: Value) {
@@ -87,11 +95,11 @@ impl Desk {
             sessions: Arc::new(self.sessions.clone()),
             transcripts: Arc::new(self.transcripts.clone()),
         };
-        yabby_tools::all(conversations, leash(self.folder.path()).1)
+        yabby_tools::all(conversations, leash(&self.folder).1)
     }
 
     pub fn outside(&self) -> &Path {
-        self.folder.path()
+        &self.folder
     }
 
     pub fn put(&self, path: &str, text: &str) {
@@ -114,6 +122,11 @@ impl Desk {
         let output = self.call(tool, arguments).await;
         assert!(!output.is_error, "{output:?}");
         text_of(&output)
+    }
+
+    /// What a file says, without the fence around what others may have written.
+    pub async fn read(&self, arguments: Value) -> String {
+        unfenced(&self.told("read", arguments).await)
     }
 
     /// What a tool says about what is wrong.
@@ -184,6 +197,14 @@ fn leash(folder: &Path) -> (ExecApprovalsFile, Leash) {
         readable: vec![folder.join("skills")],
     };
     (approvals, leash)
+}
+
+/// The text within a fence, and what comes after it.
+pub fn unfenced(told: &str) -> String {
+    let Some(inside) = told.strip_prefix("[[[ FENCED TEXT ") else { return told.to_owned() };
+    let inside = inside.split_once("]]]\n").unwrap().1;
+    let (inside, after) = inside.split_once("\n[[[ END OF FENCED TEXT ]]]").unwrap();
+    format!("{inside}{after}")
 }
 
 pub fn text_of(output: &ToolOutput) -> String {

@@ -121,6 +121,8 @@ async fn a_command_goes_on_in_the_background_and_tells_of_its_end() {
         desk.told("process", arguments).await
     };
     assert!(process("list", json!({})).await.contains("running"));
+    let written = desk.state().join("commands").join(&id).join("output.0000000000000000");
+    until("it wrote", || std::fs::read_to_string(&written).is_ok_and(|text| text == "one\n")).await;
     assert_eq!(process("poll", json!({})).await, "one\n\nProcess still running.");
     assert_eq!(process("poll", json!({})).await, "(no new output)\n\nProcess still running.");
     assert_eq!(desk.office.notices(), []);
@@ -145,6 +147,8 @@ async fn a_background_command_is_found_again_by_a_program_that_was_started_anew(
     let output = desk.call("exec", json!({"command": command, "background": true})).await;
     let id = output.details.unwrap()["sessionId"].as_str().unwrap().to_owned();
     until("it runs", || !living(&seconds).is_empty()).await;
+    let written = desk.state().join("commands").join(&id).join("output.0000000000000000");
+    until("it wrote", || std::fs::read_to_string(&written).is_ok_and(|text| text == "here\n")).await;
     let tools = desk.restarted();
     let process = tools.iter().find(|tool| tool.spec().name == "process").unwrap();
     let call = async |tool: &dyn Tool, arguments: Value| {
