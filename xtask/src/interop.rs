@@ -9,6 +9,7 @@ mod continued;
 mod conversations;
 mod doctor;
 mod locks;
+mod prompts;
 mod sessions;
 mod storm;
 mod transcripts;
@@ -27,7 +28,7 @@ use crate::worker::Worker;
 type Told = Result<String>;
 type Story = fn(&Stage, &mut Peer) -> Told;
 
-const STORIES: [(&str, Story); 24] = [
+const STORIES: [(&str, Story); 25] = [
     ("yabby reads the reference's store, and changes no byte", sessions::read_what_the_reference_saved),
     ("yabby reads stores of other hands, and changes no byte", sessions::read_foreign_stores),
     ("the reference reads yabby's store", sessions::written_by_yabby),
@@ -63,6 +64,10 @@ const STORIES: [(&str, Story); 24] = [
     (
         "a conversation of OpenClaw's, then yabby's, then OpenClaw's, in OpenAI's chat format",
         continued::in_openai_chat,
+    ),
+    (
+        "yabby's prompt for a workspace is not longer than OpenClaw's, and lists its skill alike",
+        prompts::side_by_side,
     ),
 ];
 

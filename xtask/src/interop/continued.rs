@@ -23,7 +23,7 @@ pub fn in_openai_chat(stage: &Stage, judge: &mut Peer) -> Told {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Format {
+pub(super) enum Format {
     Anthropic,
     OpenAiChat,
 }
@@ -140,7 +140,7 @@ fn held(stage: &Stage, judge: &mut Peer, format: Format) -> Told {
 }
 
 /// The configuration of both, and what the tools find.
-fn prepare(stage: &Stage, format: Format, address: &str) -> Result<()> {
+pub(super) fn prepare(stage: &Stage, format: Format, address: &str) -> Result<()> {
     let (state, workspace) = (state_folder(&stage.home), stage.home.join("workspace"));
     fs::create_dir_all(&state)?;
     fs::create_dir_all(&workspace)?;
