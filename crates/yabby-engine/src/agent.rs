@@ -6,6 +6,7 @@ pub(crate) mod compact;
 pub(crate) mod context;
 pub(crate) mod conversation;
 mod failover;
+mod look;
 pub(crate) mod model;
 mod resume;
 pub(crate) mod run;

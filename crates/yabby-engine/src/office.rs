@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use yabby_domain::delivery::DeliveryContext;
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
+use yabby_domain::json::Value;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::channel::{Action, Outgoing};
 use yabby_domain::seam::office::{Conversations, Decision, Letter, Office, Question, Spawned, Task, Told};
@@ -135,6 +136,10 @@ impl Office for SessionOffice {
     fn conversations(&self, agent: &AgentId) -> Result<Conversations, String> {
         let home = self.engine()?.home(agent).map_err(|error| error.to_string())?;
         Ok(Conversations { sessions: home.sessions.clone(), transcripts: home.transcripts.clone() })
+    }
+
+    async fn look(&self, image: Value, question: &str) -> Result<String, String> {
+        self.engine()?.look(&self.agent, &self.session, image, question).await
     }
 
     fn notice(&self, session: &SessionKey, words: &str) {

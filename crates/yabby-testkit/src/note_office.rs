@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use yabby_domain::id::AgentId;
+use yabby_domain::json::Value;
 use yabby_domain::seam::office::{Conversations, Decision, Letter, Office, Question, Spawned, Task, Told};
 use yabby_domain::session::key::SessionKey;
 
@@ -81,6 +82,11 @@ impl Office for NoteOffice {
 
     fn notice(&self, session: &SessionKey, words: &str) {
         self.0.lock().unwrap().notices.push((session.clone(), words.to_owned()));
+    }
+
+    async fn look(&self, image: Value, question: &str) -> Result<String, String> {
+        let kind = image.get("mimeType").and_then(Value::as_str).unwrap_or_default();
+        Ok(format!("looked at {kind}: {question}"))
     }
 
     async fn ask(&self, question: Question) -> Decision {

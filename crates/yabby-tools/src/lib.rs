@@ -10,6 +10,7 @@ mod exec;
 mod find;
 mod grep;
 mod ignored;
+mod image;
 mod list_files;
 mod locked_file;
 mod memory_files;
@@ -17,6 +18,7 @@ mod memory_get;
 mod memory_search;
 mod message;
 mod passages;
+mod picture;
 mod places;
 mod process;
 mod ranking;
@@ -56,7 +58,8 @@ pub fn all(conversations: Conversations, leash: Leash) -> Vec<Arc<dyn Tool>> {
         Arc::new(grep::Grep { readable: readable() }),
         Arc::new(find::Find { readable: readable() }),
         Arc::new(exec::Exec { leash: leash.clone(), sessions: conversations.sessions.clone() }),
-        Arc::new(process::Process { leash }),
+        Arc::new(process::Process { leash: leash.clone() }),
+        Arc::new(image::Image { readable: readable() }),
         Arc::new(memory_search::MemorySearch::new(conversations)),
         Arc::new(memory_get::MemoryGet),
         Arc::new(message::Message),
@@ -81,9 +84,13 @@ pub fn web(
 
 /// Runs work that waits for a disk where it holds nobody up.
 async fn blocking(work: impl FnOnce() -> Result<ToolOutput, String> + Send + 'static) -> ToolOutput {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(Ok(output)) => output,
-        Ok(Err(problem)) => ToolOutput::error(&problem),
-        Err(_) => ToolOutput::error("the tool broke off in the middle; its work may be half done"),
-    }
+    found(work).await.unwrap_or_else(|problem| ToolOutput::error(&problem))
+}
+
+/// The same for work that finds something.
+async fn found<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let broke_off = |_| Err("the tool broke off in the middle; its work may be half done".to_owned());
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(broke_off)
 }

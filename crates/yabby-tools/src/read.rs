@@ -4,21 +4,18 @@ use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use base64::Engine as _;
 use serde_json::json;
 use yabby_domain::json::Object;
 use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::text;
 
 use crate::arguments::Arguments;
+use crate::picture::Picture;
 use crate::places::{Access, Places};
 use crate::workspace::told;
 
 const MAX_LINES: usize = 2000;
 const MAX_BYTES: usize = 50 * 1024;
-
-/// An image that is larger is no picture to look at.
-const MOST_IMAGE_BYTES: u64 = 5 * 1024 * 1024;
 
 pub(crate) struct Read {
     pub(crate) readable: Vec<PathBuf>,
@@ -57,61 +54,39 @@ impl Tool for Read {
         let first = arguments.count("offset", 1).unwrap_or(1);
         let limit = arguments.count("limit", 1).unwrap_or(MAX_LINES).min(MAX_LINES);
         let places = Places::of(context, &self.readable);
-        let sees_images = context.sees_images;
-        crate::blocking(move || read(&places, &path, first, limit, sees_images)).await
+        let name = path.clone();
+        let read = crate::found(move || read(&places, &path, first, limit)).await;
+        match read {
+            Ok(Contents::Text(text)) => ToolOutput::text(&text),
+            Ok(Contents::Picture(picture)) if context.sees_images => picture.shown(),
+            Ok(Contents::Picture(picture)) => picture.described(&name, DESCRIBE, context).await,
+            Err(problem) => ToolOutput::error(&problem),
+        }
     }
 }
 
-fn read(
-    places: &Places,
-    path: &str,
-    first: usize,
-    limit: usize,
-    sees_images: bool,
-) -> Result<ToolOutput, String> {
+/// What somebody who cannot see wants to know.
+const DESCRIBE: &str = "Describe this image: what it shows, and every word that stands in it.";
+
+enum Contents {
+    Text(String),
+    Picture(Picture),
+}
+
+fn read(places: &Places, path: &str, first: usize, limit: usize) -> Result<Contents, String> {
     let found = places.find(path, Access::Read)?;
     let mut reader = BufReader::new(found.file(path)?);
-    let begins = reader.fill_buf().map_err(|error| told(path, &error))?;
-    if let Some(kind) = image_kind(begins) {
-        return image(path, kind, reader, sees_images);
+    if let Some(picture) = Picture::read(path, &mut reader)? {
+        return Ok(Contents::Picture(picture));
     }
     match Excerpt::of(&mut reader, first, limit).map_err(|error| told(path, &error))? {
         Excerpt::Binary => Err(format!("{path} is not a text file")),
         Excerpt::PastTheEnd { lines } => {
             Err(format!("{path} has {lines} lines; line {first} is past its end"))
         }
-        Excerpt::Text { text, .. } if text.is_empty() => Ok(ToolOutput::text("(the file is empty)")),
-        Excerpt::Text { text, note } => Ok(ToolOutput::text(&format!("{}{note}", found.fenced(&text)))),
+        Excerpt::Text { text, .. } if text.is_empty() => Ok(Contents::Text("(the file is empty)".to_owned())),
+        Excerpt::Text { text, note } => Ok(Contents::Text(format!("{}{note}", found.fenced(&text)))),
     }
-}
-
-/// What kind of image begins so. Its name does not tell.
-fn image_kind(begins: &[u8]) -> Option<&'static str> {
-    match begins {
-        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
-    }
-}
-
-fn image(path: &str, kind: &str, reader: impl io::Read, sees_images: bool) -> Result<ToolOutput, String> {
-    let mut bytes = Vec::new();
-    reader.take(MOST_IMAGE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| told(path, &error))?;
-    if bytes.len() as u64 > MOST_IMAGE_BYTES {
-        return Err(format!("{path} is an image ({kind}) of more than 5 MB; make it smaller first"));
-    }
-    let size = bytes.len();
-    if !sees_images {
-        return Ok(ToolOutput::text(&format!(
-            "{path} is an image ({kind}, {size} bytes), and this model cannot look at images."
-        )));
-    }
-    let data = base64::engine::general_purpose::STANDARD.encode(bytes);
-    let said = ToolOutput::text(&format!("Read image file [{kind}]"));
-    let picture = json!({"type": "image", "data": data, "mimeType": kind});
-    Ok(ToolOutput { blocks: [said.blocks, vec![picture]].concat(), ..ToolOutput::default() })
 }
 
 #[derive(Debug, PartialEq)]

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use super::{SessionStore, TranscriptStore};
 use crate::delivery::DeliveryContext;
 use crate::id::AgentId;
+use crate::json::Value;
 use crate::session::key::SessionKey;
 
 /// What the program does for a tool. It outlives the call: a command that goes on in the background leaves
@@ -28,6 +29,9 @@ pub trait Office: Send + Sync {
 
     /// Leaves a notice for the next prompt of a session.
     fn notice(&self, session: &SessionKey, words: &str);
+
+    /// Has a model that can see look at an image (a block of a message), and answer a question about it.
+    async fn look(&self, image: Value, question: &str) -> Result<String, String>;
 
     /// Asks a person whether a command may run, and waits for the decision.
     async fn ask(&self, question: Question) -> Decision;
