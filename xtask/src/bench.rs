@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 pub use cli::cli;
-pub use models::models;
+pub use models::{Form, models};
 pub use store::store;
 pub use turns::turns;
 

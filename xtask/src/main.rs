@@ -19,6 +19,8 @@ mod worker;
 
 use std::process::ExitCode;
 
+use bench::Form;
+
 const USAGE: &str = "usage: cargo xtask <task>
 
 tasks:
@@ -27,7 +29,9 @@ tasks:
   bench store     sessions and transcripts beside the real OpenClaw; writes docs/benchmarks.md
   bench cli       commands beside the real OpenClaw; writes docs/benchmarks.md
   bench turns     what a turn costs, beside the real OpenClaw; writes docs/benchmarks.md
-  bench models    what it costs to listen to a model; writes docs/benchmarks.md
+  bench models [--short]
+                  what it costs to listen to a model, beside the real OpenClaw; writes docs/benchmarks.md;
+                  the short form measures little and writes nothing
   interop [WORDS] hold yabby's files and conversations against the real OpenClaw, which is installed once;
                   with WORDS only the stories that have them in their name
   live [PROVIDER[/MODEL]…]
@@ -52,7 +56,8 @@ fn main() -> ExitCode {
         ["bench", "store"] => bench::store(),
         ["bench", "cli"] => bench::cli(),
         ["bench", "turns"] => bench::turns(),
-        ["bench", "models"] => bench::models(),
+        ["bench", "models"] => bench::models(Form::Whole),
+        ["bench", "models", "--short"] => bench::models(Form::Short),
         ["interop"] => interop::run(""),
         ["interop", words] => interop::run(words),
         ["live", names @ ..] => live::run(names),

@@ -1,6 +1,7 @@
 //! The skills snapshot: which skills an agent has, and how its prompt lists them (`sessions.md` §20).
 
 mod front_matter;
+pub mod status;
 
 use std::cmp::Ordering;
 
@@ -10,6 +11,15 @@ use crate::session::entry::SessionEntry;
 use crate::text;
 
 use front_matter::FrontMatter;
+
+/// The name of a system as skills write it, from the one that the compiler has for it.
+pub fn platform(os: &str) -> &str {
+    match os {
+        "macos" => "darwin",
+        "windows" => "win32",
+        other => other,
+    }
+}
 
 /// Where a skill was found. Later sources replace skills of the same name from earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -179,6 +189,10 @@ struct Requirements {
     any_program: Vec<String>,
     variables: Vec<String>,
     config: Vec<String>,
+    emoji: Option<String>,
+    homepage: Option<String>,
+    /// Ways to get what is missing.
+    install: Vec<Value>,
 }
 
 /// One skill a name; the first place a name was seen in decides its place.
@@ -289,6 +303,9 @@ impl Requirements {
             any_program: required("anyBins"),
             variables: required("env"),
             config: required("config"),
+            emoji: text_at("emoji"),
+            homepage: text_at("homepage"),
+            install: ours.get("install").and_then(Value::as_array).cloned().unwrap_or_default(),
         })
     }
 }

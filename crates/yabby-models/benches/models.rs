@@ -24,29 +24,44 @@ use yabby_models::settings::{Api, ModelSettings, ProviderSettings};
 use yabby_models::{Http, Patience, RemoteProvider, Retries};
 use yabby_testkit::stage::{Stage, direct, say};
 
-/// Answers whose first words are timed; the first few are not counted.
-const ANSWERS: usize = 2000;
+/// Answers that are not counted, before those whose first words are timed.
 const WARM: usize = 50;
-/// The same through the engine, and how many of them are one conversation.
-const ENGINE_ANSWERS: usize = 500;
+/// How many answers of the engine are one conversation.
 const TURNS: usize = 10;
-/// Letters of the answer that is weighed, and of each of its pieces: about what services send.
-const LONG: usize = 10_000_000;
+/// Letters of each piece of the answer that is weighed: about what services send.
 const PIECE: usize = 20;
+
+/// How much is measured.
+#[derive(Clone, Copy)]
+struct Size {
+    answers: usize,
+    engine_answers: usize,
+    /// Letters of the answer that is weighed.
+    long: usize,
+}
+
+const WHOLE: Size = Size { answers: 2000, engine_answers: 500, long: 10_000_000 };
+/// To see that it works.
+const SHORT: Size = Size { answers: 100, engine_answers: 20, long: 1_000_000 };
+
+fn size(name: &str) -> Size {
+    if name == "short" { SHORT } else { WHOLE }
+}
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["serve"] => serve(),
-        ["measure", what, address] => println!("{}", measured(what, address)),
+        ["serve", name] => serve(size(name)),
+        ["measure", name, what, address] => println!("{}", measured(what, address, size(name))),
         // What a test run asks for.
         ["--test"] => {}
-        _ => println!("{}", all()),
+        ["short"] => println!("{}", all("short")),
+        _ => println!("{}", all("whole")),
     }
 }
 
-fn all() -> Value {
-    let service = Service::start();
+fn all(name: &'static str) -> Value {
+    let service = Service::start(name);
     let parts = ["bare first", "provider first", "engine first", "provider long", "engine long"];
     let told = parts.map(|part| (part.to_owned(), service.measure(part)));
     Value::Object(Object::from_iter(told))
@@ -56,18 +71,21 @@ fn all() -> Value {
 struct Service {
     child: Child,
     address: String,
+    size: &'static str,
 }
 
 impl Service {
-    fn start() -> Self {
-        let mut child = again().arg("serve").stdout(Stdio::piped()).stdin(Stdio::piped()).spawn().unwrap();
+    fn start(size: &'static str) -> Self {
+        let mut child =
+            again().args(["serve", size]).stdout(Stdio::piped()).stdin(Stdio::piped()).spawn().unwrap();
         let mut address = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
-        Self { child, address: address.trim().to_owned() }
+        Self { child, address: address.trim().to_owned(), size }
     }
 
     fn measure(&self, part: &str) -> Value {
-        let output = again().args(["measure", part, &self.address]).stderr(Stdio::inherit()).output();
+        let output =
+            again().args(["measure", self.size, part, &self.address]).stderr(Stdio::inherit()).output();
         let output = output.unwrap();
         assert!(output.status.success(), "{part}: {}", output.status);
         serde_json::from_slice(&output.stdout).unwrap()
@@ -85,16 +103,16 @@ fn again() -> Command {
     Command::new(std::env::current_exe().unwrap())
 }
 
-fn measured(part: &str, address: &str) -> Value {
+fn measured(part: &str, address: &str, size: Size) -> Value {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     match part {
         "bare first" => {
-            json!({"delays": (0..ANSWERS + WARM).map(|_| bare(address)).skip(WARM).collect::<Vec<_>>()})
+            json!({"delays": (0..size.answers + WARM).map(|_| bare(address)).skip(WARM).collect::<Vec<_>>()})
         }
-        "provider first" => runtime.block_on(provider_first(address)),
-        "engine first" => runtime.block_on(engine_first(address)),
-        "provider long" => runtime.block_on(provider_long(address)),
-        "engine long" => runtime.block_on(engine_long(address)),
+        "provider first" => runtime.block_on(provider_first(address, size.answers)),
+        "engine first" => runtime.block_on(engine_first(address, size.engine_answers)),
+        "provider long" => runtime.block_on(provider_long(address, size.long)),
+        "engine long" => runtime.block_on(engine_long(address, size.long)),
         _ => panic!("nothing is called {part}"),
     }
 }
@@ -120,10 +138,10 @@ fn bare(address: &str) -> f64 {
     }
 }
 
-async fn provider_first(address: &str) -> Value {
+async fn provider_first(address: &str, answers: usize) -> Value {
     let (provider, request) = (provider(address), request("short"));
-    let mut delays = Vec::with_capacity(ANSWERS);
-    for number in 0..ANSWERS + WARM {
+    let mut delays = Vec::with_capacity(answers);
+    for number in 0..answers + WARM {
         let mut first = None;
         let heard = &mut |event: ModelEvent| {
             if let ModelEvent::Text(text) = event
@@ -140,9 +158,9 @@ async fn provider_first(address: &str) -> Value {
     json!({"delays": delays})
 }
 
-async fn engine_first(address: &str) -> Value {
-    let mut delays = Vec::with_capacity(ENGINE_ANSWERS);
-    while delays.len() < ENGINE_ANSWERS {
+async fn engine_first(address: &str, answers: usize) -> Value {
+    let mut delays = Vec::with_capacity(answers);
+    while delays.len() < answers {
         // A conversation that grows would be measured as well, so that each is a short one.
         let stage = stage(address, "short");
         let engine = stage.engine();
@@ -169,9 +187,9 @@ async fn engine_first(address: &str) -> Value {
     json!({"delays": delays})
 }
 
-async fn provider_long(address: &str) -> Value {
+async fn provider_long(address: &str, letters: usize) -> Value {
     let (provider, request) = (provider(address), request("long"));
-    weighed(async {
+    weighed(letters, async {
         let mut heard = 0;
         let mut hear = |event| {
             if let ModelEvent::Text(text) = event {
@@ -179,13 +197,13 @@ async fn provider_long(address: &str) -> Value {
             }
         };
         let answer = provider.stream(&request, &mut hear).await.unwrap();
-        assert_eq!(heard, LONG);
+        assert_eq!(heard, letters);
         drop(answer);
     })
     .await
 }
 
-async fn engine_long(address: &str) -> Value {
+async fn engine_long(address: &str, letters: usize) -> Value {
     let stage = stage(address, "long");
     let engine = stage.engine();
     let mut events = engine.subscribe();
@@ -200,7 +218,7 @@ async fn engine_long(address: &str) -> Value {
             }
         }
     });
-    let told = weighed(async {
+    let told = weighed(letters, async {
         let report = say(&engine, direct("go on")).await;
         assert!(report.error.is_none(), "{:?}", report.error);
     })
@@ -210,14 +228,14 @@ async fn engine_long(address: &str) -> Value {
 }
 
 /// Processor seconds, and the most memory that was in use beyond what there was before.
-async fn weighed(work: impl Future<Output = ()>) -> Value {
+async fn weighed(letters: usize, work: impl Future<Output = ()>) -> Value {
     let (before, began) = (memory("VmRSS:"), processor_seconds());
     work.await;
     json!({
         "processor": processor_seconds() - began,
         "memory": memory("VmHWM:") - before,
-        "text": LONG,
-        "wire": long_wire(),
+        "text": letters,
+        "wire": event(&"x".repeat(PIECE)).len() * (letters / PIECE),
     })
 }
 
@@ -242,6 +260,7 @@ fn provider(address: &str) -> RemoteProvider {
         api: Api::OpenAiCompletions,
         base_url: format!("http://{address}/v1"),
         api_key: None,
+        bearer: false,
         headers: Vec::new(),
         models: vec![model("short"), model("long")],
     };
@@ -281,7 +300,7 @@ fn since(at: &str, now: f64) -> f64 {
 }
 
 /// Answers until whoever started us is gone.
-fn serve() {
+fn serve(size: Size) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     println!("{}", listener.local_addr().unwrap());
     std::thread::spawn(|| {
@@ -291,12 +310,12 @@ fn serve() {
     for line in listener.incoming().map_while(Result::ok) {
         std::thread::spawn(move || {
             // Whoever hangs up has heard enough.
-            let _ = answer_all(line);
+            let _ = answer_all(line, size.long);
         });
     }
 }
 
-fn answer_all(line: TcpStream) -> std::io::Result<()> {
+fn answer_all(line: TcpStream, letters: usize) -> std::io::Result<()> {
     line.set_nodelay(true)?;
     let mut reader = BufReader::new(line.try_clone()?);
     let mut line = line;
@@ -323,7 +342,7 @@ fn answer_all(line: TcpStream) -> std::io::Result<()> {
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
         if body["model"] == "long" {
             let chunk = chunked(&event(&"x".repeat(PIECE)).repeat(50));
-            for _ in 0..LONG / PIECE / 50 {
+            for _ in 0..letters / PIECE / 50 {
                 line.write_all(chunk.as_bytes())?;
             }
         } else {
@@ -346,9 +365,4 @@ fn event(words: &str) -> String {
 
 fn chunked(text: &str) -> String {
     format!("{:x}\r\n{text}\r\n", text.len())
-}
-
-/// Bytes of the long answer, as they are sent.
-fn long_wire() -> usize {
-    event(&"x".repeat(PIECE)).len() * (LONG / PIECE)
 }

@@ -17,7 +17,7 @@ use yabby_domain::usage::Usage;
 use crate::failure::Failure;
 use crate::settings::{Compat, MaxTokensField, ModelSettings, ThinkingBack, ThinkingStyle};
 use crate::stored::{PICTURES, Piece, ToolResult, Turn, data_url, turns};
-use crate::wire::{Asked, Heard, Outgoing, Reader, count, effort, room, text_at, url};
+use crate::wire::{Asked, BEARER, Heard, Outgoing, Reader, count, effort, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
 /// Where servers put thinking; the first that is there counts, as some fill two with the same.
@@ -52,7 +52,7 @@ pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
         think(&mut body, compat.thinking, request.thinking, effort(settings, model, request.thinking));
     }
     let url = url(settings, "chat/completions");
-    Outgoing { url, headers: Vec::new(), key: ("authorization", "Bearer "), body }
+    Outgoing { url, headers: Vec::new(), key: BEARER, body }
 }
 
 fn think(body: &mut Value, style: ThinkingStyle, level: ThinkLevel, effort: &str) {

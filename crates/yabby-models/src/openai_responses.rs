@@ -17,7 +17,7 @@ use yabby_domain::usage::Usage;
 
 use crate::failure::Failure;
 use crate::stored::{Piece, ToolResult, Turn, data_url, turns};
-use crate::wire::{Asked, Heard, Outgoing, Reader, count, effort, room, text_at, url};
+use crate::wire::{Asked, BEARER, Heard, Outgoing, Reader, count, effort, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
 /// The least that may be asked for.
@@ -49,7 +49,7 @@ pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
         }
     }
     let url = url(settings, "responses");
-    Outgoing { url, headers: Vec::new(), key: ("authorization", "Bearer "), body }
+    Outgoing { url, headers: Vec::new(), key: BEARER, body }
 }
 
 fn tool(spec: &ToolSpec) -> Value {

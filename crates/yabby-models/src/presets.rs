@@ -141,6 +141,7 @@ impl Preset {
             api: self.api,
             base_url: self.base_url.to_owned(),
             api_key,
+            bearer: false,
             headers: Vec::new(),
             models,
         }

@@ -36,6 +36,8 @@ pub struct Key {
     pub profile: Option<String>,
     /// `None` for servers that ask for none.
     pub secret: Option<SecretString>,
+    /// It is a token that somebody got by signing in.
+    pub bearer: bool,
 }
 
 /// Why there is no key.
@@ -91,8 +93,8 @@ impl Rotating {
         }
     }
 
-    fn with(&self, secret: Option<SecretString>) -> RemoteProvider {
-        let settings = ProviderSettings { api_key: secret, ..self.settings.clone() };
+    fn with(&self, api_key: Option<SecretString>, bearer: bool) -> RemoteProvider {
+        let settings = ProviderSettings { api_key, bearer, ..self.settings.clone() };
         RemoteProvider::new(settings, self.http.clone(), self.retries)
     }
 }
@@ -120,7 +122,7 @@ impl ModelProvider for Rotating {
     }
 
     fn describe(&self, model: &str) -> Option<ModelInfo> {
-        self.with(None).describe(model)
+        self.with(None, false).describe(model)
     }
 
     fn models(&self) -> Vec<String> {
@@ -145,7 +147,7 @@ impl ModelProvider for Rotating {
                 said = true;
                 heard(event);
             };
-            match self.with(key.secret).stream(request, &mut listen).await {
+            match self.with(key.secret, key.bearer).stream(request, &mut listen).await {
                 Ok(answer) => {
                     if let Some(profile) = key.profile {
                         let agent = request.agent.clone();

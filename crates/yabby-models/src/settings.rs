@@ -13,6 +13,8 @@ pub struct ProviderSettings {
     pub base_url: String,
     /// `None` for servers that ask for none.
     pub api_key: Option<SecretString>,
+    /// The key is a token that somebody got by signing in, which goes where such tokens go.
+    pub bearer: bool,
     /// Sent with every request; they win over ours, and may be as secret as the key.
     pub headers: Vec<(String, SecretString)>,
     pub models: Vec<ModelSettings>,

@@ -47,13 +47,20 @@ pub(crate) struct Asked<'a> {
 }
 
 pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
-    match asked.settings.api {
+    let outgoing = match asked.settings.api {
         Api::AnthropicMessages => anthropic::outgoing(asked),
         Api::OpenAiCompletions => openai_chat::outgoing(asked),
         Api::OpenAiResponses => openai_responses::outgoing(asked),
         Api::GoogleGenerativeAi => gemini::outgoing(asked),
+    };
+    match asked.settings.bearer {
+        true => Outgoing { key: BEARER, ..outgoing },
+        false => outgoing,
     }
 }
+
+/// Where tokens go, whichever header keys go into.
+pub(crate) const BEARER: (&str, &str) = ("authorization", "Bearer ");
 
 pub(crate) fn reader(api: Api) -> Box<dyn Reader> {
     match api {

@@ -1,12 +1,14 @@
-//! The stores of one machine: `sessions.json` with its journal, transcripts, the steps of turns, and what they
-//! cost.
+//! The stores of one machine: `sessions.json` with its journal, transcripts, the steps of turns, what they
+//! cost, keys, and which programs may run.
 
 pub(crate) mod atomic;
 pub mod auth_profiles;
+pub mod exec_approvals;
 pub(crate) mod folder;
 pub(crate) mod keeping;
 pub mod ledger;
 pub(crate) mod lock_file;
+pub(crate) mod lock_folder;
 pub mod sessions;
 pub mod shelf;
 pub mod transcripts;

@@ -4,6 +4,7 @@ pub mod clock;
 pub mod faulty_disk;
 pub mod fuzz;
 pub mod loopback;
+pub mod memory_approvals;
 pub mod memory_journal;
 pub mod memory_ledger;
 pub mod memory_shelf;

@@ -1,15 +1,24 @@
 //! What the agent can do.
 //!
-//! Each tool is a file of its own and a line in [`all`]. They see the disk through
-//! `workspace.rs` only, which nothing leads out of.
+//! Each tool is a file of its own and a line in [`all`]. File tools see the disk through `workspace.rs`
+//! only, which nothing leads out of; commands run under a keeper (`commands.rs`).
 
 mod arguments;
+mod commands;
+mod edit;
+mod exec;
+mod find;
+mod grep;
+mod ignored;
 mod list_files;
+mod locked_file;
 mod memory_files;
 mod memory_get;
 mod memory_search;
 mod message;
 mod passages;
+mod places;
+mod process;
 mod ranking;
 mod read;
 mod session_status;
@@ -30,15 +39,24 @@ use yabby_domain::seam::tool::{Tool, ToolOutput};
 
 use crate::web_client::{SystemLookup, Web};
 
+pub use commands::job::KEEP_COMMAND;
+pub use commands::keeper::keep_command;
+pub use exec::Leash;
 pub use web_fetch::web_fetch;
 pub use web_search::{Ask, web_search};
 
 /// The tools of one agent. Their order never changes: providers cache the beginning of a request.
-pub fn all(conversations: Conversations) -> Vec<Arc<dyn Tool>> {
+pub fn all(conversations: Conversations, leash: Leash) -> Vec<Arc<dyn Tool>> {
+    let readable = || leash.readable.clone();
     vec![
-        Arc::new(read::Read),
-        Arc::new(list_files::ListFiles),
+        Arc::new(read::Read { readable: readable() }),
+        Arc::new(list_files::ListFiles { readable: readable() }),
         Arc::new(write::Write),
+        Arc::new(edit::Edit),
+        Arc::new(grep::Grep { readable: readable() }),
+        Arc::new(find::Find { readable: readable() }),
+        Arc::new(exec::Exec { leash: leash.clone(), sessions: conversations.sessions.clone() }),
+        Arc::new(process::Process { leash }),
         Arc::new(memory_search::MemorySearch::new(conversations)),
         Arc::new(memory_get::MemoryGet),
         Arc::new(message::Message),

@@ -1,6 +1,6 @@
 //! `list_files`: what is in a folder of the workspace.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use serde_json::json;
@@ -8,13 +8,16 @@ use yabby_domain::json::Object;
 use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 
 use crate::arguments::Arguments;
-use crate::workspace::{Folder, Kind, Workspace, told};
+use crate::places::{Access, Next, Places, on_one_line, walk};
+use crate::workspace::{Kind, told};
 
 const DEFAULT_LIMIT: usize = 500;
 const MAX_LIMIT: usize = 5000;
 const DEEPEST: usize = 32;
 
-pub(crate) struct ListFiles;
+pub(crate) struct ListFiles {
+    pub(crate) readable: Vec<PathBuf>,
+}
 
 #[async_trait]
 impl Tool for ListFiles {
@@ -45,17 +48,33 @@ impl Tool for ListFiles {
         let path = arguments.path().unwrap_or(".").to_owned();
         let limit = arguments.count("limit", 1).unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
         let depth = if arguments.flag("recursive") { DEEPEST } else { 0 };
-        let workspace = context.workspace.clone();
-        crate::blocking(move || list(&workspace, &path, depth, limit)).await
+        let places = Places::of(context, &self.readable);
+        crate::blocking(move || list(&places, &path, depth, limit)).await
     }
 }
 
-fn list(workspace: &Path, path: &str, depth: usize, limit: usize) -> Result<ToolOutput, String> {
-    let workspace = Workspace::open(workspace)?;
-    let folder = workspace.folder_at(&workspace.resolve(path)?).map_err(|error| told(path, &error))?;
+fn list(places: &Places, path: &str, depth: usize, limit: usize) -> Result<ToolOutput, String> {
+    let found = places.find(path, Access::Read)?;
+    let folder = found.folder.folder_at(&found.names).map_err(|error| told(path, &error))?;
     let mut lines = Vec::new();
-    // One more than is shown tells whether anything is left out.
-    gather(&folder, "", depth, limit + 1, &mut lines).map_err(|error| told(path, &error))?;
+    walk(&folder, Path::new(""), depth, &mut |below, entry, _| {
+        // One more than is shown tells whether anything is left out.
+        if lines.len() > limit {
+            return Next::Stop;
+        }
+        if found.hides(below) {
+            return Next::Past;
+        }
+        let mark = match entry.kind {
+            Kind::Folder => "/",
+            Kind::Link => "@",
+            Kind::File | Kind::Other => "",
+        };
+        // A name may hold anything; a line of the list may not.
+        lines.push(format!("{}{mark}", on_one_line(&below.to_string_lossy())));
+        Next::Into
+    })
+    .map_err(|error| told(path, &error))?;
     let is_cut = lines.len() > limit;
     lines.truncate(limit);
     let mut listing = if lines.is_empty() { "(nothing is in it)".to_owned() } else { lines.join("\n") };
@@ -63,34 +82,4 @@ fn list(workspace: &Path, path: &str, depth: usize, limit: usize) -> Result<Tool
         listing.push_str(&format!("\n\n[Cut after {limit} entries; list a folder in it, or raise limit.]"));
     }
     Ok(ToolOutput::text(&listing))
-}
-
-fn gather(
-    folder: &Folder,
-    above: &str,
-    depth: usize,
-    most: usize,
-    lines: &mut Vec<String>,
-) -> std::io::Result<()> {
-    for entry in folder.entries()? {
-        if lines.len() >= most {
-            return Ok(());
-        }
-        // A name may hold anything; a line of the list may not.
-        let name = entry.name.to_string_lossy().replace(char::is_control, "?");
-        let mark = match entry.kind {
-            Kind::Folder => "/",
-            Kind::Link => "@",
-            Kind::File | Kind::Other => "",
-        };
-        lines.push(format!("{above}{name}{mark}"));
-        if entry.kind == Kind::Folder && depth > 0 {
-            match folder.folder(&entry.name) {
-                Ok(below) => gather(&below, &format!("{above}{name}/"), depth - 1, most, lines)?,
-                // Gone meanwhile, or not ours to look into.
-                Err(error) => lines.push(format!("{above}{name}/… ({error})")),
-            }
-        }
-    }
-    Ok(())
 }

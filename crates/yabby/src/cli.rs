@@ -8,7 +8,8 @@ use yabby_config::lookup::Profile;
 use yabby_store::paths::Choice;
 
 use crate::commands::{
-    agent, agents, completion, config, doctor, history, import, models, sessions, turns, usage,
+    agent, agents, approvals, completion, config, doctor, history, import, models, sessions, setup, skills,
+    turns, usage,
 };
 
 #[derive(Parser)]
@@ -111,6 +112,16 @@ pub enum Command {
         after_help = "Examples:\n  yabby models                         which model answers, and where its key is\n  yabby models list --all --provider anthropic\n  yabby models set anthropic/claude-opus-4-5\n  yabby models probe                   whether it answers"
     )]
     Models(models::Arguments),
+    /// Show what the agent has been taught, and what is missing for the rest
+    #[command(
+        after_help = "Examples:\n  yabby skills                         what there is, and what is ready\n  yabby skills info weather\n  yabby skills check"
+    )]
+    Skills(skills::Arguments),
+    /// Make a configuration and a workspace to begin with
+    #[command(
+        after_help = "What is there already stays as it is.\n\nExamples:\n  yabby setup\n  yabby setup --workspace ~/assistant"
+    )]
+    Setup(setup::Arguments),
     /// Show what models used and cost
     #[command(
         after_help = "Examples:\n  yabby usage                          the last 30 days, day by day\n  yabby usage --by model --days 7\n  yabby usage --by session --agent main\n  yabby usage --session main --since 2026-02-01 --json\n  yabby usage budget set day 5         no more than $5 a day"
@@ -119,6 +130,9 @@ pub enum Command {
     /// Show the messages that were accepted and are not settled yet
     #[command(after_help = "Examples:\n  yabby turns\n  yabby turns --all\n  yabby turns --json")]
     Turns(turns::Arguments),
+    /// Show which programs agents may run, and allow others
+    #[command(visible_alias = "exec-approvals")]
+    Approvals(approvals::Arguments),
     /// Read and change the configuration
     Config(config::Arguments),
     /// Check the folder, and repair what is damaged

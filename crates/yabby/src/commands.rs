@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod agents;
+pub mod approvals;
 pub mod completion;
 pub mod config;
 pub mod doctor;
@@ -9,5 +10,7 @@ pub mod history;
 pub mod import;
 pub mod models;
 pub mod sessions;
+pub mod setup;
+pub mod skills;
 pub mod turns;
 pub mod usage;

@@ -20,6 +20,11 @@ use cli::Command;
 use setting::Setting;
 
 fn main() -> ExitCode {
+    // Before anything else: a keeper of commands has to be small.
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    if let Some(code) = yabby_tools::keep_command(&arguments) {
+        return code;
+    }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error),
@@ -39,8 +44,11 @@ fn main() -> ExitCode {
         Command::History(arguments) => commands::history::run(&setting, arguments),
         Command::Agents(arguments) => commands::agents::run(&setting, arguments),
         Command::Models(arguments) => commands::models::run(&setting, arguments),
+        Command::Skills(arguments) => commands::skills::run(&setting, arguments),
+        Command::Setup(arguments) => commands::setup::run(&setting, arguments),
         Command::Usage(arguments) => commands::usage::run(&setting, arguments),
         Command::Turns(arguments) => commands::turns::run(&setting, arguments),
+        Command::Approvals(arguments) => commands::approvals::run(&setting, arguments),
         Command::Config(arguments) => commands::config::run(&setting, arguments),
         Command::Doctor(arguments) => commands::doctor::run(&setting, arguments),
         Command::Import(arguments) => commands::import::run(&setting, arguments),

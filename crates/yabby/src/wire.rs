@@ -1,11 +1,12 @@
 //! The engine, put together from what the configuration names.
 
+mod bundled;
 mod compat;
 pub mod keys;
 pub mod models;
 mod secrets;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
@@ -15,19 +16,22 @@ use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::model::ModelRef;
 use yabby_domain::seam::StoreError;
+use yabby_domain::seam::tool::{Tool, ToolSource};
 use yabby_domain::session::path::{self, Folders};
 use yabby_engine::hooks::Hooks;
 use yabby_engine::{AgentHome, Engine, Parts};
+use yabby_mcp::McpServers;
 use yabby_models::{Retries, offline};
 use yabby_store::clock::SystemClock;
 use yabby_store::disk::{Disk as _, LocalDisk};
+use yabby_store::files::exec_approvals::ExecApprovalsFile;
 use yabby_store::files::ledger::UsageLedger;
 use yabby_store::files::sessions::{self, SessionFile};
 use yabby_store::files::shelf::{FolderShelf, ShelfPlaces};
 use yabby_store::files::transcripts::TranscriptFolder;
 use yabby_store::files::turns::{self, Kind, TurnJournal};
 use yabby_store::paths::Place;
-use yabby_tools::Conversations;
+use yabby_tools::{Conversations, Leash};
 
 use crate::setting::Setting;
 
@@ -48,13 +52,14 @@ impl Wired {
         let config = Arc::new(config);
         let (models, default_model) =
             (models::providers(&place, &config, Retries::default())?, models::default_model(&place, &config));
+        let common = Common::new(&place, &config);
         let secrets = Arc::new(secrets::secrets(&place, &config));
         let engine = Engine::new(Parts {
             config,
             clock: Arc::new(SystemClock),
             zone: TimeZone::system(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            homes: Box::new(move |config, agent| home(&place, config, agent)),
+            homes: Box::new(move |config, agent| home(&place, &common, config, agent)),
             journal: Arc::new(journal.clone()),
             ledger: Arc::new(ledger),
             models,
@@ -85,7 +90,7 @@ pub fn built_in_model() -> ModelRef {
 }
 
 /// Where an agent lives: in the folder, unless the configuration says otherwise.
-fn home(place: &Place, config: &Config, agent: &AgentId) -> Result<AgentHome, StoreError> {
+fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Result<AgentHome, StoreError> {
     let [state, home, current] =
         [place.folder.path(), &place.home, &place.current].map(|path| path.to_string_lossy().into_owned());
     let folders = Folders { state: &state, home: &home, current: &current };
@@ -101,34 +106,72 @@ fn home(place: &Place, config: &Config, agent: &AgentId) -> Result<AgentHome, St
             source: Arc::new(source),
         })?;
     }
-    let tools =
-        yabby_tools::all(Conversations { sessions: sessions.clone(), transcripts: transcripts.clone() });
+    let shelf = ShelfPlaces { workspace: workspace.clone(), ..shelf_places(place) };
+    let talks = Conversations { sessions: sessions.clone(), transcripts: transcripts.clone() };
+    let mut tools = yabby_tools::all(talks, leash(place, config, &shelf));
+    tools.extend(common.web.iter().cloned());
     Ok(AgentHome {
         sessions,
         transcripts,
         state,
         conversations,
-        shelf: shelf(place, &workspace),
         workspace,
         tools,
-        sources: Vec::new(),
+        shelf: Arc::new(FolderShelf::new(shelf)),
+        sources: common.sources.clone(),
     })
 }
 
-/// Where an agent's texts are.
-fn shelf(place: &Place, workspace: &Path) -> Arc<FolderShelf> {
+/// Where the texts of every agent are.
+pub fn shelf_places(place: &Place) -> ShelfPlaces {
     let environment = &place.environment;
-    let bundled = environment.first(&["YABBY_BUNDLED_SKILLS_DIR", "OPENCLAW_BUNDLED_SKILLS_DIR"]);
     let set = environment.iter().filter(|(_, value)| !value.trim().is_empty());
-    Arc::new(FolderShelf::new(ShelfPlaces {
-        workspace: workspace.to_owned(),
+    ShelfPlaces {
         managed: place.folder.path().join("skills"),
-        bundled: bundled.map(PathBuf::from),
+        bundled: bundled::folder(place),
         home: place.home.clone(),
         current: place.current.clone(),
         programs: environment.get("PATH").map(str::to_owned),
         variables: set.map(|(name, _)| name.to_owned()).collect(),
-    }))
+        ..ShelfPlaces::default()
+    }
+}
+
+/// What all agents share.
+struct Common {
+    web: Vec<Arc<dyn Tool>>,
+    sources: Vec<Arc<dyn ToolSource>>,
+}
+
+impl Common {
+    fn new(place: &Place, config: &Config) -> Self {
+        let servers = McpServers::new(config, variables(place));
+        let servers = (!servers.is_empty()).then(|| Arc::new(servers) as Arc<dyn ToolSource>);
+        Self { web: yabby_tools::web(config, variables(place)), sources: servers.into_iter().collect() }
+    }
+}
+
+/// The variables of the process and of the dotenv files.
+fn variables(place: &Place) -> impl Fn(&str) -> Option<String> + Send + Sync + 'static {
+    let environment = place.environment.clone();
+    move |name| environment.get(name).map(str::to_owned)
+}
+
+/// What commands are run with.
+fn leash(place: &Place, config: &Config, shelf: &ShelfPlaces) -> Leash {
+    let text = |value: std::ffi::OsString| value.into_string().ok();
+    Leash {
+        // Whatever is found elsewhere under our name may be another release.
+        keeper: std::env::current_exe().unwrap_or_else(|_| "yabby".into()),
+        state: place.folder.path().to_owned(),
+        home: place.home.clone(),
+        environment: std::env::vars_os()
+            .filter_map(|(name, value)| Some((text(name)?, text(value)?)))
+            .collect(),
+        approvals: Arc::new(ExecApprovalsFile::of(place, Arc::new(LocalDisk))),
+        // Skills are read where they lie.
+        readable: shelf.folders(config).into_iter().map(|(_, folder)| folder).collect(),
+    }
 }
 
 fn workspace(config: &Config, agent: &AgentId, folders: &Folders<'_>) -> PathBuf {

@@ -17,6 +17,7 @@ use yabby_domain::delivery::DeliveryContext;
 use yabby_domain::directive::level::{Level, ThinkLevel};
 use yabby_domain::id::AgentId;
 use yabby_domain::json::Object;
+use yabby_domain::leash::confinement::Confinement;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::provider_rules::may_think;
@@ -40,7 +41,7 @@ use super::failover::is_worth_another;
 use super::model::{ModelChoice, Models};
 use super::resume::{Standing, asked_at, standing};
 use super::system_prompt;
-use super::toolbox::Toolbox;
+use super::toolbox::{Toolbox, User};
 use super::tools::call_tools;
 use crate::Engine;
 use crate::commands::queued_prompt;
@@ -171,8 +172,8 @@ impl<'r> RunRequest<'r> {
 
     /// Takes the tools that may be used with the model.
     fn equip(&mut self) {
-        let company = self.company();
-        self.tools.restrict(self.inbound, self.opened, &self.choice.model, self.purpose, company);
+        let user = User { company: self.company(), is_confined: self.is_confined(), purpose: self.purpose };
+        self.tools.restrict(self.inbound, self.opened, &self.choice.model, user);
     }
 
     /// A memory flush in the midst of this run. It is told no more of the history than the model can
@@ -228,7 +229,8 @@ impl<'r> RunRequest<'r> {
 
     /// Whether commands run behind walls here.
     pub(crate) fn is_confined(&self) -> bool {
-        false
+        // Who writes a word that nobody knows wanted walls, most likely.
+        !matches!(Confinement::of(&self.opened.config, &self.agent, &self.opened.key), Ok(None))
     }
 
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {

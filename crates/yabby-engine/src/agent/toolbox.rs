@@ -15,6 +15,14 @@ use crate::turn::open::Opened;
 /// What a memory flush has where others listen: it can put something down, and look at nothing.
 const FLUSH_AMONG_OTHERS: &str = "write";
 
+/// Who uses the tools, for what.
+#[derive(Clone, Copy)]
+pub(crate) struct User {
+    pub(crate) company: Company,
+    pub(crate) is_confined: bool,
+    pub(crate) purpose: Purpose,
+}
+
 #[derive(Clone)]
 pub(crate) struct Toolbox {
     known: Vec<(ToolSpec, Arc<dyn Tool>)>,
@@ -33,14 +41,7 @@ impl Toolbox {
     }
 
     /// Leaves what may be used with a model.
-    pub(crate) fn restrict(
-        &mut self,
-        inbound: &Inbound,
-        opened: &Opened,
-        model: &ModelRef,
-        purpose: Purpose,
-        company: Company,
-    ) {
+    pub(crate) fn restrict(&mut self, inbound: &Inbound, opened: &Opened, model: &ModelRef, whose: User) {
         let names: Vec<&str> = self.known.iter().map(|(spec, _)| spec.name.as_str()).collect();
         let spawned_by = opened.entry.spawned_by().map(SessionKey::new);
         let sender = inbound.message.sender();
@@ -58,10 +59,10 @@ impl Toolbox {
                 name: sender.name,
             },
             is_owner: inbound.is_owner(),
-            is_confined: false,
+            is_confined: whose.is_confined,
         };
         let mut allowed = ToolPolicy::of(&user).allowed(&names);
-        if purpose == Purpose::Flush && company == Company::Others {
+        if whose.purpose == Purpose::Flush && whose.company == Company::Others {
             allowed.retain(|name| *name == FLUSH_AMONG_OTHERS);
         }
         self.allowed = (0..names.len()).filter(|at| allowed.contains(&names[*at])).collect();

@@ -7,7 +7,7 @@ use yabby_domain::json::{Object, Value};
 use yabby_domain::seam::StoreError;
 use yabby_domain::seam::shelf::Shelf;
 use yabby_domain::session::entry::Patch;
-use yabby_domain::skills::{SkillFile, Surroundings, needs_refresh, snapshot};
+use yabby_domain::skills::{SkillFile, Surroundings, needs_refresh, platform, snapshot};
 
 use super::open::Opened;
 use crate::inbox::Inbound;
@@ -45,20 +45,11 @@ fn taken(
 ) -> Object {
     let here = Surroundings {
         config,
-        platform: platform(),
+        platform: platform(std::env::consts::OS),
         has_program: &|name| shelf.has_program(name),
         has_variable: &|name| shelf.has_variable(name),
     };
     snapshot(files, &here, filter, None, Some(version).filter(|version| *version > 0.0)).to_object()
-}
-
-/// As skills name the system that they are for.
-pub(crate) fn platform() -> &'static str {
-    match std::env::consts::OS {
-        "macos" => "darwin",
-        "windows" => "win32",
-        other => other,
-    }
 }
 
 /// The skills that the agent and the group allow; both must, where both say something.

@@ -10,8 +10,12 @@ use yabby_domain::json::stringify;
 use yabby_domain::message::Message;
 use yabby_domain::provider_rules::{Recipient, violations};
 use yabby_domain::sanitize::policy::ModelTarget;
+use yabby_domain::seam::SessionStore as _;
 use yabby_domain::seam::model::{ModelErrorKind, ModelInfo, ModelRequest, Purpose, Stop};
 use yabby_domain::seam::tool::{Effect, Tool, ToolOutput};
+use yabby_domain::session::cli_session;
+use yabby_domain::session::entry::{Patch, SessionEntry};
+use yabby_domain::session::key::SessionKey;
 use yabby_domain::turn::Outcome;
 use yabby_testkit::memory_ledger::MemoryLedger;
 use yabby_testkit::scripted_model::{Line, ScriptedModel};
@@ -49,6 +53,41 @@ fn assert_stable(requests: &[ModelRequest], what: &str) {
         for (at, (before, after)) in before.iter().zip(&after).enumerate() {
             assert_eq!(after, before, "{what}: block {at}");
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_says_whose_it_is_and_what_the_record_chose_for_it() {
+    //  chosen      by whom         compactions  used
+    let table = [
+        (None, None, None, None),
+        (Some("test:a"), Some("user"), None, Some("test:a")),
+        (Some("test:a"), Some("auto"), Some(0.0), None),
+        // Older records do not say who chose.
+        (Some("test:a"), None, None, Some("test:a")),
+        (Some("test:a"), None, Some(0.0), None),
+    ];
+    for (chosen, source, compactions, used) in table {
+        let stage = Stage::new(json!({}));
+        let engine = stage.engine();
+        stage.model.will([Line::say("one"), Line::say("two")]);
+        say(&engine, direct("first")).await;
+        let change = move |entry: &mut Option<SessionEntry>| {
+            let mut patch = Patch::default();
+            patch.set_auth_profile_override(chosen);
+            patch.set_auth_profile_override_source(source);
+            patch.set_auth_profile_override_compaction_count(compactions);
+            cli_session::remember(&mut patch, &SessionEntry::default(), "test", "kept");
+            entry.get_or_insert_default().apply(&patch);
+        };
+        stage.sessions.update(&SessionKey::new(MAIN), Box::new(change)).await.unwrap();
+        say(&engine, direct("second")).await;
+        let asked = stage.model.asked();
+        let [first, second] = asked.as_slice() else { panic!("{asked:?}") };
+        assert_eq!((first.profile.as_deref(), first.cli_session.as_deref()), (None, None));
+        assert_eq!(second.profile.as_deref(), used, "{chosen:?} {source:?} {compactions:?}");
+        assert_eq!(second.cli_session.as_deref(), Some("kept"));
+        assert_eq!((second.agent.as_str(), &second.workspace), ("main", &Some(stage.workspace.clone())));
     }
 }
 

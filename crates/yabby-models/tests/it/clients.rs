@@ -3,12 +3,14 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use yabby_domain::message::text_block;
-use yabby_domain::seam::model::{ModelErrorKind, ModelEvent, Stop};
-use yabby_models::Retries;
-use yabby_testkit::stand_in::{End, Format, Piece, Reply, Script, USAGE};
+use yabby_domain::message::{Message, text_block};
+use yabby_domain::model::ModelRef;
+use yabby_domain::seam::model::{ModelErrorKind, ModelEvent, ModelProvider as _, ModelRequest, Stop};
+use yabby_models::settings::ProviderSettings;
+use yabby_models::{Http, Patience, RemoteProvider, Retries};
+use yabby_testkit::stand_in::{End, Format, Piece, Reply, Script, StandIn, USAGE};
 
-use crate::service::{KEY, Service};
+use crate::service::{KEY, Service, settings};
 
 fn said(events: &[ModelEvent]) -> String {
     let text = |event: &ModelEvent| match event {
@@ -57,6 +59,24 @@ async fn the_key_goes_where_the_service_looks_for_it() {
         let seen = &service.stand_in.seen()[0];
         assert_eq!((seen.path.as_str(), seen.header(header)), (path, Some(value.as_str())), "{format:?}");
         assert!(seen.header("user-agent").unwrap().starts_with("yabby/"), "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_a_bearers_whatever_the_service_calls_its_keys() {
+    for format in Format::ALL {
+        let stand_in = StandIn::start().await;
+        let settings = ProviderSettings { bearer: true, ..settings(format, stand_in.address()) };
+        let model = settings.models[0].id.clone();
+        let provider =
+            RemoteProvider::new(settings, Http::new(Patience::default()).unwrap(), Retries::none());
+        stand_in.will([format.answer(&Script::text(&["ok"]))]);
+        let question = Message::from_value(json!({"role": "user", "content": "Hello?", "timestamp": 1}));
+        let request = ModelRequest::new(ModelRef::new("p", model), question.into_iter().collect());
+        provider.stream(&request, &mut |_| {}).await.unwrap();
+        let seen = &stand_in.seen()[0];
+        assert_eq!(seen.header("authorization"), Some(format!("Bearer {KEY}").as_str()), "{format:?}");
+        assert_eq!((seen.header("x-api-key"), seen.header("x-goog-api-key")), (None, None), "{format:?}");
     }
 }
 

@@ -14,9 +14,10 @@ use yabby_domain::session::key::SessionKey;
 use yabby_domain::status::SessionStatus;
 use yabby_models::offline::Offline;
 use yabby_testkit::clock::FixedClock;
+use yabby_testkit::memory_approvals::MemoryApprovals;
 use yabby_testkit::memory_store::{MemorySessions, MemoryTranscripts};
 use yabby_testkit::note_office::NoteOffice;
-use yabby_tools::Conversations;
+use yabby_tools::{Conversations, Leash};
 
 /// 2026-02-03, at noon.
 pub const NOON: i64 = 1_770_120_000_000;
@@ -37,9 +38,18 @@ impl Room {
             sessions: Arc::new(MemorySessions::default()),
             transcripts: Arc::new(transcripts),
         };
-        let tools = yabby_tools::all(conversations);
+        let folder = tempfile::tempdir().unwrap();
+        let leash = Leash {
+            keeper: folder.path().join("nobody"),
+            state: folder.path().join("state"),
+            home: folder.path().to_owned(),
+            environment: Vec::new(),
+            approvals: Arc::new(MemoryApprovals::default()),
+            readable: Vec::new(),
+        };
+        let tools = yabby_tools::all(conversations, leash);
         Self {
-            folder: tempfile::tempdir().unwrap(),
+            folder,
             request: request(tools.iter().map(|tool| tool.spec()).collect()),
             tools,
             offline: Offline::default(),

@@ -7,8 +7,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, SystemTime};
 
 use yabby_domain::auth::AuthProfiles;
 use yabby_domain::json::{self, Object, Value};
@@ -17,6 +15,7 @@ use yabby_domain::text::lossy;
 
 use super::atomic::Draft;
 use super::folder::read_plain;
+use super::lock_folder::LockFolder;
 use crate::disk::{Disk, Doing, beside, shown};
 
 /// The profiles of one agent.
@@ -29,10 +28,6 @@ pub struct AuthProfileFile {
     old_sign_ins: PathBuf,
     disk: Arc<dyn Disk>,
 }
-
-/// A lock of this age was left behind.
-const STALE: Duration = Duration::from_secs(30);
-const TRIES: u32 = 10;
 
 impl AuthProfileFile {
     /// For an agent whose folder is `folder`; `main` is the main agent's, and `state` holds everything.
@@ -64,7 +59,7 @@ impl AuthProfileFile {
         if let Some(folder) = self.path.parent().filter(|folder| !folder.exists()) {
             self.disk.create_folder(folder).doing("create", folder)?;
         }
-        let _lock = Lock::take(&beside(&self.path, ".lock"))?;
+        let _lock = LockFolder::take(&beside(&self.path, ".lock"))?;
         let mut profiles = self.read()?;
         change(&mut profiles);
         Draft::write(&*self.disk, &self.path, profiles.text().as_bytes())?.place()?;
@@ -107,40 +102,10 @@ fn text_of(path: &Path) -> Result<Option<String>, StoreError> {
     }
 }
 
-/// A folder that stands for whoever changes the file.
-struct Lock(PathBuf);
-
-impl Lock {
-    fn take(path: &Path) -> Result<Self, StoreError> {
-        let mut pause = Duration::from_millis(100);
-        for _ in 0..TRIES {
-            match std::fs::create_dir(path) {
-                Ok(()) => return Ok(Self(path.to_owned())),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error).doing("lock", path),
-            }
-            let age = path.metadata().and_then(|found| found.modified()).ok();
-            let age = age.and_then(|at| SystemTime::now().duration_since(at).ok());
-            if age.is_some_and(|age| age > STALE) {
-                // Somebody died; if somebody else is quicker, there is a new lock, or none.
-                let _ = std::fs::remove_dir(path);
-                continue;
-            }
-            thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_secs(2));
-        }
-        Err(StoreError::Busy { path: shown(path) })
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir(&self.0);
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, SystemTime};
+
     use super::*;
     use crate::disk::LocalDisk;
 

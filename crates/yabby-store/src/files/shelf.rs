@@ -36,6 +36,21 @@ pub struct ShelfPlaces {
     pub variables: Vec<String>,
 }
 
+impl ShelfPlaces {
+    /// The folders that skills lie in, the ones that count least first.
+    pub fn folders(&self, config: &Config) -> Vec<(SkillSource, PathBuf)> {
+        let listed = config.list(&["skills", "load", "extraDirs"]).unwrap_or_default().iter();
+        let listed = listed.filter_map(Value::as_str).filter_map(text::non_blank);
+        let [home, current] = [&self.home, &self.current].map(|path| path.to_string_lossy().into_owned());
+        let extra =
+            listed.map(|folder| (SkillSource::Extra, PathBuf::from(user_path(folder, &home, &current))));
+        let bundled = self.bundled.clone().map(|folder| (SkillSource::Bundled, folder));
+        let managed = (SkillSource::Managed, self.managed.clone());
+        let own = (SkillSource::Workspace, self.workspace.join("skills"));
+        extra.chain(bundled).chain([managed, own]).collect()
+    }
+}
+
 pub struct FolderShelf(Arc<Folders>);
 
 struct Folders {
@@ -64,6 +79,11 @@ impl FolderShelf {
         Self(Arc::new(Folders { places, changed: Arc::default(), known: Mutex::default() }))
     }
 
+    /// Every skill that lies somewhere, now.
+    pub fn files(&self, config: &Config) -> Vec<SkillFile> {
+        self.0.look(config).1
+    }
+
     async fn look(&self, config: &Config) -> (f64, Vec<SkillFile>) {
         let (folders, config) = (self.0.clone(), config.clone());
         tokio::task::spawn_blocking(move || folders.look(&config)).await.unwrap_or_default()
@@ -71,23 +91,9 @@ impl FolderShelf {
 }
 
 impl Folders {
-    /// The folders that skills lie in, the ones that count least first.
-    fn folders(&self, config: &Config) -> Vec<(SkillSource, PathBuf)> {
-        let listed = config.list(&["skills", "load", "extraDirs"]).unwrap_or_default().iter();
-        let listed = listed.filter_map(Value::as_str).filter_map(text::non_blank);
-        let [home, current] =
-            [&self.places.home, &self.places.current].map(|path| path.to_string_lossy().into_owned());
-        let extra =
-            listed.map(|folder| (SkillSource::Extra, PathBuf::from(user_path(folder, &home, &current))));
-        let bundled = self.places.bundled.clone().map(|folder| (SkillSource::Bundled, folder));
-        let managed = (SkillSource::Managed, self.places.managed.clone());
-        let own = (SkillSource::Workspace, self.places.workspace.join("skills"));
-        extra.chain(bundled).chain([managed, own]).collect()
-    }
-
     /// Looks through the folders, if anything may have changed since.
     fn look(&self, config: &Config) -> (f64, Vec<SkillFile>) {
-        let folders = self.folders(config);
+        let folders = self.places.folders(config);
         let paths: Vec<PathBuf> = folders.iter().map(|(_, path)| path.clone()).collect();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let is_first = known.folders != paths;

@@ -1,11 +1,12 @@
 //! A workspace with tools, and conversations to look through.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use yabby_domain::config::Config;
 use yabby_domain::message::Message;
 use yabby_domain::seam::tool::{Company, Tool, ToolContext, ToolOutput};
 use yabby_domain::seam::{Begin, Clock as _, SessionStore as _, TranscriptStore as _};
@@ -14,22 +15,35 @@ use yabby_domain::session::key::SessionKey;
 use yabby_domain::status::SessionStatus;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::transcript::tree::NewEntry;
+use yabby_store::disk::LocalDisk;
+use yabby_store::files::exec_approvals::ExecApprovalsFile;
+use yabby_store::paths::{Choice, Place};
 use yabby_testkit::clock::FixedClock;
 use yabby_testkit::memory_store::{MemorySessions, MemoryTranscripts};
 use yabby_testkit::note_office::NoteOffice;
-use yabby_tools::Conversations;
+use yabby_tools::{Conversations, Leash};
 
 pub struct Desk {
-    folder: TempDir,
+    folder: PathBuf,
+    _kept: Option<TempDir>,
     pub sessions: MemorySessions,
     pub transcripts: MemoryTranscripts,
     pub tools: Vec<Arc<dyn Tool>>,
     pub context: ToolContext,
+    pub office: NoteOffice,
+    pub approvals: ExecApprovalsFile,
 }
 
 impl Desk {
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let kept = tempfile::tempdir().unwrap();
+        let desk = Self::at(kept.path());
+        Self { _kept: Some(kept), ..desk }
+    }
+
+    /// In a folder that somebody else looks after.
+    pub fn at(folder: &Path) -> Self {
+        let folder = folder.to_owned();
         let clock = FixedClock::at(1_770_120_000_000);
         let now = clock.now();
         let sessions = MemorySessions::default();
@@ -38,9 +52,11 @@ impl Desk {
             sessions: Arc::new(sessions.clone()),
             transcripts: Arc::new(transcripts.clone()),
         };
+        let office = NoteOffice::default();
+        let (approvals, leash) = leash(&folder);
         let context = ToolContext {
             config: Arc::default(),
-            office: Arc::new(NoteOffice::default()),
+            office: Arc::new(office.clone()),
             call: "call".to_owned(),
             company: Company::OwnerAlone,
             is_confined: false,
@@ -49,17 +65,41 @@ impl Desk {
             agent: Default::default(),
             session_key: SessionKey::new("agent:main:main"),
             session_id: "now".to_owned(),
-            workspace: folder.path().join("workspace"),
+            workspace: folder.join("workspace"),
             now,
             sender_is_owner: true,
             status: Arc::new(SessionStatus { version: "1.2.3".into(), ..SessionStatus::default() }),
         };
-        fs::create_dir(&context.workspace).unwrap();
-        Self { tools: yabby_tools::all(conversations), folder, sessions, transcripts, context }
+        fs::create_dir_all(&context.workspace).unwrap();
+        let tools = yabby_tools::all(conversations, leash);
+        Self { tools, folder, _kept: None, sessions, transcripts, context, office, approvals }
+    }
+
+    /// The folder of everything.
+    pub fn state(&self) -> PathBuf {
+        self.folder.join("home/.yabby")
+    }
+
+    pub fn configure(&mut self, config: Value) {
+        self.context.config = Arc::new(Config::new(config));
+    }
+
+    /// Whatever a command is, it may run.
+    pub fn let_anything_run(&mut self) {
+        self.configure(json!({"tools": {"exec": {"security": "full", "ask": "off"}}}));
+    }
+
+    /// The same tools in a program that was started anew.
+    pub fn restarted(&self) -> Vec<Arc<dyn Tool>> {
+        let conversations = Conversations {
+            sessions: Arc::new(self.sessions.clone()),
+            transcripts: Arc::new(self.transcripts.clone()),
+        };
+        yabby_tools::all(conversations, leash(&self.folder).1)
     }
 
     pub fn outside(&self) -> &Path {
-        self.folder.path()
+        &self.folder
     }
 
     pub fn put(&self, path: &str, text: &str) {
@@ -82,6 +122,11 @@ impl Desk {
         let output = self.call(tool, arguments).await;
         assert!(!output.is_error, "{output:?}");
         text_of(&output)
+    }
+
+    /// What a file says, without the fence around what others may have written.
+    pub async fn read(&self, arguments: Value) -> String {
+        unfenced(&self.told("read", arguments).await)
     }
 
     /// What a tool says about what is wrong.
@@ -128,6 +173,38 @@ impl Desk {
         };
         writer.append(roles.zip(said).map(message).collect()).await.unwrap();
     }
+}
+
+/// Commands with a home, secrets and a keeper of their own.
+fn leash(folder: &Path) -> (ExecApprovalsFile, Leash) {
+    let home = folder.join("home");
+    fs::create_dir_all(home.join(".yabby")).unwrap();
+    let choice = Choice { state: Some(home.join(".yabby")), profile: None };
+    let place = Place::find_around(&choice, std::iter::empty().collect(), &home, &home);
+    let approvals = ExecApprovalsFile::of(&place, Arc::new(LocalDisk));
+    let variables = [
+        ("PATH", std::env::var("PATH").unwrap()),
+        ("HOME", home.to_string_lossy().into_owned()),
+        ("ANTHROPIC_API_KEY", "sk-very-secret".to_owned()),
+        ("OPENCLAW_GATEWAY_TOKEN", "token-very-secret".to_owned()),
+    ];
+    let leash = Leash {
+        keeper: env!("CARGO_BIN_EXE_keeper").into(),
+        state: home.join(".yabby"),
+        home,
+        environment: variables.map(|(name, value)| (name.to_owned(), value)).into(),
+        approvals: Arc::new(approvals.clone()),
+        readable: vec![folder.join("skills")],
+    };
+    (approvals, leash)
+}
+
+/// The text within a fence, and what comes after it.
+pub fn unfenced(told: &str) -> String {
+    let Some(inside) = told.strip_prefix("[[[ FENCED TEXT ") else { return told.to_owned() };
+    let inside = inside.split_once("]]]\n").unwrap().1;
+    let (inside, after) = inside.split_once("\n[[[ END OF FENCED TEXT ]]]").unwrap();
+    format!("{inside}{after}")
 }
 
 pub fn text_of(output: &ToolOutput) -> String {

@@ -4,6 +4,7 @@
 
 mod desk;
 mod escapes;
+mod exec;
 mod files;
 mod memory;
 mod people;

@@ -1,5 +1,6 @@
 //! `yabby agent`: talk to an agent, here and now (`cli.md` §1).
 
+mod approval;
 mod chat;
 mod shown;
 
@@ -7,6 +8,7 @@ use std::io::{IsTerminal as _, Read as _, Write as _};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
+use tokio::sync::broadcast::Receiver;
 use uuid::Uuid;
 use yabby_domain::config::Config;
 use yabby_domain::directive::level::{Level as _, ThinkLevel, VerboseLevel};
@@ -19,6 +21,7 @@ use yabby_domain::session::key::{KeyPolicy, SessionKey};
 use yabby_domain::text;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::turn::{Outcome, TurnOptions};
+use yabby_engine::events::EngineEvent;
 use yabby_engine::{Engine, Heard, Hearing, Ticket, TurnReport};
 use yabby_store::files::turns::Kind;
 
@@ -67,6 +70,9 @@ struct Destination {
     id: Option<String>,
 }
 
+/// Nothing goes on for longer, whatever it is.
+const LONGEST_TASK: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
+
 /// Somebody did not want to wait for the end of a run that was asked to stop.
 #[derive(Debug, thiserror::Error)]
 #[error("left before the answer; the message is on record, and goes on with the next `yabby agent`")]
@@ -111,11 +117,17 @@ async fn talk(
 ) -> Result<()> {
     finish_interrupted(engine).await?;
     match said {
-        None => chat::run(setting, engine, destination, options).await,
+        None => {
+            let mut meanwhile = engine.subscribe();
+            chat::run(setting, engine, destination, options, &mut meanwhile).await?;
+            finish_tasks(engine, &mut meanwhile, &destination.key, false).await
+        }
         Some(said) => {
             let live = !arguments.json && std::io::stdout().is_terminal();
+            let mut meanwhile = engine.subscribe();
             let report = ask(engine, destination, options, &said, live).await?;
-            answer(setting, arguments, &report)
+            answer(setting, arguments, &report)?;
+            finish_tasks(engine, &mut meanwhile, &destination.key, arguments.json).await
         }
     }
 }
@@ -138,6 +150,31 @@ async fn finish_interrupted(engine: &Engine) -> Result<()> {
     Ok(())
 }
 
+/// Waits for what goes on in the background. Ctrl-C leaves it to the next start.
+async fn finish_tasks(
+    engine: &Engine,
+    meanwhile: &mut Receiver<EngineEvent>,
+    key: &SessionKey,
+    json: bool,
+) -> Result<()> {
+    let busy = engine.busy().len();
+    if busy > 0 {
+        let tasks = terminal::counted(busy, "task");
+        anstream::eprintln!(
+            "Waiting for {tasks} in the background; Ctrl-C leaves it to the next `yabby agent`."
+        );
+        tokio::select! {
+            _ = engine.idle(LONGEST_TASK) => {}
+            signal = tokio::signal::ctrl_c() => {
+                signal?;
+                return Err(Left.into());
+            }
+        }
+    }
+    // What programs read is one value.
+    if json { Ok(()) } else { shown::said_meanwhile(meanwhile, key) }
+}
+
 /// Says something and waits for the answer, which may be shown as it comes. Ctrl-C stops the run; once
 /// more, and nobody waits until it has stopped.
 async fn ask(
@@ -148,9 +185,12 @@ async fn ask(
     live: bool,
 ) -> Result<TurnReport> {
     let listener = engine.subscribe();
+    // Somebody sits there and reads along.
+    let answers = live && std::io::stdin().is_terminal();
+    let _approver = answers.then(|| engine.approver());
     let ticket = say(engine, destination, options, said).await?;
     let key = ticket.session_key.clone();
-    let reporting = shown::until_done(ticket, listener, live);
+    let reporting = shown::until_done(ticket, listener, live, answers.then_some(engine));
     tokio::pin!(reporting);
     let mut is_stopping = false;
     loop {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use secrecy::SecretString;
 use yabby_config::environment::Environment;
-use yabby_domain::auth::{AuthProfiles, Cooldowns, FailureKind};
+use yabby_domain::auth::{AuthProfiles, Cooldowns, Credential, FailureKind};
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::model::normalize_provider;
@@ -157,8 +157,12 @@ impl ProviderKeys {
         }
         if !order.is_empty() {
             let key = |id: &String| {
-                let secret = profiles.credential(id)?.secret().to_owned();
-                Some(Key { profile: Some(id.clone()), secret: Some(SecretString::from(secret)) })
+                let credential = profiles.credential(id)?;
+                Some(Key {
+                    profile: Some(id.clone()),
+                    secret: Some(SecretString::from(credential.secret())),
+                    bearer: !matches!(credential, Credential::ApiKey { .. }),
+                })
             };
             let usable = order.iter().filter(|id| profiles.rests_until(id, now).is_none());
             let keys: Vec<Key> = usable.filter_map(key).collect();
@@ -170,7 +174,9 @@ impl ProviderKeys {
             let unpaid = order.iter().all(|id| profiles.disabled_for(id, now) == Some("billing"));
             return Err(NoKey::Resting { for_another, unpaid });
         }
-        let plain = |secret: String| vec![Key { profile: None, secret: Some(SecretString::from(secret)) }];
+        let plain = |secret: String| {
+            vec![Key { profile: None, secret: Some(SecretString::from(secret)), bearer: false }]
+        };
         match self.configured_key() {
             Some(Ok(secret)) => return Ok(plain(secret)),
             Some(Err(problem)) => return Err(NoKey::Missing(problem)),
@@ -181,7 +187,7 @@ impl ProviderKeys {
             Some(secret) => Ok(plain(secret)),
             None if let Some((id, at)) = expired.first() => Err(NoKey::Missing(self.has_expired(id, *at))),
             None if self.needs_key() => Err(NoKey::Missing(self.remedy())),
-            None => Ok(vec![Key { profile: None, secret: None }]),
+            None => Ok(vec![Key { profile: None, secret: None, bearer: false }]),
         }
     }
 

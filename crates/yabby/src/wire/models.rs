@@ -314,6 +314,7 @@ fn configured_settings(id: &str, section: &Value, config: &Config) -> Option<Pro
         api,
         base_url,
         api_key: None,
+        bearer: false,
         headers: headers(section.get("headers")),
         models,
     })

@@ -4,9 +4,11 @@
 
 mod agent;
 mod agents;
+mod approvals;
 mod config;
 mod docs;
 mod doctor;
+mod exec;
 mod export;
 mod help;
 mod history;

@@ -233,6 +233,36 @@ fn a_profile_that_fails_rests_and_the_next_one_is_used() {
 }
 
 #[test]
+fn an_agent_asks_with_a_key_of_its_own() {
+    let service = Service::start([answer("Hello."), answer("Hello.")]);
+    let home = home(&service.address(), &json!({}));
+    let mut value: Value = serde_json::from_str(&config(&home)).unwrap();
+    value["agents"]["list"] = json!([{"id": "main"}, {"id": "ops"}]);
+    configure(&home, &value);
+    profiles(&home, &["acme:a"]);
+    let own = json!({"version": 1, "profiles": {"acme:a": {"type": "token", "provider": "acme", "token": "sk-of-ops"}}});
+    home.write(".openclaw/agents/ops/agent/auth-profiles.json", &own.to_string());
+    home.out(&["agent", "--agent", "ops", "-m", "hello"]);
+    home.out(&ASK);
+    assert_eq!(service.keys(), ["sk-of-ops", "sk-acme:a"]);
+}
+
+#[test]
+fn a_profile_that_is_gone_is_told_and_no_other_key_pays() {
+    let service = Service::start([answer("Hello."), answer("Hello again.")]);
+    let home = home(&service.address(), &json!({"apiKey": "sk-configured"}));
+    profiles(&home, &["acme:work"]);
+    home.out(&["agent", "--agent", "main", "-m", "/model acme/small@acme:work"]);
+    assert_eq!(home.out(&ASK), "Hello.\n");
+    profiles(&home, &["acme:other"]);
+    let told = home.refusal(&ASK);
+    assert!(told.contains("There is no profile acme:work for acme any more"), "{told}");
+    home.out(&["agent", "--agent", "main", "-m", "/model acme/small"]);
+    assert_eq!(home.out(&ASK), "Hello again.\n");
+    assert_eq!(service.keys(), ["sk-acme:work", "sk-acme:other"]);
+}
+
+#[test]
 fn the_next_model_answers_for_one_that_cannot() {
     let (bad, good) = (Service::start([Format::OpenAiChat.denied("x")]), Service::says("Hello."));
     let home = home(&bad.address(), &json!({"apiKey": "a"}));

@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use anyhow::Result;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
+use tokio::sync::broadcast::Receiver;
 use yabby_domain::text;
 use yabby_domain::turn::{Outcome, TurnOptions};
 use yabby_engine::Engine;
+use yabby_engine::events::EngineEvent;
 
-use super::{Destination, Left, ask, hint};
+use super::{Destination, Left, ask, hint, shown};
 use crate::failure::{self, is_closed_pipe};
 use crate::setting::Setting;
 use crate::terminal;
@@ -21,6 +23,7 @@ pub(super) async fn run(
     engine: &Engine,
     destination: &Destination,
     options: TurnOptions,
+    meanwhile: &mut Receiver<EngineEvent>,
 ) -> Result<()> {
     let key = terminal::harmless(destination.key.as_str());
     writeln!(anstream::stdout(), "yabby {} · {key}", env!("CARGO_PKG_VERSION"))?;
@@ -28,6 +31,7 @@ pub(super) async fn run(
     let history = setting.place.folder.agent_history();
     let mut editor = Some(editor(&history)?);
     loop {
+        shown::said_meanwhile(meanwhile, &destination.key)?;
         let Some(mut reading) = editor.take() else { return Ok(()) };
         let (back, line) = tokio::task::spawn_blocking(move || {
             let line = reading.readline("\nyou> ");

@@ -5,22 +5,26 @@ use std::io::Write as _;
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, anyhow};
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use yabby_domain::reply::tokens::{HEARTBEAT_TOKEN, SILENT_TOKEN};
+use yabby_domain::session::key::SessionKey;
 use yabby_domain::text;
 use yabby_engine::events::{EngineEvent, EventKind};
-use yabby_engine::{Ticket, TurnReport};
+use yabby_engine::{Engine, Ticket, TurnReport};
 
+use super::approval;
 use crate::terminal;
 
 const DIM: Style = Style::new().dimmed();
 const ERROR: Style = AnsiColor::Red.on_default();
 
-/// Waits for the report of a turn, and shows what happens on the way.
+/// Waits for the report of a turn, and shows what happens on the way. Where somebody can answer, questions
+/// about commands are put to them.
 pub(super) async fn until_done(
     ticket: Ticket,
     mut listener: Receiver<EngineEvent>,
     live: bool,
+    answers: Option<&Engine>,
 ) -> Result<TurnReport> {
     let mut screen = Screen::default();
     let mut done = ticket.done;
@@ -29,6 +33,13 @@ pub(super) async fn until_done(
             biased;
             event = listener.recv() => match event {
                 Ok(event) if live && event.turn.as_ref() == Some(&ticket.turn) => screen.show(&event.kind)?,
+                Ok(EngineEvent { kind: EventKind::ApprovalRequested { id, question }, .. }) => {
+                    if let Some(engine) = answers {
+                        screen.flush()?;
+                        screen.break_line()?;
+                        approval::ask(engine, &id, &question).await?;
+                    }
+                }
                 // Somebody who prints slowly misses deltas; the report has everything.
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => {
@@ -43,6 +54,21 @@ pub(super) async fn until_done(
                 }
                 return Ok(report);
             }
+        }
+    }
+}
+
+/// Shows what was said in a session while nobody waited for it.
+pub(super) fn said_meanwhile(listener: &mut Receiver<EngineEvent>, key: &SessionKey) -> Result<()> {
+    loop {
+        match listener.try_recv() {
+            Ok(EngineEvent { session, kind: EventKind::Said(payload), .. }) if session == *key => {
+                if let Some(text) = &payload.text {
+                    writeln!(anstream::stdout(), "{}", harmless_lines(text))?;
+                }
+            }
+            Ok(_) | Err(TryRecvError::Lagged(_)) => {}
+            Err(TryRecvError::Empty | TryRecvError::Closed) => return Ok(()),
         }
     }
 }

@@ -1,0 +1,529 @@
+//! Whether a command may run, and who is asked (`config.md` §9, `sessions.md` §7, `state-files.md` §4).
+//!
+//! The configuration says what holds, a session may say otherwise, a call may only be stricter, and of
+//! that and the approvals file the stricter wins.
+
+use super::approvals::Approvals;
+use super::command_line::{Segment, runs_anything, segments};
+use super::safe_bins::SafeBins;
+use crate::config::Config;
+use crate::id::AgentId;
+use crate::json::Value;
+use crate::seam::office::Decision;
+use crate::text;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Security {
+    Deny,
+    Allowlist,
+    Full,
+}
+
+/// From the least strict on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ask {
+    Off,
+    OnMiss,
+    Always,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// In confinement, if there is one; else where the program runs.
+    Sandbox,
+    Gateway,
+    Node,
+}
+
+impl Security {
+    pub fn parse(word: &str) -> Option<Self> {
+        match text::lower(text::trim(word)).as_str() {
+            "deny" => Some(Self::Deny),
+            "allowlist" => Some(Self::Allowlist),
+            "full" => Some(Self::Full),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Allowlist => "allowlist",
+            Self::Full => "full",
+        }
+    }
+}
+
+impl Ask {
+    pub fn parse(word: &str) -> Option<Self> {
+        match text::lower(text::trim(word)).as_str() {
+            "off" => Some(Self::Off),
+            "on-miss" => Some(Self::OnMiss),
+            "always" => Some(Self::Always),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::OnMiss => "on-miss",
+            Self::Always => "always",
+        }
+    }
+}
+
+impl Host {
+    pub fn parse(word: &str) -> Option<Self> {
+        match text::lower(text::trim(word)).as_str() {
+            "sandbox" => Some(Self::Sandbox),
+            "gateway" => Some(Self::Gateway),
+            "node" => Some(Self::Node),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sandbox => "sandbox",
+            Self::Gateway => "gateway",
+            Self::Node => "node",
+        }
+    }
+}
+
+/// What one place says about commands; what it leaves out is said elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    pub host: Option<Host>,
+    pub security: Option<Security>,
+    pub ask: Option<Ask>,
+}
+
+impl Said {
+    pub fn new(host: Option<&str>, security: Option<&str>, ask: Option<&str>) -> Self {
+        Self {
+            host: host.and_then(Host::parse),
+            security: security.and_then(Security::parse),
+            ask: ask.and_then(Ask::parse),
+        }
+    }
+
+    /// `tools.exec`, and the agent's own in its place.
+    pub fn from_config(config: &Config, agent: &AgentId) -> Self {
+        let word = |name: &str| setting(config, agent, name).and_then(Value::as_str);
+        Self::new(word("host"), word("security"), word("ask"))
+    }
+
+    fn over(self, other: Self) -> Self {
+        Self {
+            host: self.host.or(other.host),
+            security: self.security.or(other.security),
+            ask: self.ask.or(other.ask),
+        }
+    }
+}
+
+/// A setting of `tools.exec`; the agent's own wins.
+pub fn setting<'c>(config: &'c Config, agent: &AgentId, name: &str) -> Option<&'c Value> {
+    let own = agent_entry(config, agent).and_then(|entry| {
+        let exec = entry.get("tools")?.get("exec")?;
+        exec.get(name).filter(|value| !value.is_null())
+    });
+    own.or_else(|| config.get(&["tools", "exec", name]))
+}
+
+/// The agent in `agents.list`.
+pub fn agent_entry<'c>(config: &'c Config, agent: &AgentId) -> Option<&'c Value> {
+    let listed = config.list(&["agents", "list"]).unwrap_or_default();
+    listed.iter().find(|entry| {
+        let id = entry.get("id").and_then(Value::as_str).unwrap_or_default();
+        AgentId::normalize(id) == *agent
+    })
+}
+
+/// Somebody who may do so wants a command to run outside of its confinement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Elevation {
+    #[default]
+    None,
+    /// On the host, by its rules.
+    Ask,
+    /// On the host, without any.
+    Full,
+}
+
+/// What holds for one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    pub confined: bool,
+    pub security: Security,
+    pub ask: Ask,
+    pub ask_fallback: Security,
+    /// The approvals file has a say, and learns from answers.
+    pub uses_approvals: bool,
+}
+
+/// Where a call comes from and what is said about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    pub config: Said,
+    pub session: Said,
+    pub call: Said,
+    /// The session's commands are confined.
+    pub confined: bool,
+    pub elevation: Elevation,
+}
+
+/// What holds for a call; `Err` tells why it cannot be made at all.
+///
+/// In confinement nobody is asked unless that is said: the walls are the answer. Without confinement the
+/// host `sandbox` is the gateway's, and its rules hold; in the reference nothing holds there.
+pub fn rules(asked: &Asked, approvals: &Approvals, agent: &AgentId) -> Result<Rules, String> {
+    let said = asked.session.over(asked.config);
+    let configured = said.host.unwrap_or(Host::Sandbox);
+    let elevated = asked.confined && asked.elevation != Elevation::None;
+    if let Some(wanted) = asked.call.host
+        && wanted != configured
+        && !elevated
+        // Without confinement both are the same place.
+        && (asked.confined || wanted == Host::Node || configured == Host::Node)
+    {
+        let (wanted, configured) = (wanted.as_str(), configured.as_str());
+        return Err(format!(
+            "exec host not allowed (requested {wanted}; configure tools.exec.host={wanted} to allow; it is {configured})"
+        ));
+    }
+    if configured == Host::Node {
+        return Err("exec host=node requires a paired node, and none is here; use host=gateway".to_owned());
+    }
+    if asked.confined && configured == Host::Sandbox && !elevated {
+        let stricter = [said.security, asked.call.security].into_iter().flatten().min();
+        let ask = [said.ask, asked.call.ask].into_iter().flatten().max();
+        return Ok(Rules {
+            confined: true,
+            security: if stricter == Some(Security::Deny) { Security::Deny } else { Security::Full },
+            ask: if ask == Some(Ask::Always) { Ask::Always } else { Ask::Off },
+            ask_fallback: Security::Deny,
+            uses_approvals: false,
+        });
+    }
+    if elevated && asked.elevation == Elevation::Full {
+        return Ok(Rules {
+            confined: false,
+            security: Security::Full,
+            ask: Ask::Off,
+            ask_fallback: Security::Deny,
+            uses_approvals: false,
+        });
+    }
+    let security = said.security.unwrap_or(Security::Allowlist);
+    let security = asked.call.security.map_or(security, |wanted| wanted.min(security));
+    let ask = said.ask.unwrap_or(Ask::OnMiss);
+    let ask = asked.call.ask.map_or(ask, |wanted| wanted.max(ask));
+    let file = approvals.for_agent(agent);
+    Ok(Rules {
+        confined: false,
+        security: file.security.map_or(security, |filed| filed.min(security)),
+        ask: file.ask.map_or(ask, |filed| filed.max(ask)),
+        ask_fallback: file.ask_fallback.unwrap_or(Security::Deny),
+        uses_approvals: true,
+    })
+}
+
+/// What is known about the programs of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// Every program is on the list, or works on its input only.
+    pub is_allowed: bool,
+    /// Why not, if it is not.
+    pub why: Option<String>,
+    /// The programs as they were found, in order; only if the command can be read.
+    pub programs: Vec<String>,
+    /// The patterns that allowed them.
+    pub used: Vec<String>,
+}
+
+/// What the rules have to ask about the disk.
+pub trait Programs {
+    /// The file that a program's name leads to from where the command runs, through the `PATH` that it is
+    /// given. `has_home` tells that a leading `~` is the home folder.
+    fn find(&self, name: &str, has_home: bool) -> Option<String>;
+
+    /// Whether there is such a file where the command runs.
+    fn exists(&self, name: &str) -> bool;
+}
+
+/// Holds a command against the list.
+pub fn judge(
+    command: &str,
+    allowed: &[String],
+    safe: &SafeBins,
+    home: &str,
+    programs: &dyn Programs,
+) -> Judged {
+    let missed = |why: String, programs: Vec<String>| Judged {
+        is_allowed: false,
+        why: Some(why),
+        programs,
+        used: Vec::new(),
+    };
+    let read = match segments(command) {
+        Ok(read) => read,
+        Err(why) => return missed(why.to_string(), Vec::new()),
+    };
+    let found = |segment: &Segment| {
+        let program = &segment.words[0];
+        programs.find(&program.text, program.has_home)
+    };
+    let all: Vec<String> = read.iter().filter_map(found).collect();
+    let mut used = Vec::new();
+    for segment in &read {
+        let name = &segment.words[0].text;
+        let Some(program) = found(segment) else {
+            return missed(format!("{name} is no program that can be found"), all);
+        };
+        if let Some(pattern) =
+            allowed.iter().find(|pattern| super::approvals::matches(pattern, &program, home))
+        {
+            used.push(pattern.clone());
+        } else if !safe.allow(&program, &segment.words[1..], |file| programs.exists(file)) {
+            return missed(format!("{program} is not on the allowlist"), all);
+        }
+    }
+    Judged { is_allowed: true, why: None, programs: all, used }
+}
+
+/// What is to be done with a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Run,
+    Ask,
+    Refuse(String),
+}
+
+pub fn verdict(rules: &Rules, judged: &Judged) -> Verdict {
+    let is_missed = rules.security == Security::Allowlist && !judged.is_allowed;
+    let why = || judged.why.as_deref().unwrap_or("it is not on the allowlist").to_owned();
+    match (rules.security, rules.ask) {
+        (Security::Deny, _) => Verdict::Refuse("commands are not allowed here (security=deny)".to_owned()),
+        (_, Ask::Always) => Verdict::Ask,
+        (_, Ask::OnMiss) if is_missed => Verdict::Ask,
+        (_, Ask::Off) if is_missed => Verdict::Refuse(format!("allowlist miss: {}", why())),
+        (Security::Allowlist | Security::Full, Ask::Off | Ask::OnMiss) => Verdict::Run,
+    }
+}
+
+/// What comes of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It runs, and these programs are allowed from now on.
+    Run {
+        learn: Vec<String>,
+    },
+    Refuse(String),
+}
+
+pub fn after_asking(rules: &Rules, judged: &Judged, decision: Decision) -> Outcome {
+    let once = Outcome::Run { learn: Vec::new() };
+    match (decision, rules.ask_fallback) {
+        (Decision::Once, _) => once,
+        (Decision::Always, _) if rules.uses_approvals && rules.security == Security::Allowlist => {
+            // Whoever says yes to `sh -c` for good has not thought of everything that `sh` runs.
+            let programs = judged.programs.iter().filter(|program| !runs_anything(program));
+            Outcome::Run { learn: programs.cloned().collect() }
+        }
+        (Decision::Always, _) => once,
+        (Decision::Deny, _) => Outcome::Refuse("it was denied by the person who was asked".to_owned()),
+        (Decision::Unanswered, Security::Full) => once,
+        (Decision::Unanswered, Security::Allowlist) if judged.is_allowed => once,
+        (Decision::Unanswered, Security::Allowlist | Security::Deny) => {
+            let why = judged.why.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
+            Outcome::Refuse(format!("it needs an approval{why}, and nobody answered"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn approvals(text: serde_json::Value) -> Approvals {
+        Approvals::parse(&text.to_string()).unwrap_or_default()
+    }
+
+    fn asked(config: Said, session: Said, call: Said) -> Asked {
+        Asked { config, session, call, confined: false, elevation: Elevation::None }
+    }
+
+    fn said(host: &str, security: &str, ask: &str) -> Said {
+        Said::new(Some(host), Some(security), Some(ask))
+    }
+
+    #[test]
+    fn a_call_may_only_be_stricter_and_the_file_too() {
+        let none = Said::default();
+        let empty = json!({"version": 1});
+        let strict = json!({"version": 1, "defaults": {"security": "deny"}});
+        let filed = json!({"version": 1, "defaults": {"security": "full", "ask": "always", "askFallback": "full"},
+            "agents": {"*": {"ask": "off"}, "main": {"security": "allowlist"}}});
+        //  config, session, call, file, security, ask, fallback
+        let table = [
+            (none, none, none, &empty, "allowlist", "on-miss", "deny"),
+            (said("", "full", "off"), none, none, &empty, "full", "off", "deny"),
+            (
+                said("", "full", "off"),
+                none,
+                said("", "allowlist", "always"),
+                &empty,
+                "allowlist",
+                "always",
+                "deny",
+            ),
+            (none, none, said("", "full", "off"), &empty, "allowlist", "on-miss", "deny"),
+            (none, said("", "full", "off"), none, &empty, "full", "off", "deny"),
+            (said("", "deny", "off"), said("", "full", "off"), none, &empty, "full", "off", "deny"),
+            (none, said("", "full", "off"), none, &strict, "deny", "off", "deny"),
+            (said("", "full", "off"), none, none, &filed, "allowlist", "off", "full"),
+            (said("", "full", "always"), none, none, &filed, "allowlist", "always", "full"),
+            (said("", "nonsense", "maybe"), none, none, &empty, "allowlist", "on-miss", "deny"),
+        ];
+        for (config, session, call, file, security, ask, fallback) in table {
+            let rules =
+                rules(&asked(config, session, call), &approvals(file.clone()), &AgentId::default()).unwrap();
+            let found = (rules.security.as_str(), rules.ask.as_str(), rules.ask_fallback.as_str());
+            assert_eq!(found, (security, ask, fallback), "{config:?} {session:?} {call:?} {file}");
+        }
+    }
+
+    #[test]
+    fn confinement_is_left_by_those_who_may_only() {
+        let none = Said::default();
+        let on = |host: &str| Said::new(Some(host), None, None);
+        //  confined  config  call  elevation  (confined, security, ask)
+        let table = [
+            (true, none, none, Elevation::None, Some((true, "full", "off"))),
+            (true, said("", "deny", "off"), none, Elevation::None, Some((true, "deny", "off"))),
+            (true, said("", "allowlist", "on-miss"), none, Elevation::None, Some((true, "full", "off"))),
+            (true, none, said("", "full", "always"), Elevation::None, Some((true, "full", "always"))),
+            (true, on("gateway"), none, Elevation::None, Some((false, "allowlist", "on-miss"))),
+            (true, none, on("gateway"), Elevation::None, None),
+            (true, none, on("gateway"), Elevation::Ask, Some((false, "allowlist", "on-miss"))),
+            (true, none, none, Elevation::Full, Some((false, "full", "off"))),
+            (false, none, none, Elevation::Full, Some((false, "allowlist", "on-miss"))),
+            (false, none, on("gateway"), Elevation::None, Some((false, "allowlist", "on-miss"))),
+            (false, none, on("node"), Elevation::None, None),
+            (false, on("node"), none, Elevation::None, None),
+        ];
+        for (confined, config, call, elevation, expected) in table {
+            let asked = Asked { config, session: none, call, confined, elevation };
+            let found = rules(&asked, &Approvals::default(), &AgentId::default()).ok();
+            let found = found.map(|rules| (rules.confined, rules.security.as_str(), rules.ask.as_str()));
+            assert_eq!(found, expected, "{asked:?}");
+        }
+    }
+
+    struct Shelf;
+
+    impl Programs for Shelf {
+        fn find(&self, name: &str, has_home: bool) -> Option<String> {
+            match name {
+                "ls" | "git" | "sh" | "grep" => Some(format!("/usr/bin/{name}")),
+                "~/bin/x" if has_home => Some("/home/u/bin/x".to_owned()),
+                "~/bin/x" => Some("/work/~/bin/x".to_owned()),
+                "./ls" => Some("/work/ls".to_owned()),
+                _ => None,
+            }
+        }
+
+        fn exists(&self, name: &str) -> bool {
+            name == "notes.md"
+        }
+    }
+
+    #[test]
+    fn every_part_of_a_command_has_to_be_allowed() {
+        let allowed = ["/usr/bin/ls".to_owned(), "~/bin/*".to_owned()];
+        let table = [
+            ("ls -la", true),
+            ("ls | grep x", true),
+            ("ls && ls", true),
+            ("~/bin/x", true),
+            ("'~/bin/x'", false),
+            ("./ls", false),
+            ("ls && git push", false),
+            ("ls ; sh -c id", false),
+            ("ls | grep x notes.md", false),
+            ("ls $(git push)", false),
+            ("eval ls", false),
+            ("if ls; then ls; fi", false),
+            ("ls > x", false),
+        ];
+        let safe = SafeBins::from_config(&Config::default());
+        for (command, expected) in table {
+            let judged = judge(command, &allowed, &safe, "/home/u", &Shelf);
+            assert_eq!(judged.is_allowed, expected, "{command} {judged:?}");
+            assert_eq!(judged.why.is_none(), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn who_is_asked_and_what_comes_of_the_answer() {
+        use Decision::*;
+        let rules = |security, ask, ask_fallback| Rules {
+            confined: false,
+            security,
+            ask,
+            ask_fallback,
+            uses_approvals: true,
+        };
+        let judged = |command: &str| {
+            let safe = SafeBins::from_config(&Config::default());
+            judge(command, &["/usr/bin/ls".to_owned()], &safe, "/home/u", &Shelf)
+        };
+        let table = [
+            (Security::Deny, Ask::Off, "ls", "refuse"),
+            (Security::Deny, Ask::Always, "ls", "refuse"),
+            (Security::Allowlist, Ask::Off, "ls", "run"),
+            (Security::Allowlist, Ask::Off, "git", "refuse"),
+            (Security::Allowlist, Ask::OnMiss, "ls", "run"),
+            (Security::Allowlist, Ask::OnMiss, "git", "ask"),
+            (Security::Allowlist, Ask::OnMiss, "ls `git`", "ask"),
+            (Security::Allowlist, Ask::Always, "ls", "ask"),
+            (Security::Full, Ask::Off, "git", "run"),
+            (Security::Full, Ask::OnMiss, "git", "run"),
+            (Security::Full, Ask::Always, "git", "ask"),
+        ];
+        for (security, ask, command, expected) in table {
+            let found = match verdict(&rules(security, ask, Security::Deny), &judged(command)) {
+                Verdict::Run => "run",
+                Verdict::Ask => "ask",
+                Verdict::Refuse(_) => "refuse",
+            };
+            assert_eq!(found, expected, "{security:?} {ask:?} {command}");
+        }
+        //  decision  fallback  command  what is learnt, if it runs
+        let table: [(Decision, Security, &str, Option<&[&str]>); 9] = [
+            (Once, Security::Deny, "git", Some(&[])),
+            (Always, Security::Deny, "git push", Some(&["/usr/bin/git"])),
+            (Always, Security::Deny, "git | sh -c x", Some(&["/usr/bin/git"])),
+            (Always, Security::Deny, "git > x", Some(&[])),
+            (Deny, Security::Full, "git", None),
+            (Unanswered, Security::Deny, "ls", None),
+            (Unanswered, Security::Allowlist, "ls", Some(&[])),
+            (Unanswered, Security::Allowlist, "git", None),
+            (Unanswered, Security::Full, "git", Some(&[])),
+        ];
+        for (decision, fallback, command, expected) in table {
+            let rules = rules(Security::Allowlist, Ask::OnMiss, fallback);
+            let found = match after_asking(&rules, &judged(command), decision) {
+                Outcome::Run { learn } => Some(learn),
+                Outcome::Refuse(_) => None,
+            };
+            let expected =
+                expected.map(|learnt| learnt.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+            assert_eq!(found, expected, "{decision:?} {fallback:?} {command}");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Confinement: what a command finds itself in, by bubblewrap or by Landlock.
+//!
+//! Between the walls there are the programs of the system to read, the folders of the job, and a `/tmp` of
+//! its own; no home folder, no state folder, no other processes (bubblewrap) and, unless it is wanted, no
+//! network. Walls that cannot be put up are an error; a command never runs without them instead.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde::{Deserialize, Serialize};
+
+use super::job::{Inside, Job, Walls};
+
+/// What of the system a confined command may read.
+const SYSTEM: &[&str] =
+    &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store"];
+const SETTINGS: &[&str] = &[
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/pki",
+    "/etc/ssl",
+];
+/// Only with a network.
+const NETWORK: &[&str] = &["/etc/hosts", "/etc/resolv.conf", "/etc/gai.conf", "/run/systemd/resolve"];
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// The space of a confined `/tmp`, which is memory.
+const TMP_BYTES: u64 = 512 * 1024 * 1024;
+
+/// What becomes the command: the last process before the shell reads this and turns into it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Inner {
+    /// Where it is noted that the command was not run, and why.
+    refused: PathBuf,
+    walls: Walls,
+    arguments: Vec<String>,
+    cwd: PathBuf,
+    /// The control group to join.
+    group: Option<PathBuf>,
+}
+
+/// The word for that process.
+pub(crate) const INSIDE: &str = "inside";
+
+/// How the shell is called; nothing of a person's own settings is read.
+fn shell(command: &str) -> Vec<String> {
+    let start: &[&str] = match Path::new("/bin/bash").exists() {
+        true => &["/bin/bash", "--noprofile", "--norc", "-c", "--"],
+        false => &["/bin/sh", "-c", "--"],
+    };
+    start.iter().map(|word| (*word).to_owned()).chain([command.to_owned()]).collect()
+}
+
+/// What the keeper starts.
+pub(crate) fn command(job: &Job, keeper: &Path, group: Option<PathBuf>) -> Result<Command, String> {
+    let refused = job.folder.join("refused");
+    let mut arguments = shell(&job.command);
+    let mut start: Vec<String> = Vec::new();
+    match &job.walls {
+        Walls::None => {}
+        Walls::Bubblewrap(inside) => arguments = [bubblewrap(inside, job)?, arguments].concat(),
+        // Landlock knows nothing of UDP: only a network of its own has nobody in it.
+        Walls::Landlock(inside) if !inside.has_network => {
+            start = ["unshare", "--user", "--map-current-user", "--net", "--"].map(str::to_owned).into();
+        }
+        Walls::Landlock(_) => {}
+    }
+    let inner = Inner { refused, walls: job.walls.clone(), arguments, cwd: job.cwd.clone(), group };
+    let inner = serde_json::to_string(&inner).map_err(|error| error.to_string())?;
+    start.push(keeper.to_string_lossy().into_owned());
+    let mut command = Command::new(&start[0]);
+    command.args(&start[1..]).args([super::job::KEEP_COMMAND, INSIDE, &inner]);
+    Ok(command)
+}
+
+fn bubblewrap(inside: &Inside, job: &Job) -> Result<Vec<String>, String> {
+    let mut words: Vec<String> =
+        ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+            .map(str::to_owned)
+            .into();
+    let mut add = |more: &[&str]| words.extend(more.iter().map(|word| (*word).to_owned()));
+    if inside.has_network {
+        add(&["--share-net"]);
+    }
+    for path in SYSTEM {
+        match fs::read_link(path) {
+            Ok(target) => add(&["--symlink", &target.to_string_lossy(), path]),
+            Err(_) => add(&["--ro-bind-try", path, path]),
+        }
+    }
+    let network: &[&str] = if inside.has_network { NETWORK } else { &[] };
+    for path in SETTINGS.iter().chain(network) {
+        add(&["--ro-bind-try", path, path]);
+    }
+    let tmp = TMP_BYTES.to_string();
+    add(&["--proc", "/proc", "--dev", "/dev", "--size", &tmp, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]);
+    add(&["--size", &tmp, "--tmpfs", "/tmp"]);
+    for (flag, folders) in [("--ro-bind", &inside.readable), ("--bind", &inside.writable)] {
+        for folder in folders {
+            let folder = folder.to_str().ok_or("the name of the workspace is not UTF-8")?;
+            add(&[flag, folder, folder]);
+        }
+    }
+    let cwd = job.cwd.to_string_lossy();
+    add(&["--remount-ro", "/", "--setenv", "TMPDIR", "/tmp", "--setenv", "HOME", "/tmp"]);
+    add(&["--chdir", &cwd, "--"]);
+    Ok(words)
+}
+
+/// Turns this process into the command. Comes back only if that is not possible.
+pub(crate) fn become_command(written: &str) -> String {
+    let inner: Inner = match serde_json::from_str(written) {
+        Ok(inner) => inner,
+        Err(error) => return format!("cannot read what to run: {error}"),
+    };
+    let note = fs::OpenOptions::new().create(true).append(true).open(&inner.refused);
+    let why = match enter(&inner) {
+        Err(why) => why,
+        Ok(()) => {
+            let mut command = Command::new(&inner.arguments[0]);
+            command.args(&inner.arguments[1..]);
+            format!("{} cannot be run: {}", inner.arguments[0], command.exec())
+        }
+    };
+    if let Ok(mut note) = note {
+        let _ = note.write_all(why.as_bytes());
+    }
+    why
+}
+
+fn enter(inner: &Inner) -> Result<(), String> {
+    // Whoever kills the keeper takes the shell along.
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    if let Some(group) = &inner.group {
+        fs::write(group, "0").map_err(|error| format!("the limits cannot be set: {error}"))?;
+    }
+    if let Some(inside) = inner.walls.inside() {
+        limit(inside)?;
+    }
+    match &inner.walls {
+        // Bubblewrap changes there by itself.
+        Walls::Bubblewrap(_) => {}
+        Walls::None | Walls::Landlock(_) => std::env::set_current_dir(&inner.cwd)
+            .map_err(|error| format!("{} cannot be used: {error}", inner.cwd.display()))?,
+    }
+    match &inner.walls {
+        Walls::None | Walls::Bubblewrap(_) => Ok(()),
+        Walls::Landlock(inside) => landlocked(inside),
+    }
+}
+
+fn limit(inside: &Inside) -> Result<(), String> {
+    // The system counts all threads of a user, those outside, too; more of them may come. The keeper counts
+    // for itself, since root is not limited at all.
+    let others = super::processes::own_threads() + 256;
+    let table = [
+        (Resource::Nproc, inside.processes.saturating_add(others)),
+        // Many reserve far more than they use; what is used the keeper looks at.
+        (Resource::As, inside.memory.saturating_mul(8)),
+        (Resource::Fsize, inside.file_size),
+        (Resource::Nofile, inside.open_files),
+        (Resource::Core, 0),
+    ];
+    for (resource, limit) in table {
+        let most = getrlimit(resource).maximum.map_or(limit, |most| most.min(limit));
+        let limits = Rlimit { current: Some(most), maximum: Some(most) };
+        setrlimit(resource, limits).map_err(|error| format!("the limits cannot be set: {error}"))?;
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn landlocked(inside: &Inside) -> Result<(), String> {
+    use landlock::{
+        ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
+        RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
+    };
+    let failed = |error: &dyn std::fmt::Display| {
+        format!("it cannot be confined with Landlock here: {error}; install bubblewrap")
+    };
+    let least = ABI::V3;
+    let newest = ABI::V6;
+    let build = || -> Result<_, landlock::RulesetError> {
+        let mut rules = Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(AccessFs::from_all(least))?
+            .set_compatibility(CompatLevel::BestEffort)
+            .handle_access(AccessFs::from_all(newest))?
+            .scope(Scope::from_all(newest))?;
+        if !inside.has_network {
+            rules = rules.handle_access(AccessNet::from_all(newest))?;
+        }
+        let network: &[&str] = if inside.has_network { NETWORK } else { &[] };
+        let system = SYSTEM.iter().chain(SETTINGS).chain(network);
+        let rules = rules
+            .create()?
+            .add_rules(path_beneath_rules(system, AccessFs::from_read(newest)))?
+            .add_rules(path_beneath_rules(&inside.readable, AccessFs::from_read(newest)))?
+            .add_rules(path_beneath_rules(DEVICES, AccessFs::ReadFile | AccessFs::WriteFile))?
+            .add_rules(path_beneath_rules(&inside.writable, AccessFs::from_all(newest)))?;
+        rules.restrict_self()
+    };
+    let status = build().map_err(|error| failed(&error))?;
+    match status.ruleset {
+        RulesetStatus::NotEnforced => Err(failed(&"the kernel does not have it")),
+        RulesetStatus::PartiallyEnforced | RulesetStatus::FullyEnforced => Ok(()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn landlocked(_: &Inside) -> Result<(), String> {
+    Err("there is no Landlock on this system".to_owned())
+}
+
+/// Whether bubblewrap works here; if not, why.
+pub(crate) fn bubblewrap_works() -> Result<(), String> {
+    static FOUND: OnceLock<Result<(), String>> = OnceLock::new();
+    let probe =
+        ["--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "--", "true"];
+    FOUND.get_or_init(|| works("bwrap", &probe)).clone()
+}
+
+/// Whether a command can have a network with nobody in it, which Landlock needs.
+pub(crate) fn own_network_works() -> Result<(), String> {
+    static FOUND: OnceLock<Result<(), String>> = OnceLock::new();
+    FOUND.get_or_init(|| works("unshare", &["--user", "--map-current-user", "--net", "--", "true"])).clone()
+}
+
+fn works(program: &str, arguments: &[&str]) -> Result<(), String> {
+    let made = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    match made {
+        Err(error) => Err(format!("{program}: {error}")),
+        Ok(made) if made.status.success() => Ok(()),
+        Ok(made) => Err(format!("{program}: {}", String::from_utf8_lossy(&made.stderr).trim())),
+    }
+}

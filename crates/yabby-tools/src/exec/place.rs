@@ -1,0 +1,151 @@
+//! Where a command runs, and what is around it.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use yabby_domain::leash::confinement::{Access, Confinement, Limits, Scope, Walls as Wanted};
+use yabby_domain::seam::tool::ToolContext;
+use yabby_domain::text;
+
+use super::{Leash, denied, off_thread};
+use crate::commands::Kept;
+use crate::commands::job::{Inside, Walls};
+use crate::commands::walls::{bubblewrap_works, own_network_works};
+
+pub(super) struct Spot {
+    pub(super) cwd: PathBuf,
+    walls: Walls,
+}
+
+impl Spot {
+    pub(super) async fn find(
+        workdir: Option<&str>,
+        confinement: Option<Confinement>,
+        context: &ToolContext,
+        leash: &Leash,
+    ) -> Result<Self, String> {
+        let workdir = workdir.and_then(text::non_blank).map(|folder| text::trim(folder).to_owned());
+        let workspace = context.workspace.clone();
+        let Some(confinement) = confinement else {
+            return off_thread(move || {
+                let cwd = workdir.map_or_else(|| workspace.clone(), |folder| workspace.join(folder));
+                Ok(Self { cwd: real_folder(&cwd)?, walls: Walls::None })
+            })
+            .await;
+        };
+        let limits = Limits::from_config(&context.config, &context.agent);
+        let own_folder = leash.state.join("sandboxes").join(match confinement.scope {
+            Scope::Shared => "shared".to_owned(),
+            Scope::Agent => format!("agent-{}", context.agent),
+            Scope::Session => format!("session-{}", plain_name(context.session_key.as_str())),
+        });
+        let readable = leash.readable.clone();
+        let state = leash.state.clone();
+        off_thread(move || {
+            let (base, access) = match confinement.workspace {
+                Access::None => {
+                    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&own_folder);
+                    made.map_err(|error| denied(format!("no folder for the sandbox: {error}")))?;
+                    (own_folder, Access::Write)
+                }
+                access => (workspace, access),
+            };
+            let base = real_folder(&base)?;
+            // Who makes the state folder the workspace, or one around it, has nothing that could be hidden.
+            let state = state.canonicalize().unwrap_or(state);
+            let holds_state = |folder: &PathBuf| state.starts_with(folder);
+            if holds_state(&base) {
+                return Err(denied("the workspace holds the state folder, which a sandbox has to hide"));
+            }
+            let readable = readable.iter().filter_map(|folder| folder.canonicalize().ok());
+            let cwd = match workdir {
+                None => base.clone(),
+                Some(folder) => real_folder(&base.join(folder))?,
+            };
+            if !cwd.starts_with(&base) {
+                return Err(denied(format!("{} is outside of the sandbox", cwd.display())));
+            }
+            let mut inside = Inside {
+                writable: Vec::new(),
+                readable: readable.filter(|folder| !holds_state(folder)).collect(),
+                has_network: confinement.has_network,
+                processes: limits.processes,
+                memory: limits.memory,
+                file_size: limits.file_size,
+                open_files: limits.open_files,
+            };
+            match access {
+                Access::Write => inside.writable.push(base),
+                Access::Read | Access::None => inside.readable.push(base),
+            }
+            Ok(Self { cwd, walls: choose(confinement.by, inside)? })
+        })
+        .await
+    }
+
+    /// The walls, with what they need of this command.
+    pub(super) fn walls(
+        &self,
+        kept: &Kept,
+        environment: &mut BTreeMap<String, String>,
+    ) -> Result<Walls, String> {
+        let mut walls = self.walls.clone();
+        match &mut walls {
+            Walls::None => {}
+            // Inside there is no home; see `walls.rs`.
+            Walls::Bubblewrap(_) => {}
+            Walls::Landlock(inside) => {
+                let tmp = kept.folder.join("tmp");
+                let made =
+                    std::fs::DirBuilder::new().mode(0o700).create(&tmp).and_then(|()| tmp.canonicalize());
+                let tmp = made.map_err(|error| denied(format!("no /tmp for the command: {error}")))?;
+                for name in ["TMPDIR", "HOME"] {
+                    environment.insert(name.to_owned(), tmp.to_string_lossy().into_owned());
+                }
+                inside.writable.push(tmp);
+            }
+        }
+        Ok(walls)
+    }
+}
+
+/// The walls that can be put up here.
+fn choose(wanted: Wanted, inside: Inside) -> Result<Walls, String> {
+    let landlock = |inside: Inside| match inside.has_network {
+        true => Ok(Walls::Landlock(inside)),
+        false => own_network_works().map(|()| Walls::Landlock(inside)),
+    };
+    let chosen = match wanted {
+        Wanted::Bubblewrap => bubblewrap_works().map(|()| Walls::Bubblewrap(inside)),
+        Wanted::Landlock => landlock(inside),
+        Wanted::Any => match bubblewrap_works() {
+            Ok(()) => Ok(Walls::Bubblewrap(inside)),
+            Err(why) => landlock(inside).map_err(|other| format!("{why}; {other}")),
+        },
+    };
+    chosen.map_err(|why| {
+        denied(format!(
+            "commands are to be confined, and that is not possible here ({why}); install bubblewrap, or set \
+            agents.defaults.sandbox.mode to off"
+        ))
+    })
+}
+
+fn real_folder(path: &Path) -> Result<PathBuf, String> {
+    let real = path.canonicalize().map_err(|error| denied(format!("workdir {}: {error}", path.display())))?;
+    match real.is_dir() {
+        true => Ok(real),
+        false => Err(denied(format!("workdir {} is not a folder", path.display()))),
+    }
+}
+
+fn plain_name(key: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let name: String = key.chars().map(plain).take(80).collect();
+    // Two keys must not share a folder because they look alike.
+    let sum = key
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{name}-{sum:016x}")
+}

@@ -1,0 +1,228 @@
+//! Which folders the file tools may use: the workspace, those of `tools.fs.allow`, and for reading those that
+//! the program gives them, such as skills.
+//!
+//! What of the workspace is the owner's own is not for a conversation that others hear.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use yabby_domain::json::Value;
+use yabby_domain::seam::tool::{Company, ToolContext};
+use yabby_domain::untrusted;
+
+use crate::workspace::{Workspace, told};
+
+#[derive(Clone)]
+pub(crate) struct Places {
+    workspace: PathBuf,
+    allowed: Vec<PathBuf>,
+    readable: Vec<PathBuf>,
+    company: Company,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// Somewhere in one of the folders, with every link on the way to it resolved.
+pub(crate) struct Found {
+    pub(crate) folder: Workspace,
+    /// From the folder on.
+    pub(crate) names: PathBuf,
+    is_workspace: bool,
+    company: Company,
+}
+
+/// Files of the workspace that are the agent's own: what they say, it was told by its owner.
+const OWN: &[&str] = &[
+    "AGENTS.md",
+    "SOUL.md",
+    "TOOLS.md",
+    "IDENTITY.md",
+    "USER.md",
+    "HEARTBEAT.md",
+    "MEMORY.md",
+    "BOOTSTRAP.md",
+];
+const SKILL: &str = "SKILL.md";
+
+impl Places {
+    pub(crate) fn of(context: &ToolContext, readable: &[PathBuf]) -> Self {
+        let allowed = context.config.list(&["tools", "fs", "allow"]).unwrap_or_default();
+        let allowed = allowed.iter().filter_map(Value::as_str).map(PathBuf::from);
+        Self {
+            workspace: context.workspace.clone(),
+            // `/` would be no leash at all, and a relative one would depend on where the program was started.
+            allowed: allowed.filter(|folder| folder.is_absolute() && folder.parent().is_some()).collect(),
+            readable: readable.to_owned(),
+            company: context.company,
+        }
+    }
+
+    /// The folder that a path is in, and the names from there on; nothing is resolved yet.
+    pub(crate) fn named(&self, path: &str, access: Access) -> Result<(Workspace, PathBuf, bool), String> {
+        let workspace = Workspace::open(&self.workspace)?;
+        let outside = match workspace.names(path) {
+            Ok(names) => return Ok((workspace, names, true)),
+            Err(outside) => outside,
+        };
+        if Path::new(path).is_absolute() {
+            let readable = self.readable.iter().filter(|_| access == Access::Read);
+            for folder in self.allowed.iter().chain(readable) {
+                // One that is not there has nothing in it.
+                let Ok(other) = Workspace::open(folder) else { continue };
+                if let Ok(names) = other.names(path) {
+                    return Ok((other, names, false));
+                }
+            }
+        }
+        Err(outside)
+    }
+
+    /// Where a path really is. It has to be there.
+    pub(crate) fn find(&self, path: &str, access: Access) -> Result<Found, String> {
+        let (folder, _, is_workspace) = self.named(path, access)?;
+        let names = folder.resolve(path)?;
+        let found = Found { folder, names, is_workspace, company: self.company };
+        found.check(path)?;
+        Ok(found)
+    }
+
+    /// Whether a file may be changed; its folder, its names from there on, and whether that is the workspace.
+    /// No name on the way may be a link, so nothing has to be resolved.
+    pub(crate) fn to_change(&self, path: &str) -> Result<(Workspace, PathBuf), String> {
+        let (folder, names, is_workspace) = self.named(path, Access::Write)?;
+        let is_gits = names.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
+        let others_hear = self.company == Company::Others && is_workspace;
+        if is_gits {
+            return Err(format!("{path} is one of git's own files; use git to change it"));
+        }
+        if others_hear && is_private(&names) {
+            return Err(private(path));
+        }
+        if others_hear && OWN.iter().any(|own| names.as_os_str().eq_ignore_ascii_case(own)) {
+            return Err(format!(
+                "{path} is the agent's own; it is not changed while others are in the conversation"
+            ));
+        }
+        Ok((folder, names))
+    }
+}
+
+impl Found {
+    fn check(&self, path: &str) -> Result<(), String> {
+        match self.hides(Path::new("")) {
+            true => Err(private(path)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether something below it is the owner's own, and others listen.
+    pub(crate) fn hides(&self, below: &Path) -> bool {
+        self.company == Company::Others && self.is_workspace && is_private(&self.names.join(below))
+    }
+
+    /// The text of a file as the model may read it: what others may have written is fenced.
+    pub(crate) fn fenced(&self, text: &str) -> String {
+        match self.is_own(&self.names) {
+            true => text.to_owned(),
+            false => untrusted::fence(&format!("the file {}", self.names.display()), text),
+        }
+    }
+
+    fn is_own(&self, names: &Path) -> bool {
+        let is_own = |name: &&str| names == Path::new(name);
+        names.file_name() == Some(OsStr::new(SKILL))
+            || self.is_workspace && OWN.iter().any(|name| is_own(&name))
+    }
+
+    pub(crate) fn file(&self, path: &str) -> Result<std::fs::File, String> {
+        self.folder.file_at(&self.names).map_err(|error| told(path, &error))
+    }
+}
+
+/// What a conversation that others hear is told about the owner's own files.
+pub(crate) fn private(path: &str) -> String {
+    format!("{path} is private: it is the owner's own, and others are in this conversation")
+}
+
+/// The owner's own: what is remembered, and what is known about them. On some disks case makes no difference.
+pub(crate) fn is_private(names: &Path) -> bool {
+    let mut parts = names.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_string_lossy().to_lowercase()),
+        _ => None,
+    });
+    match (parts.next().as_deref(), parts.next()) {
+        (Some("memory.md" | "user.md"), None) => true,
+        (Some("memory"), _) => true,
+        _ => false,
+    }
+}
+
+/// A name or a path on one line.
+pub(crate) fn on_one_line(name: &str) -> String {
+    name.replace(char::is_control, "?")
+}
+
+/// Goes through a folder and what is below it, by name, following no link. `visit` is told of every entry,
+/// and whether to go into a folder is its answer.
+pub(crate) fn walk(
+    folder: &crate::workspace::Folder,
+    path: &Path,
+    depth: usize,
+    visit: &mut dyn FnMut(&Path, &crate::workspace::Entry, &crate::workspace::Folder) -> Next,
+) -> io::Result<bool> {
+    for entry in folder.entries()? {
+        let below = path.join(&entry.name);
+        match visit(&below, &entry, folder) {
+            Next::Stop => return Ok(false),
+            Next::Into if entry.kind == crate::workspace::Kind::Folder && depth > 0 => {
+                // One that is gone meanwhile, or not ours to look into, has nothing for us.
+                if let Ok(inner) = folder.folder(&entry.name)
+                    && !walk(&inner, &below, depth - 1, visit).unwrap_or(true)
+                {
+                    return Ok(false);
+                }
+            }
+            Next::Into | Next::Past => {}
+        }
+    }
+    Ok(true)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    Into,
+    Past,
+    Stop,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_owners_own_files() {
+        let table = [
+            ("MEMORY.md", true),
+            ("Memory.MD", true),
+            ("memory.md", true),
+            ("USER.md", true),
+            ("memory", true),
+            ("memory/2026-01-01.md", true),
+            ("memory/deep/x.bin", true),
+            ("MEMORY/x", true),
+            ("SOUL.md", false),
+            ("notes/memory/x.md", false),
+            ("USER.md/x", false),
+            ("memories/x", false),
+            ("", false),
+        ];
+        for (names, expected) in table {
+            assert_eq!(is_private(Path::new(names)), expected, "{names}");
+        }
+    }
+}
