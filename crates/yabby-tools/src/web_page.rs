@@ -142,9 +142,7 @@ impl Reading {
 
     fn add(&mut self, text: &str) {
         for c in text.chars().filter(|c| !is_invisible(*c)) {
-            if self.fixed > 0 {
-                self.line.push(c);
-            } else if !c.is_whitespace() {
+            if self.fixed > 0 || !c.is_whitespace() {
                 self.line.push(c);
             } else if !self.line.is_empty() && !self.line.ends_with([' ', '\n']) {
                 self.line.push(' ');
@@ -215,11 +213,7 @@ impl Reading {
                     from: self.line.len(),
                 });
             }
-            "td" | "th" => {
-                if !self.line.trim().is_empty() {
-                    self.line.push_str(" | ");
-                }
-            }
+            "td" | "th" if !self.line.trim().is_empty() => self.line.push_str(" | "),
             "code" if self.fixed == 0 && self.mode == Mode::Markdown => self.line.push('`'),
             _ => {}
         }

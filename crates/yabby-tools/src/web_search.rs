@@ -36,8 +36,11 @@ pub struct Ask {
     pub brave: String,
     pub perplexity: String,
     pub openrouter: String,
-    pub variable: Box<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub variable: Variable,
 }
+
+/// Looks a variable of the environment up.
+pub type Variable = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 impl Ask {
     /// The real services.
@@ -449,7 +452,9 @@ fn seen(value: Option<&Value>) -> String {
 mod tests {
     use super::*;
 
-    fn ask(variables: &'static [(&str, &str)]) -> Ask {
+    type Variables = &'static [(&'static str, &'static str)];
+
+    fn ask(variables: Variables) -> Ask {
         Ask::real(|name| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         })
@@ -461,7 +466,7 @@ mod tests {
             |own: Value| json!({"tools": {"web": {"search": {"provider": "Perplexity", "perplexity": own}}}});
         let (direct, router) = ("https://api.perplexity.ai", "https://openrouter.ai/api/v1");
         //  configuration, variables, base, key
-        let table: [(Value, &'static [(&str, &str)], &str, Option<&str>); 8] = [
+        let table: [(Value, Variables, &str, Option<&str>); 8] = [
             (json!({"apiKey": "pplx-1"}), &[], direct, Some("pplx-1")),
             (json!({"apiKey": "sk-or-1"}), &[("PERPLEXITY_API_KEY", "p")], router, Some("sk-or-1")),
             (json!({"apiKey": "other"}), &[], router, Some("other")),
@@ -491,7 +496,7 @@ mod tests {
     fn the_tool_is_there_where_somebody_can_be_asked() {
         let searxng = json!({"provider": "searxng", "searxng": {"baseUrl": "http://127.0.0.1:1"}});
         //  search, variables, offered
-        let table: [(Value, &'static [(&str, &str)], bool); 8] = [
+        let table: [(Value, Variables, bool); 8] = [
             (json!({}), &[], false),
             (json!({}), &[("BRAVE_API_KEY", "b")], true),
             (json!({"apiKey": "b"}), &[], true),
