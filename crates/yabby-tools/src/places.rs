@@ -135,8 +135,7 @@ impl Found {
 
     fn is_own(&self, names: &Path) -> bool {
         let is_own = |name: &&str| names == Path::new(name);
-        names.file_name() == Some(OsStr::new(SKILL))
-            || self.is_workspace && OWN.iter().any(|name| is_own(&name))
+        names.file_name() == Some(OsStr::new(SKILL)) || self.is_workspace && OWN.iter().any(is_own)
     }
 
     pub(crate) fn file(&self, path: &str) -> Result<std::fs::File, String> {
@@ -155,11 +154,8 @@ pub(crate) fn is_private(names: &Path) -> bool {
         Component::Normal(name) => Some(name.to_string_lossy().to_lowercase()),
         _ => None,
     });
-    match (parts.next().as_deref(), parts.next()) {
-        (Some("memory.md" | "user.md"), None) => true,
-        (Some("memory"), _) => true,
-        _ => false,
-    }
+    let (first, second) = (parts.next(), parts.next());
+    matches!((first.as_deref(), second), (Some("memory.md" | "user.md"), None) | (Some("memory"), _))
 }
 
 /// A name or a path on one line.

@@ -71,21 +71,21 @@ async fn nothing_outside_is_read_or_written() {
             format!("cat {state}/exec-approvals.json"),
             format!("ls -la {state}"),
             format!("cat {home}/.netrc; ls -la {home} ~ /root /home"),
-            format!("cat ../home/.netrc ../home/.yabby/openclaw.json"),
+            "cat ../home/.netrc ../home/.yabby/openclaw.json".to_owned(),
             format!("cat /proc/self/root{state}/openclaw.json"),
             format!("cat /proc/1/root{state}/openclaw.json"),
-            format!("cat /proc/self/cwd/../home/.netrc"),
+            "cat /proc/self/cwd/../home/.netrc".to_owned(),
             format!(
                 "for p in /proc/[0-9]*; do cat $p/root{state}/openclaw.json; tr '\\0' '\\n' < $p/environ; done"
             ),
-            format!("cat /proc/$PPID/environ /proc/self/environ; env"),
+            "cat /proc/$PPID/environ /proc/self/environ; env".to_owned(),
             format!("ln -s {state} way; cat way/openclaw.json; rm -f way"),
             format!("ln {state}/openclaw.json way; cat way; rm -f way"),
             format!("exec 9< {state}/openclaw.json; cat <&9"),
             format!("cp {state}/openclaw.json stolen; cat stolen"),
-            format!("find / -name openclaw.json -exec cat {{}} + 2>/dev/null"),
-            format!("cat /etc/shadow /etc/gshadow; ls /root/.ssh"),
-            format!("dd if=/dev/vda of=/dev/stdout count=1; cat /dev/mem /dev/kmem"),
+            "find / -name openclaw.json -exec cat {} + 2>/dev/null".to_owned(),
+            "cat /etc/shadow /etc/gshadow; ls /root/.ssh".to_owned(),
+            "dd if=/dev/vda of=/dev/stdout count=1; cat /dev/mem /dev/kmem".to_owned(),
             format!("unshare -Urm sh -c 'umount -l /tmp; mount -o remount,rw /; cat {state}/openclaw.json'"),
             format!("unshare -Ur chroot / cat {state}/openclaw.json"),
             format!("mkdir -p m; mount --bind / m; cat m{state}/openclaw.json"),
@@ -94,7 +94,7 @@ async fn nothing_outside_is_read_or_written() {
             format!("echo evil > {state}/exec-approvals.json; rm -f {state}/exec-approvals.json"),
             format!("mv {state}/exec-approvals.json {state}/x; rm -rf {state} {home}"),
             format!("echo evil > {outside}/planted; mkdir {outside}/planted2; echo x > ../planted3"),
-            format!("echo evil > /etc/planted; echo evil > /usr/planted; echo x > /planted"),
+            "echo evil > /etc/planted; echo evil > /usr/planted; echo x > /planted".to_owned(),
         ];
         let before = |name: &str| fs::read_to_string(desk.state().join(name)).unwrap();
         for command in commands {

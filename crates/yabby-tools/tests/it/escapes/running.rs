@@ -195,7 +195,7 @@ async fn makes_a_call_for_another_test() {
     desk.let_anything_run();
     let arguments = serde_json::from_str(&std::env::var("CALL").unwrap()).unwrap();
     let output = desk.call("exec", arguments).await;
-    println!("{}", text_of(&output));
+    assert!(!output.is_error, "{}", text_of(&output));
     // Somebody will end this.
     tokio::time::sleep(Duration::from_secs(60)).await;
 }
