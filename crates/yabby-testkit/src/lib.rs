@@ -17,3 +17,10 @@ pub mod stand_in;
 pub mod store_contract;
 pub mod torture;
 pub mod vectors;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Whoever panics while holding one of these fails the test anyway.
+fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

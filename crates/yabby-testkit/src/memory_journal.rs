@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use yabby_domain::seam::journal::{Journal, Promise};
 use yabby_domain::seam::{Clock, StoreError};
 use yabby_domain::turn::Record;
 use yabby_domain::turn::retention::{merged, retained};
+
+use crate::unpoisoned;
 
 /// The journal of one process. Copies are the same process; it ends with the last of them, or when it
 /// [dies](Self::die).
@@ -151,9 +153,4 @@ impl Drop for Process {
             }
         }
     }
-}
-
-/// Nobody leaves anything half done while holding one of these.
-fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

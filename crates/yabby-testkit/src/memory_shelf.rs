@@ -9,6 +9,8 @@ use yabby_domain::config::Config;
 use yabby_domain::seam::shelf::Shelf;
 use yabby_domain::skills::{SkillFile, SkillSource};
 
+use crate::unpoisoned;
+
 /// Copies are the same shelf.
 #[derive(Clone, Default)]
 pub struct MemoryShelf(Arc<Mutex<Held>>);
@@ -24,14 +26,14 @@ struct Held {
 impl MemoryShelf {
     /// A file of the workspace says this.
     pub fn put(&self, name: &str, text: &str) {
-        let mut held = self.0.lock().unwrap();
+        let mut held = unpoisoned(&self.0);
         held.files.retain(|(known, _)| known != name);
         held.files.push((name.to_owned(), text.to_owned()));
     }
 
     /// A skill of the workspace; whoever watches the files notices.
     pub fn put_skill(&self, name: &str, front_matter: &str) {
-        let mut held = self.0.lock().unwrap();
+        let mut held = unpoisoned(&self.0);
         let path = format!("/workspace/skills/{name}/SKILL.md");
         held.skills.retain(|known| known.path != path);
         let text = format!("---\n{front_matter}\n---\nBody.\n");
@@ -40,14 +42,14 @@ impl MemoryShelf {
     }
 
     pub fn install(&self, program: &str) {
-        self.0.lock().unwrap().programs.insert(program.to_owned());
+        unpoisoned(&self.0).programs.insert(program.to_owned());
     }
 }
 
 #[async_trait]
 impl Shelf for MemoryShelf {
     async fn workspace_files(&self) -> Vec<WorkspaceFile> {
-        let held = self.0.lock().unwrap();
+        let held = unpoisoned(&self.0);
         let text =
             |name: &str| held.files.iter().find(|(known, _)| known == name).map(|(_, text)| text.clone());
         FILES
@@ -61,15 +63,15 @@ impl Shelf for MemoryShelf {
     }
 
     async fn skills(&self, _: &Config) -> Vec<SkillFile> {
-        self.0.lock().unwrap().skills.clone()
+        unpoisoned(&self.0).skills.clone()
     }
 
     async fn skills_version(&self, _: &Config) -> f64 {
-        self.0.lock().unwrap().version
+        unpoisoned(&self.0).version
     }
 
     fn has_program(&self, name: &str) -> bool {
-        self.0.lock().unwrap().programs.contains(name)
+        unpoisoned(&self.0).programs.contains(name)
     }
 
     fn has_variable(&self, _: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Stores that keep everything in memory: for tests of what stands on a store.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use yabby_domain::delivery;
@@ -19,6 +19,8 @@ use yabby_domain::transcript::header::{Header, NewSession};
 use yabby_domain::transcript::line_compact::{LineCompaction, MaxLines, compact};
 use yabby_domain::transcript::lock::{Locked, TIMEOUT, lock_file};
 use yabby_domain::transcript::tree::{BranchSummary, NewEntry, Transcript};
+
+use crate::unpoisoned;
 
 /// Records in memory. Copies share them.
 #[derive(Clone, Default)]
@@ -259,9 +261,4 @@ impl Drop for MemoryWriter {
     fn drop(&mut self) {
         unpoisoned(&self.store.held).writing.remove(&self.id);
     }
-}
-
-/// Nobody leaves anything half done while holding one of these.
-fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

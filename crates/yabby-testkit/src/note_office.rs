@@ -10,6 +10,8 @@ use yabby_domain::json::Value;
 use yabby_domain::seam::office::{Conversations, Decision, Letter, Office, Question, Spawned, Task, Told};
 use yabby_domain::session::key::SessionKey;
 
+use crate::unpoisoned;
+
 /// Copies are the same office.
 #[derive(Clone, Default)]
 pub struct NoteOffice(Arc<Mutex<Notes>>);
@@ -28,60 +30,60 @@ struct Notes {
 impl NoteOffice {
     /// The next question that nobody decided yet is decided so.
     pub fn decide(&self, decision: Decision) {
-        self.0.lock().unwrap().decisions.push_back(decision);
+        unpoisoned(&self.0).decisions.push_back(decision);
     }
 
     /// An agent keeps its conversations there.
     pub fn lend(&self, agent: AgentId, conversations: Conversations) {
-        self.0.lock().unwrap().conversations.insert(agent, conversations);
+        unpoisoned(&self.0).conversations.insert(agent, conversations);
     }
 
     pub fn letters(&self) -> Vec<Letter> {
-        self.0.lock().unwrap().letters.clone()
+        unpoisoned(&self.0).letters.clone()
     }
 
     pub fn told(&self) -> Vec<(SessionKey, String, Duration)> {
-        self.0.lock().unwrap().told.clone()
+        unpoisoned(&self.0).told.clone()
     }
 
     pub fn tasks(&self) -> Vec<Task> {
-        self.0.lock().unwrap().tasks.clone()
+        unpoisoned(&self.0).tasks.clone()
     }
 
     pub fn notices(&self) -> Vec<(SessionKey, String)> {
-        self.0.lock().unwrap().notices.clone()
+        unpoisoned(&self.0).notices.clone()
     }
 
     pub fn questions(&self) -> Vec<Question> {
-        self.0.lock().unwrap().questions.clone()
+        unpoisoned(&self.0).questions.clone()
     }
 }
 
 #[async_trait]
 impl Office for NoteOffice {
     async fn send(&self, letter: Letter) -> Result<Option<String>, String> {
-        self.0.lock().unwrap().letters.push(letter);
+        unpoisoned(&self.0).letters.push(letter);
         Ok(Some("sent-1".to_owned()))
     }
 
     async fn tell(&self, session: &SessionKey, words: &str, wait: Duration) -> Result<Told, String> {
-        self.0.lock().unwrap().told.push((session.clone(), words.to_owned(), wait));
+        unpoisoned(&self.0).told.push((session.clone(), words.to_owned(), wait));
         Ok(Told::Answered { run: "run-1".to_owned(), reply: Some(format!("heard: {words}")) })
     }
 
     async fn spawn(&self, task: Task) -> Result<Spawned, String> {
-        self.0.lock().unwrap().tasks.push(task);
+        unpoisoned(&self.0).tasks.push(task);
         let session = SessionKey::new("agent:main:subagent:1");
         Ok(Spawned { session, run: "run-1".to_owned(), warning: None })
     }
 
     fn conversations(&self, agent: &AgentId) -> Result<Conversations, String> {
-        let notes = self.0.lock().unwrap();
+        let notes = unpoisoned(&self.0);
         notes.conversations.get(agent).cloned().ok_or_else(|| format!("there is no agent {agent}"))
     }
 
     fn notice(&self, session: &SessionKey, words: &str) {
-        self.0.lock().unwrap().notices.push((session.clone(), words.to_owned()));
+        unpoisoned(&self.0).notices.push((session.clone(), words.to_owned()));
     }
 
     async fn look(&self, image: Value, question: &str) -> Result<String, String> {
@@ -90,7 +92,7 @@ impl Office for NoteOffice {
     }
 
     async fn ask(&self, question: Question) -> Decision {
-        let mut notes = self.0.lock().unwrap();
+        let mut notes = unpoisoned(&self.0);
         notes.questions.push(question);
         notes.decisions.pop_front().unwrap_or(Decision::Unanswered)
     }

@@ -1,7 +1,7 @@
 //! A model that says what it was told to say, and remembers what it was asked.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::json;
@@ -14,6 +14,8 @@ use yabby_domain::seam::model::{
     Answer, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelProvider, ModelRequest, Purpose, Stop,
 };
 use yabby_domain::usage::Usage;
+
+use crate::unpoisoned;
 
 /// One answer of the script.
 #[derive(Clone, Debug)]
@@ -205,8 +207,4 @@ impl ModelProvider for ScriptedModel {
 fn question(request: &ModelRequest) -> String {
     let asked = request.messages.iter().rfind(|message| message.role() == Role::User);
     asked.map(told).unwrap_or_default().trim_start_matches("user: ").to_owned()
-}
-
-fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! What programs a shell command runs, as far as that can be told from its text.
+//! What programs a shell command runs, as far as that can be told from its text (`state-files.md` §4).
 //!
 //! Only for commands that can be read without doubt: programs with arguments, joined by `|`, `&&`, `||`
 //! and `;`. Whatever makes a shell read a text otherwise than we do (substitutions, redirections, `$'…'`,

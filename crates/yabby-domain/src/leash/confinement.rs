@@ -1,4 +1,4 @@
-//! Whether commands are confined, and to what (`agents.defaults.sandbox`, `tools.exec.confine`).
+//! Whether commands are confined, and to what: `agents.defaults.sandbox`, `tools.exec.confine` (`config.md` §9).
 
 use super::exec_policy::{agent_entry, setting};
 use crate::config::Config;

@@ -1,4 +1,4 @@
-//! What a command is given of the environment: little, and nothing that is secret.
+//! What a command is given of the environment: little, and nothing that is secret (`config.md` §9).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Programs that may run unasked as long as they work on what is piped into them (`tools.exec.safeBins`).
+//! Programs that may run unasked as long as they work on what is piped into them: `tools.exec.safeBins`
+//! (`config.md` §9).
 //!
 //! The reference refuses what looks like a path or names a file that exists. For the programs that it
 //! names itself we know better which argument is a file: `sort -o x`, `grep -r x` and `uniq - x` touch

@@ -1,4 +1,4 @@
-//! The door through which a tool asks something of the program that runs it.
+//! The door through which a tool asks something of the program that runs it (`sessions.md` §17, `state-files.md` §4).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -118,7 +118,7 @@ async fn a_skill_can_be_called_by_its_name() {
     let engine = stage.engine();
     say(&engine, direct("/skill tie-knots a bowline")).await;
     say(&engine, direct("/tie_knots")).await;
-    let heard: Vec<String> = stage.model.asked().iter().map(|request| texts_of(request)).collect();
+    let heard: Vec<String> = stage.model.asked().iter().map(texts_of).collect();
     let place = "(/workspace/skills/tie-knots/SKILL.md)";
     assert!(
         heard[0]
