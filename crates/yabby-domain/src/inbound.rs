@@ -195,6 +195,32 @@ impl InboundMessage {
         self
     }
 
+    /// With every name that people chose for themselves or for a group on one line, and not too long: names
+    /// stand among the words of others and of the program.
+    #[must_use]
+    pub fn with_names_on_one_line(mut self) -> Self {
+        const LONGEST: usize = 200;
+        let names = [
+            &mut self.conversation_label,
+            &mut self.thread_label,
+            &mut self.group_subject,
+            &mut self.group_channel,
+            &mut self.group_space,
+            &mut self.sender_name,
+            &mut self.sender_username,
+            &mut self.sender_tag,
+            &mut self.sender_e164,
+            &mut self.sender_id,
+        ];
+        let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+        for name in names.into_iter().flatten() {
+            if name.contains(breaks) || name.chars().count() > LONGEST {
+                *name = name.replace(breaks, " ").chars().take(LONGEST).collect();
+            }
+        }
+        self
+    }
+
     /// A body of this message with the line that says who wrote it, where one is due.
     pub fn signed(&self, body: &str) -> String {
         with_sender_line(body, self.chat_type.as_deref().and_then(ChatType::parse), &self.sender())

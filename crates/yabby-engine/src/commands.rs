@@ -36,6 +36,7 @@ use crate::recovery;
 use crate::steering::RunControl;
 use crate::turn::TurnError;
 use crate::turn::open::Opened;
+use crate::turn::prompt::plain;
 
 /// When a message is dealt with while a run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,8 +210,8 @@ pub(crate) fn queued_prompt(inbound: &Inbound, config: &Config) -> String {
     let message = &inbound.message;
     let said = message.body_for_agent.as_deref().unwrap_or_default();
     let found = directives(inbound, said, config).filter(|_| inbound.authority.is_authorized);
-    let said = found.map_or_else(|| said.to_owned(), |found| found.rest);
-    let note = media_note(&message.media);
+    let said = plain(inbound, &found.map_or_else(|| said.to_owned(), |found| found.rest));
+    let note = media_note(&message.media).map(|note| plain(inbound, &note));
     body::queued_prompt(&PromptParts {
         body: &said,
         message_id: message.message_id.as_deref(),

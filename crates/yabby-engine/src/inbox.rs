@@ -10,7 +10,7 @@ use yabby_domain::access::mention_gate::{self, CommandInGroup};
 use yabby_domain::command::{Activation, is_control_message};
 use yabby_domain::config::Config;
 use yabby_domain::envelope::{Envelope, EnvelopeOptions};
-use yabby_domain::history::{DEFAULT_GROUP_LIMIT, HistoryEntry, HistoryFormat};
+use yabby_domain::history::{CURRENT_MESSAGE_MARKER, DEFAULT_GROUP_LIMIT, HistoryEntry, with_history};
 use yabby_domain::inbound::{InboundMessage, Rederive};
 use yabby_domain::mention::{ExplicitMention, Mentions, mention_patterns};
 use yabby_domain::queue::followup::FollowupRoute;
@@ -20,6 +20,7 @@ use yabby_domain::session::key::{KeyPolicy, PeerKind, SessionKey, group_history_
 use yabby_domain::session::open::Target;
 use yabby_domain::text;
 use yabby_domain::turn::{Accepted, Progress, Record, Step, TurnId, TurnOptions};
+use yabby_domain::untrusted;
 
 use crate::hooks::{HookEvent, HookPoint};
 use crate::report::TurnReport;
@@ -177,7 +178,7 @@ impl Engine {
 
     async fn take_in(&self, mut heard: Heard) -> Result<Hearing, StoreError> {
         let config = self.config();
-        heard.message = routed(heard.message, heard.source.as_ref(), &config);
+        heard.message = routed(heard.message, heard.source.as_ref(), &config).with_names_on_one_line();
         let dedupe = heard.message.dedupe_key();
         if let Some(key) = &dedupe
             && unpoisoned(&self.0.recent).is_repeated(key, self.now_ms())
@@ -326,7 +327,9 @@ impl Engine {
         let said = message.body.clone().unwrap_or_default();
         let options = EnvelopeOptions::from_config(config);
         let line = |entry: &HistoryEntry| {
-            let body = format!("{}: {}", entry.sender, entry.body);
+            // Nobody else says which message is the current one.
+            let body = entry.body.replace(CURRENT_MESSAGE_MARKER, "(a mark was here)");
+            let body = format!("{}: {body}", entry.sender);
             #[expect(clippy::cast_possible_truncation, reason = "it was a whole number of milliseconds")]
             let timestamp = entry.timestamp.map(|at| at as i64);
             let from = Some(group.id.as_str());
@@ -339,7 +342,9 @@ impl Engine {
         message.command_body.get_or_insert_with(|| said.clone());
         // Signed before the others' words: their names must not pass for the sender's.
         let signed = message.signed(&said);
-        message.body = Some(HistoryFormat { entry: &line, line_break: "\n" }.before(&pending, &signed));
+        let others: Vec<String> = pending.iter().map(line).collect();
+        let others = untrusted::fence("other messages of the group", &others.join("\n"));
+        message.body = Some(with_history(&others, &signed, "\n"));
         (message, pending)
     }
 

@@ -61,7 +61,7 @@ impl ToolSource for McpServers {
             .iter()
             .map(|server| {
                 let server = server.clone();
-                tokio::spawn(async move { server.tools().await })
+                tokio::spawn(async move { server.offered().await })
             })
             .collect();
         let mut names = Names::default();

@@ -1,7 +1,7 @@
 //! One server: reached when it is needed, kept, and tried again when it is gone.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{self, Arc, PoisonError};
 use std::time::Duration;
 
 use rmcp::ServiceError;
@@ -18,6 +18,10 @@ use crate::settings::{CONNECT_TIME, ServerSettings};
 /// A server that fails again and again is left alone for no longer than this.
 const LONGEST_REST: Duration = Duration::from_secs(300);
 
+/// How long somebody who asked before waits for news of the tools. What was known then serves as well, and a
+/// request whose beginning stays the same is cheaper.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// More tools of one server are not looked at: a list may have no end.
 const MOST_TOOLS: usize = 200;
 
@@ -25,6 +29,16 @@ pub(crate) struct Server {
     settings: ServerSettings,
     /// Held while somebody connects, so that others wait for the same connection.
     state: Mutex<State>,
+    /// What was known when somebody last asked; locked for a few lines, never while anything is waited for.
+    offer: sync::Mutex<Offer>,
+}
+
+#[derive(Clone, Default)]
+enum Offer {
+    #[default]
+    NotAsked,
+    NeverReached,
+    Tools(Arc<Vec<Tool>>),
 }
 
 #[derive(Default)]
@@ -39,19 +53,61 @@ struct State {
 
 impl Server {
     pub(crate) fn new(settings: ServerSettings) -> Self {
-        Self { settings, state: Mutex::default() }
+        Self { settings, state: Mutex::default(), offer: sync::Mutex::default() }
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.settings.name
     }
 
+    /// The tools that a turn is told of. Nobody waits for a silent server twice: one that was there is still
+    /// offered, and a call finds out.
+    pub(crate) async fn offered(self: &Arc<Self>) -> Result<Arc<Vec<Tool>>, String> {
+        let server = self.clone();
+        let asking = tokio::spawn(async move { server.tools().await });
+        let before = self.offer().clone();
+        let now = match before {
+            Offer::NotAsked => asking.await.ok(),
+            Offer::NeverReached | Offer::Tools(_) => {
+                timeout(PATIENCE, asking).await.ok().and_then(Result::ok)
+            }
+        };
+        let slow = || format!("The MCP server {} does not answer.", self.name());
+        match (now.unwrap_or_else(|| Err(slow())), before) {
+            (Ok(tools), _) => Ok(tools),
+            (Err(_), Offer::Tools(tools)) => Ok(tools),
+            (Err(why), Offer::NotAsked | Offer::NeverReached) => Err(why),
+        }
+    }
+
+    fn offer(&self) -> sync::MutexGuard<'_, Offer> {
+        self.offer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The tools that it has and that are used, by name.
     pub(crate) async fn tools(&self) -> Result<Arc<Vec<Tool>>, String> {
+        let tools = self.present_tools().await;
+        let mut offer = self.offer();
+        match (&tools, &*offer) {
+            (Ok(tools), _) => *offer = Offer::Tools(tools.clone()),
+            (Err(_), Offer::NotAsked) => *offer = Offer::NeverReached,
+            (Err(_), Offer::NeverReached | Offer::Tools(_)) => {}
+        }
+        tools
+    }
+
+    async fn present_tools(&self) -> Result<Arc<Vec<Tool>>, String> {
         let mut state = self.state.lock().await;
         let connection = self.connected(&mut state).await?;
         if connection.changed.swap(false, Ordering::Relaxed) {
-            state.tools = Arc::new(self.list(&connection).await?);
+            let slow = || Err(format!("The MCP server {} does not tell its tools.", self.name()));
+            match timeout(CONNECT_TIME, self.list(&connection)).await.unwrap_or_else(|_| slow()) {
+                Ok(tools) => state.tools = Arc::new(tools),
+                Err(why) => {
+                    connection.changed.store(true, Ordering::Relaxed);
+                    return Err(why);
+                }
+            }
         }
         Ok(state.tools.clone())
     }

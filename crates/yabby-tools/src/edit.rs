@@ -63,6 +63,9 @@ impl Tool for Edit {
 
 fn edit(places: &Places, path: &str, old: &str, new: &str) -> Result<ToolOutput, String> {
     let (workspace, names) = places.to_change(path)?;
+    if places.only_notes_grow() {
+        return Err(format!("{path} is only added to here: others are in the conversation"));
+    }
     let name = names.file_name().ok_or_else(|| format!("{path} is a folder"))?;
     let failed = |error: io::Error| format!("{}; nothing was changed", told(path, &error));
     let folder = workspace.folder_at(names.parent().unwrap_or(Path::new(""))).map_err(failed)?;

@@ -21,6 +21,7 @@ use yabby_domain::leash::exec_policy::setting;
 use yabby_domain::seam::SessionStore;
 use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::text;
+use yabby_domain::untrusted;
 
 use crate::arguments::Arguments;
 use crate::commands::job::{BACKGROUND, Job, KEEP_COMMAND};
@@ -310,9 +311,10 @@ fn finished(kept: &Kept, record: &Record) -> (String, bool, Value) {
     }
     let mut text = output::shown(&output::read(&kept.folder, 0), 0, MOST_SHOWN);
     let is_error = record.end != Some(End::Exited) || record.exit_code != Some(0);
-    if text.trim().is_empty() {
-        text = "(no output)".to_owned();
-    }
+    text = match text.trim().is_empty() {
+        true => "(no output)".to_owned(),
+        false => fenced(&text),
+    };
     if record.left_behind > 0 {
         let left = match record.left_behind {
             1 => "A process that it left running was".to_owned(),
@@ -330,6 +332,11 @@ fn finished(kept: &Kept, record: &Record) -> (String, bool, Value) {
         "cwd": record.cwd,
     });
     (text, is_error, details)
+}
+
+/// What a command wrote: it may be a file or a page that somebody else made.
+pub(crate) fn fenced(output: &str) -> String {
+    untrusted::fence("a command", output)
 }
 
 /// How a command ended, in words.
@@ -357,6 +364,10 @@ pub(crate) fn notice(kept: &Kept, record: &Record) -> String {
     let tail = text::trim(&tail);
     match tail.is_empty() {
         true => format!("Exec {status} ({}, {label})", kept.id),
-        false => format!("Exec {status} ({}, {label}) :: {tail}", kept.id),
+        false => {
+            // Notices are the program's own words, on one line each; these are not.
+            let tail = untrusted::fence("the end of its output", tail).replace('\n', " ");
+            format!("Exec {status} ({}, {label}) :: {tail}", kept.id)
+        }
     }
 }

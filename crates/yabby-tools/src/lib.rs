@@ -62,7 +62,7 @@ pub fn all(conversations: Conversations, leash: Leash) -> Vec<Arc<dyn Tool>> {
         Arc::new(image::Image { readable: readable() }),
         Arc::new(memory_search::MemorySearch::new(conversations)),
         Arc::new(memory_get::MemoryGet),
-        Arc::new(message::Message),
+        Arc::new(message::Message { readable: readable() }),
         Arc::new(sessions::list::SessionsList),
         Arc::new(sessions::history::SessionsHistory),
         Arc::new(sessions::send::SessionsSend),

@@ -6,11 +6,12 @@ use std::path::Path;
 use async_trait::async_trait;
 use serde_json::json;
 use yabby_domain::json::{self, Object, Value};
-use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
+use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::text;
 
 use crate::arguments::Arguments;
 use crate::memory_files;
+use crate::places::private;
 use crate::workspace::{Workspace, told};
 
 /// More than this is not given at once, in characters.
@@ -51,9 +52,13 @@ impl Tool for MemoryGet {
             from: arguments.number("from").map(f64::trunc),
             lines: arguments.number("lines").map(f64::trunc),
         };
-        let workspace = context.workspace.clone();
+        let (workspace, company) = (context.workspace.clone(), context.company);
         crate::blocking(move || {
-            let result = get(&workspace, text::trim(&path), range).unwrap_or_else(
+            let got = match company {
+                Company::OwnerAlone => get(&workspace, text::trim(&path), range),
+                Company::Others | Company::OthersNoted => Err(private("the memory")),
+            };
+            let result = got.unwrap_or_else(
                 |problem| json!({"path": path, "text": "", "disabled": true, "error": problem}),
             );
             let text = json::stringify_pretty(&result);

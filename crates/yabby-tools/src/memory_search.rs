@@ -10,7 +10,7 @@ use std::path::Path;
 use async_trait::async_trait;
 use serde_json::json;
 use yabby_domain::json::{self, Object, Value};
-use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
+use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::text;
 
@@ -27,6 +27,9 @@ const MAX_RESULTS: usize = 50;
 const DEFAULT_SCORE: f64 = 0.2;
 /// How long a snippet may be, in characters.
 const SNIPPET: usize = 700;
+
+/// What is told where others listen.
+const ONLY_THIS_CONVERSATION: &str = "MEMORY.md, memory/ and other conversations: they are private, and others are in this conversation; only what was said in it was searched";
 
 pub(crate) struct MemorySearch {
     conversations: Conversations,
@@ -74,6 +77,7 @@ impl Tool for MemorySearch {
             results: arguments.count("maxResults", 1).unwrap_or(DEFAULT_RESULTS).min(MAX_RESULTS),
             score: arguments.number("minScore").unwrap_or(DEFAULT_SCORE),
             cites: is_direct(&context.session_key),
+            company: context.company,
         };
         let mut unread = Vec::new();
         let spoken = spoken::visible(&self.conversations, context, &mut unread).await;
@@ -97,6 +101,7 @@ struct Wanted {
     results: usize,
     score: f64,
     cites: bool,
+    company: Company,
 }
 
 /// Something that may be found.
@@ -135,10 +140,14 @@ impl Source {
 }
 
 fn search(workspace: &Path, spoken: Vec<Spoken>, mut unread: Vec<String>, wanted: &Wanted) -> ToolOutput {
-    let notes = match Workspace::open(workspace) {
-        Ok(workspace) => memory_files::all(&workspace, &mut unread),
-        Err(problem) => {
+    let notes = match (wanted.company, Workspace::open(workspace)) {
+        (Company::OwnerAlone, Ok(workspace)) => memory_files::all(&workspace, &mut unread),
+        (Company::OwnerAlone, Err(problem)) => {
             unread.push(problem);
+            Vec::new()
+        }
+        (Company::Others | Company::OthersNoted, _) => {
+            unread.push(ONLY_THIS_CONVERSATION.to_owned());
             Vec::new()
         }
     };

@@ -1,5 +1,7 @@
 //! `message`: sends something on a channel, here or elsewhere.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 use serde_json::json;
 use yabby_domain::config::Config;
@@ -12,8 +14,12 @@ use yabby_domain::seam::tool::{Company, Effect, Sent, Tool, ToolContext, ToolOut
 use yabby_domain::text;
 
 use crate::arguments::Arguments;
+use crate::places::{Access, Places};
 
-pub(crate) struct Message;
+pub(crate) struct Message {
+    /// Folders that may be read besides the workspace.
+    pub(crate) readable: Vec<PathBuf>,
+}
 
 #[async_trait]
 impl Tool for Message {
@@ -45,10 +51,17 @@ impl Tool for Message {
     }
 
     async fn call(&self, arguments: &Object, context: &ToolContext) -> ToolOutput {
-        let letter = match letter(Arguments(arguments), context) {
+        let mut letter = match letter(Arguments(arguments), context) {
             Ok(letter) => letter,
             Err(why) => return ToolOutput::error(&why),
         };
+        if let Some(media) = letter.media.take() {
+            let places = Places::of(context, &self.readable);
+            match crate::found(move || attached(&places, &media)).await {
+                Ok(media) => letter.media = Some(media),
+                Err(why) => return ToolOutput::error(&format!("not sent: {why}")),
+            }
+        }
         let (text, to) = (letter.text.clone(), letter.to.clone());
         match context.office.send(letter).await {
             Ok(id) => {
@@ -64,6 +77,18 @@ impl Tool for Message {
             Err(why) => ToolOutput::error(&format!("not sent: {why}")),
         }
     }
+}
+
+/// An attachment as a channel may take it: a page's address, or a file that may be read, by its real name.
+fn attached(places: &Places, media: &str) -> Result<String, String> {
+    let lower = text::lower(media);
+    if lower.starts_with("http://") || lower.starts_with("https://") {
+        return Ok(media.to_owned());
+    }
+    let path = media.strip_prefix("file://").unwrap_or(media);
+    let found = places.find(path, Access::Read)?;
+    found.file(path)?;
+    Ok(found.real().to_string_lossy().into_owned())
 }
 
 fn letter(arguments: Arguments<'_>, context: &ToolContext) -> Result<Letter, String> {
@@ -111,7 +136,7 @@ fn may_leave(
     is_on_channel: bool,
     same_channel: bool,
 ) -> Result<(), String> {
-    if company == Company::Others {
+    if company != Company::OwnerAlone {
         return Err("from here messages can be sent to this conversation only".to_owned());
     }
     let flag = |name: &str, usual: bool| {

@@ -11,6 +11,7 @@ use yabby_domain::json::Value;
 use yabby_domain::seam::tool::{Company, ToolContext};
 use yabby_domain::untrusted;
 
+use crate::memory_files::NOTES;
 use crate::workspace::{Workspace, told};
 
 #[derive(Clone)]
@@ -96,9 +97,17 @@ impl Places {
     pub(crate) fn to_change(&self, path: &str) -> Result<(Workspace, PathBuf), String> {
         let (folder, names, is_workspace) = self.named(path, Access::Write)?;
         let is_gits = names.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
-        let others_hear = self.company == Company::Others && is_workspace;
+        let others_hear = self.company != Company::OwnerAlone && is_workspace;
         if is_gits {
             return Err(format!("{path} is one of git's own files; use git to change it"));
+        }
+        if self.only_notes_grow() {
+            return match is_workspace && names.parent() == Some(Path::new(NOTES)) {
+                true => Ok((folder, names)),
+                false => Err(format!(
+                    "{path} is not changed here: others are in the conversation, and what is remembered of it goes to {NOTES}/<day>.md"
+                )),
+            };
         }
         if others_hear && is_private(&names) {
             return Err(private(path));
@@ -112,6 +121,13 @@ impl Places {
     }
 }
 
+impl Places {
+    /// Whether notes may be added to, and nothing else changed.
+    pub(crate) fn only_notes_grow(&self) -> bool {
+        self.company == Company::OthersNoted
+    }
+}
+
 impl Found {
     fn check(&self, path: &str) -> Result<(), String> {
         match self.hides(Path::new("")) {
@@ -122,7 +138,7 @@ impl Found {
 
     /// Whether something below it is the owner's own, and others listen.
     pub(crate) fn hides(&self, below: &Path) -> bool {
-        self.company == Company::Others && self.is_workspace && is_private(&self.names.join(below))
+        self.company != Company::OwnerAlone && self.is_workspace && is_private(&self.names.join(below))
     }
 
     /// The text of a file as the model may read it: what others may have written is fenced.
@@ -136,6 +152,11 @@ impl Found {
     fn is_own(&self, names: &Path) -> bool {
         let is_own = |name: &&str| names == Path::new(name);
         names.file_name() == Some(OsStr::new(SKILL)) || self.is_workspace && OWN.iter().any(is_own)
+    }
+
+    /// From the root of all folders on.
+    pub(crate) fn real(&self) -> PathBuf {
+        self.folder.real().join(&self.names)
     }
 
     pub(crate) fn file(&self, path: &str) -> Result<std::fs::File, String> {

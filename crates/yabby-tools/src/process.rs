@@ -15,7 +15,7 @@ use crate::arguments::Arguments;
 use crate::commands::control::{self, MOST_INPUT, Order};
 use crate::commands::record::{End, Record};
 use crate::commands::{Kept, output, processes};
-use crate::exec::{Leash, MOST_SHOWN, ending, notice, off_thread};
+use crate::exec::{Leash, MOST_SHOWN, ending, fenced, notice, off_thread};
 
 pub(crate) struct Process {
     pub(crate) leash: Leash,
@@ -205,7 +205,10 @@ fn poll(kept: &Kept, record: &Record) -> ToolOutput {
     let parts = output::read(&kept.folder, from);
     kept.set_told(output::end(&parts, from));
     let fresh = output::shown(&parts, from, MOST_SHOWN);
-    let fresh = if fresh.trim().is_empty() { "(no new output)" } else { fresh.trim_end() };
+    let fresh = match fresh.trim().is_empty() {
+        true => "(no new output)".to_owned(),
+        false => fenced(fresh.trim_end()),
+    };
     let state = match record.end {
         None => "Process still running.".to_owned(),
         Some(_) => format!("{}.", ending(record).replacen("Command", "Process", 1)),
@@ -220,7 +223,7 @@ fn log(kept: &Kept, record: &Record, offset: Option<usize>, limit: usize) -> Too
     let first = offset.unwrap_or_else(|| lines.len().saturating_sub(limit)).min(lines.len());
     let chosen = &lines[first..(first + limit).min(lines.len())];
     let shown = output::shortened(&chosen.join("\n"), MOST_SHOWN);
-    let shown = if shown.is_empty() { "(no output)" } else { &shown };
+    let shown = if shown.is_empty() { "(no output)".to_owned() } else { fenced(&shown) };
     let place = format!("[lines {}-{} of {}]", first + 1, first + chosen.len(), lines.len());
     said(&format!("{shown}\n\n{place}"), kept, record)
 }

@@ -64,7 +64,7 @@ fn sight(context: &ToolContext) -> Sight {
         && context.config.text(&["agents", "defaults", "sandbox", "sessionToolsVisibility"]) != Some("all");
     match context.company {
         Company::OwnerAlone if !walled => Sight::All,
-        Company::OwnerAlone | Company::Others => Sight::OwnFamily,
+        Company::OwnerAlone | Company::Others | Company::OthersNoted => Sight::OwnFamily,
     }
 }
 

@@ -37,6 +37,9 @@ pub(crate) enum Kind {
 /// Nobody looks through a longer list, and it would fill the memory.
 const MOST_ENTRIES: usize = 100_000;
 
+/// As long as the system takes them.
+const LONGEST_PATH: usize = 4096;
+
 impl Workspace {
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
         let refused = |error: io::Error| format!("the workspace {} cannot be used: {error}", path.display());
@@ -45,12 +48,19 @@ impl Workspace {
         Ok(Self { given: path.to_owned(), real, folder: Folder(folder) })
     }
 
+    pub(crate) fn real(&self) -> &Path {
+        &self.real
+    }
+
     pub(crate) fn folder(&self) -> &Folder {
         &self.folder
     }
 
     /// The names that a path consists of, from the workspace on.
     pub(crate) fn names(&self, path: &str) -> Result<PathBuf, String> {
+        if path.len() > LONGEST_PATH {
+            return Err(format!("a path is no longer than {LONGEST_PATH} bytes"));
+        }
         let outside = || format!("{path} is outside of the workspace; only files in it can be used");
         let given = Path::new(path);
         let below = match given.is_absolute() {
@@ -220,6 +230,7 @@ mod tests {
     fn paths_stay_below_the_workspace() {
         let folder = std::env::temp_dir();
         let workspace = Workspace::open(&folder).unwrap();
+        let long = "x".repeat(LONGEST_PATH + 1);
         let inside = folder.join("a/b").to_string_lossy().into_owned();
         //  path  names
         let table = [
@@ -232,6 +243,7 @@ mod tests {
             ("/etc/passwd", None),
             ("~/x", None),
             ("a\0b", None),
+            (long.as_str(), None),
         ];
         for (path, names) in table {
             assert_eq!(workspace.names(path).ok().as_deref(), names.map(Path::new), "{path}");

@@ -87,6 +87,9 @@ fn write(places: &Places, path: &str, content: &str, mode: Option<Mode>) -> Resu
     let name = names.file_name().ok_or_else(|| format!("{path} is a folder"))?;
     let shown = names.to_string_lossy().into_owned();
     let mode = mode.unwrap_or(if is_memory(&names) { Mode::Append } else { Mode::Replace });
+    if mode == Mode::Replace && places.only_notes_grow() {
+        return Err(format!("{path} is only added to here: others are in the conversation"));
+    }
     if mode == Mode::Append && text::non_blank(content).is_none() {
         return Err("content required".to_owned());
     }

@@ -3,12 +3,12 @@
 use anyhow::Result;
 use yabby_config::issue::Issue;
 use yabby_domain::config::Config;
-use yabby_domain::secrets::Secrets;
 use yabby_store::config_file::Snapshot;
 use yabby_store::paths::Place;
 
 use crate::failure::Failure;
 use crate::logs;
+use crate::wire::secrets::secrets;
 
 /// What every command is given.
 pub struct Setting {
@@ -26,7 +26,7 @@ impl Setting {
     /// The configuration as a person sees it, if it is valid.
     pub fn snapshot(&self) -> Result<Snapshot> {
         let snapshot = Snapshot::read(&self.place);
-        logs::hide(Secrets::of_config(&snapshot.with_extras(), snapshot.environment.iter()));
+        logs::hide(secrets(&self.place, &snapshot.with_extras(), &snapshot.environment));
         for notice in &snapshot.notices {
             anstream::eprintln!("{notice}");
         }

@@ -4,7 +4,7 @@ mod bundled;
 mod compat;
 pub mod keys;
 pub mod models;
-mod secrets;
+pub mod secrets;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Wired {
         let (models, default_model) =
             (models::providers(&place, &config, Retries::default())?, models::default_model(&place, &config));
         let common = Common::new(&place, &config);
-        let secrets = Arc::new(secrets::secrets(&place, &config));
+        let secrets = Arc::new(secrets::secrets(&place, &config, &place.environment));
         let engine = Engine::new(Parts {
             config,
             clock: Arc::new(SystemClock),

@@ -59,6 +59,8 @@ pub enum Company {
     OwnerAlone,
     /// Others, too: what is the owner's own is none of theirs.
     Others,
+    /// Others, too, and the agent puts down what it is to remember of what they said: notes may grow.
+    OthersNoted,
 }
 
 /// Who calls, from where.

@@ -211,8 +211,9 @@ impl<'r> RunRequest<'r> {
     /// Who hears what is said here.
     pub(crate) fn company(&self) -> Company {
         let Opened { key, entry, .. } = self.opened;
+        let goes_to_others = self.inbound.options.behalf.as_ref().is_some_and(|behalf| behalf.among_others);
         match key.audience(entry.chat_type().map(ChatType::as_str)) {
-            Audience::Person if self.sender_is_owner => Company::OwnerAlone,
+            Audience::Person if self.sender_is_owner && !goes_to_others => Company::OwnerAlone,
             Audience::Person | Audience::Group => Company::Others,
         }
     }
@@ -221,7 +222,7 @@ impl<'r> RunRequest<'r> {
         let reader = match self.company() {
             _ if self.opened.key.is_subagent() => Reader::Subagent,
             Company::OwnerAlone => Reader::OwnersAgent,
-            Company::Others => Reader::AmongOthers,
+            Company::Others | Company::OthersNoted => Reader::AmongOthers,
         };
         let files = self.opened.home.shelf.workspace_files().await;
         bootstrap::injected(&files, reader, bootstrap::max_chars(&self.opened.config))

@@ -62,7 +62,7 @@ impl Toolbox {
             is_confined: whose.is_confined,
         };
         let mut allowed = ToolPolicy::of(&user).allowed(&names);
-        if whose.purpose == Purpose::Flush && whose.company == Company::Others {
+        if whose.purpose == Purpose::Flush && whose.company != Company::OwnerAlone {
             allowed.retain(|name| *name == FLUSH_AMONG_OTHERS);
         }
         self.allowed = (0..names.len()).filter(|at| allowed.contains(&names[*at])).collect();

@@ -128,10 +128,10 @@ async fn run(request: &RunRequest<'_>, call: &Call, tool: &dyn Tool, arguments: 
         address: request.address.clone(),
         is_confined: request.is_confined(),
         call: call.id.clone(),
-        company: match request.purpose {
+        company: match (request.purpose, request.company()) {
             // It puts down what the agent is to remember, and looks at nothing.
-            Purpose::Flush => Company::OwnerAlone,
-            Purpose::Turn | Purpose::Summary => request.company(),
+            (Purpose::Flush, Company::Others) => Company::OthersNoted,
+            (_, company) => company,
         },
         sees_images: request.choice.info.images,
         agent: request.agent.clone(),

@@ -65,18 +65,31 @@ pub(crate) async fn compose_prompt(
         }
     };
     let note = media_note(&message.media).filter(|_| is_message);
+    let plain = |words: &str| plain(inbound, words);
+    let (words, note) = (plain(&words), note.as_deref().map(plain));
+    let untrusted: Vec<String> = message.untrusted_context.iter().map(|entry| plain(entry)).collect();
+    let starter = message.thread_starter_body.as_deref().filter(|_| opened.is_new).map(plain);
     let events = notices(engine, inbound, opened);
     let text = body::prompt(&PromptParts {
         body: &words,
         last_run_aborted: opened.aborted_last_run,
         message_id: message.message_id.as_deref().filter(|_| is_message),
         system_events: events.as_deref(),
-        untrusted_context: if is_message { &message.untrusted_context } else { &[] },
-        thread_starter: message.thread_starter_body.as_deref().filter(|_| opened.is_new),
+        untrusted_context: if is_message { &untrusted } else { &[] },
+        thread_starter: starter.as_deref(),
         media: note.as_deref().map(|note| MediaPart { note, hint: MEDIA_HINT }),
     });
     let text = take_level(opened, text);
     Some(Prompt { text, asked_at: inbound.accepted_at })
+}
+
+/// What somebody said, without lines that pass for the program's own. Who sits at the machine may write them.
+pub(crate) fn plain(inbound: &Inbound, words: &str) -> String {
+    let options = &inbound.options;
+    match options.to_caller && options.behalf.is_none() {
+        true => words.to_owned(),
+        false => body::without_false_notices(words).into_owned(),
+    }
 }
 
 pub(crate) fn nothing_said() -> ReplyPayload {

@@ -1,12 +1,14 @@
 //! Sessions that speak to each other, agents that agents start, and what people are asked.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use serde_json::json;
+use yabby_domain::json::Object;
 use yabby_domain::seam::channel::ChannelError;
 use yabby_domain::seam::office::{Decision, Question};
-use yabby_domain::seam::tool::{Effect, Tool, ToolOutput};
+use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::turn::Outcome;
 use yabby_engine::events::EventKind;
 use yabby_engine::{Engine, Heard};
@@ -278,4 +280,54 @@ async fn a_policy_decides_which_tools_the_model_is_told_of() {
     let names: Vec<String> = stage.model.asked()[0].tools.iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(names, ["read"]);
     assert!(stage.said(MAIN).await.iter().any(|line| line.contains("There is no tool \"exec\" here.")));
+}
+
+/// A tool that notes who hears what it says.
+#[derive(Default)]
+struct Ears(Mutex<Vec<Company>>);
+
+#[async_trait]
+impl Tool for Ears {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "read".to_owned(),
+            description: String::new(),
+            parameters: json!({"type": "object"}),
+        }
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::None
+    }
+
+    async fn call(&self, _arguments: &Object, context: &ToolContext) -> ToolOutput {
+        self.0.lock().unwrap().push(context.company);
+        ToolOutput::text("x")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_for_a_group_keeps_the_owners_own_to_itself() {
+    //  asked by the owner  what the agent that works for it is told
+    let table = [(in_group("7", "look"), Company::Others), (direct("look"), Company::OwnerAlone)];
+    for (heard, expected) in table {
+        let (stage, worker) = with_worker();
+        let ears = Arc::new(Ears::default());
+        let tools = [yabby_tools_of_sessions(), vec![ears.clone() as Arc<dyn Tool>]].concat();
+        let config = json!({
+            "agents": {"defaults": {"subagents": {"model": "worker/model"}}},
+            "channels": {"telegram": {"allowFrom": ["7"], "groups": {"*": {"requireMention": false}}}},
+        });
+        let stage = Stage { tools, more_models: stage.more_models, ..Stage::new(config) };
+        let engine = stage.engine();
+        worker.will([Line::call("read", json!({})), Line::say("Done.")]);
+        stage.model.will([
+            Line::call("sessions_spawn", json!({"task": "look"})),
+            Line::say("Wait."),
+            Line::say("It is done."),
+        ]);
+        say(&engine, heard).await;
+        eventually("it was announced", || stage.channel.texts().len() == 2).await;
+        assert_eq!(*ears.0.lock().unwrap(), [expected]);
+    }
 }

@@ -154,3 +154,30 @@ async fn new_tools_are_seen_and_lists_end() {
     }
     assert_eq!(desk.names().await[..2], ["mcp_s_another", "mcp_s_grow"]);
 }
+
+#[tokio::test]
+async fn one_that_was_there_is_still_told_of() {
+    // The second start hangs.
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("started");
+    let script = format!("test -e {0} && exec sleep 600; touch {0}; exec {STAND_IN}", mark.display());
+    let desk = Desk::with(json!({"s": {"command": "sh", "args": ["-c", script]}}));
+    let (before, die) = (desk.names().await, desk.tool("mcp_s_die").await);
+    assert!(desk.use_tool(&die, json!({})).await.is_error);
+    for _ in 0..3 {
+        let began = Instant::now();
+        assert_eq!(desk.names().await, before);
+        assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn one_that_never_answers_is_waited_for_once() {
+    let desk = Desk::with(json!({"silent": {"command": "sleep", "args": ["600"]}}));
+    assert_eq!(desk.names().await.len(), 0);
+    // It has rested, and is tried again while nobody waits.
+    tokio::time::sleep(Duration::from_millis(1200)).await;
+    let began = Instant::now();
+    assert_eq!(desk.names().await.len(), 0);
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+}

@@ -9,7 +9,7 @@ use yabby_domain::flush;
 use yabby_domain::message::{Block, Content, Message, Role};
 use yabby_domain::reply::tokens::HEARTBEAT_PROMPT;
 use yabby_domain::seam::StoreError;
-use yabby_domain::seam::tool::ToolContext;
+use yabby_domain::seam::tool::{Company, ToolContext};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::{Audience, SessionKey};
 use yabby_domain::session::path;
@@ -85,7 +85,8 @@ async fn transcripts(
         .map_or_else(|| TranscriptId::new(&context.session_id, None), Ok)?;
     let chat_type = record.as_ref().and_then(|record| record.chat_type()).map(ChatType::as_str);
     let mut found = vec![(current.clone(), true)];
-    if context.sender_is_owner && context.session_key.audience(chat_type) == Audience::Person {
+    let is_alone = context.company == Company::OwnerAlone;
+    if is_alone && context.sender_is_owner && context.session_key.audience(chat_type) == Audience::Person {
         let others = of_agent(conversations, context).await?;
         found.extend(others.into_iter().filter(|id| *id != current).map(|id| (id, false)));
     }

@@ -208,5 +208,10 @@ pub fn unfenced(told: &str) -> String {
 }
 
 pub fn text_of(output: &ToolOutput) -> String {
-    output.blocks[0]["text"].as_str().unwrap().to_owned()
+    let text = output.blocks[0]["text"].as_str().unwrap();
+    // What a command wrote, without its fence.
+    match text.strip_prefix("[[[ FENCED TEXT from a command.").and_then(|rest| rest.split_once("]]]\n")) {
+        Some((_, inside)) => inside.replacen("\n[[[ END OF FENCED TEXT ]]]", "", 1),
+        None => text.to_owned(),
+    }
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use serde_json::json;
+use yabby_domain::delivery::DeliveryContext;
 use yabby_domain::seam::tool::{Company, Effect};
 
 use crate::desk::{Desk, unfenced};
@@ -372,4 +373,25 @@ fn only_writing_lasts_and_every_schema_is_an_object() {
         assert_eq!(tool.effect() == Effect::Lasting, lasting.contains(&spec.name.as_str()), "{}", spec.name);
         assert_eq!(spec.parameters["type"], "object");
     }
+}
+
+#[tokio::test]
+async fn only_what_may_be_read_is_attached_to_a_message() {
+    let mut desk = Desk::new();
+    desk.put("boat.png", "x");
+    desk.put("MEMORY.md", "x");
+    desk.context.address = Some(DeliveryContext {
+        channel: Some("telegram".to_owned()),
+        to: Some("-5".to_owned()),
+        ..DeliveryContext::default()
+    });
+    for media in ["/etc/passwd", "../x", "~/x", "file:///etc/passwd", "none.png"] {
+        let why = desk.refused("message", json!({"message": "look", "media": media})).await;
+        assert!(why.starts_with("not sent: "), "{media}: {why}");
+    }
+    desk.context.company = Company::Others;
+    let why = desk.refused("message", json!({"message": "look", "media": "MEMORY.md"})).await;
+    assert!(why.contains("private"), "{why}");
+    let sent = desk.call("message", json!({"message": "look", "media": "boat.png"})).await;
+    assert!(!sent.is_error, "{sent:?}");
 }
