@@ -135,6 +135,9 @@ pub struct Behalf {
     pub session: String,
     /// Whether its owner asked there. Nobody gains rights by asking through an agent.
     pub is_owner: bool,
+    /// Whether others hear there what becomes of it: then what is the owner's own stays out of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub among_others: bool,
     /// How the session is told of the result, if nobody waits for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub announce: Option<Announce>,

@@ -52,7 +52,12 @@ impl SessionOffice {
     }
 
     fn behalf(&self) -> Behalf {
-        Behalf { session: self.session.as_str().to_owned(), is_owner: self.is_owner, announce: None }
+        Behalf {
+            session: self.session.as_str().to_owned(),
+            is_owner: self.is_owner,
+            among_others: self.company == Company::Others,
+            announce: None,
+        }
     }
 }
 

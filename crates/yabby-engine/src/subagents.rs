@@ -135,6 +135,7 @@ impl Engine {
             let from = Behalf {
                 session: inbound.key().as_str().to_owned(),
                 is_owner: behalf.is_owner,
+                among_others: behalf.among_others,
                 announce: None,
             };
             let options = TurnOptions { behalf: Some(from), ..TurnOptions::default() };

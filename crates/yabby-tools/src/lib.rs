@@ -43,7 +43,7 @@ use crate::web_client::{SystemLookup, Web};
 
 pub use commands::job::KEEP_COMMAND;
 pub use commands::keeper::keep_command;
-pub use exec::Leash;
+pub use exec::{Leash, SkillVariables};
 pub use web_fetch::web_fetch;
 pub use web_search::{Ask, web_search};
 
@@ -62,7 +62,7 @@ pub fn all(conversations: Conversations, leash: Leash) -> Vec<Arc<dyn Tool>> {
         Arc::new(image::Image { readable: readable() }),
         Arc::new(memory_search::MemorySearch::new(conversations)),
         Arc::new(memory_get::MemoryGet),
-        Arc::new(message::Message),
+        Arc::new(message::Message { readable: readable() }),
         Arc::new(sessions::list::SessionsList),
         Arc::new(sessions::history::SessionsHistory),
         Arc::new(sessions::send::SessionsSend),

@@ -1,5 +1,7 @@
 //! `message`: sends something on a channel, here or elsewhere.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 use serde_json::json;
 use yabby_domain::config::Config;
@@ -12,8 +14,11 @@ use yabby_domain::seam::tool::{Company, Effect, Sent, Tool, ToolContext, ToolOut
 use yabby_domain::text;
 
 use crate::arguments::Arguments;
+use crate::places::{Access, Places};
 
-pub(crate) struct Message;
+pub(crate) struct Message {
+    pub(crate) readable: Vec<PathBuf>,
+}
 
 #[async_trait]
 impl Tool for Message {
@@ -45,10 +50,16 @@ impl Tool for Message {
     }
 
     async fn call(&self, arguments: &Object, context: &ToolContext) -> ToolOutput {
-        let letter = match letter(Arguments(arguments), context) {
+        let mut letter = match letter(Arguments(arguments), context) {
             Ok(letter) => letter,
             Err(why) => return ToolOutput::error(&why),
         };
+        if let Some(media) = letter.media.take() {
+            letter.media = match attached(media, Places::of(context, &self.readable)).await {
+                Ok(media) => Some(media),
+                Err(why) => return ToolOutput::error(&why),
+            };
+        }
         let (text, to) = (letter.text.clone(), letter.to.clone());
         match context.office.send(letter).await {
             Ok(id) => {
@@ -81,17 +92,23 @@ fn letter(arguments: Arguments<'_>, context: &ToolContext) -> Result<Letter, Str
     let here = context.address.clone().unwrap_or_default();
     let channel = given(&["channel"]).map(|channel| text::lower(&channel)).or_else(|| here.channel.clone());
     let to = given(&["target", "to"]);
+    let (account, thread) = (given(&["accountId"]), given(&["threadId"]));
     let same_channel = channel == here.channel;
-    let stays_here = same_channel && to.as_ref().is_none_or(|to| Some(to) == here.to.as_ref());
+    // Another account or thread is another conversation, with other people in it.
+    let stays_here = same_channel
+        && to.as_ref().is_none_or(|to| Some(to) == here.to.as_ref())
+        && account.as_ref().is_none_or(|account| Some(account) == here.account.as_ref())
+        && thread.as_ref().is_none_or(|thread| Some(thread) == here.thread.as_ref().map(in_words).as_ref());
     if !stays_here {
         may_leave(&context.config, context.company, here.channel.is_some(), same_channel)?;
     }
     let from_here = |part: &Option<String>| part.clone().filter(|_| same_channel);
     let to = DeliveryContext {
-        account: given(&["accountId"]).or_else(|| from_here(&here.account)),
-        thread: given(&["threadId"])
-            .map(ThreadId::Text)
-            .or_else(|| here.thread.clone().filter(|_| stays_here)),
+        account: account.or_else(|| from_here(&here.account)),
+        thread: match stays_here {
+            true => here.thread.clone(),
+            false => thread.map(ThreadId::Text),
+        },
         to: to.or_else(|| from_here(&here.to)),
         channel,
     };
@@ -102,6 +119,27 @@ fn letter(arguments: Arguments<'_>, context: &ToolContext) -> Result<Letter, Str
         return Err("target required".to_owned());
     }
     Ok(Letter { to, text: said.unwrap_or_default(), media, reply_to: given(&["replyTo"]) })
+}
+
+fn in_words(thread: &ThreadId) -> String {
+    thread.to_string()
+}
+
+/// What is attached: an address of the web, or a file that may be read from here.
+async fn attached(media: String, places: Places) -> Result<String, String> {
+    if let Some((scheme, _)) = media.split_once("://") {
+        return match text::lower(scheme).as_str() {
+            "http" | "https" => Ok(media),
+            _ => Err(format!("{media} cannot be attached; name a file, or an address of the web")),
+        };
+    }
+    let looking = tokio::task::spawn_blocking(move || {
+        let found = places.find(&media, Access::Read)?;
+        let is_file = found.file(&media)?.metadata().is_ok_and(|meta| meta.is_file());
+        let path = || found.path().to_string_lossy().into_owned();
+        is_file.then(path).ok_or_else(|| format!("{media} is not a file"))
+    });
+    looking.await.unwrap_or_else(|_| Err("the file cannot be looked at".to_owned()))
 }
 
 /// Whether something may be sent from one conversation to another.

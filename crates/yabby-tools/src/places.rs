@@ -138,6 +138,11 @@ impl Found {
         names.file_name() == Some(OsStr::new(SKILL)) || self.is_workspace && OWN.iter().any(is_own)
     }
 
+    /// Its real path.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.real().join(&self.names)
+    }
+
     pub(crate) fn file(&self, path: &str) -> Result<std::fs::File, String> {
         self.folder.file_at(&self.names).map_err(|error| told(path, &error))
     }

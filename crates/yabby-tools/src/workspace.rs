@@ -45,6 +45,10 @@ impl Workspace {
         Ok(Self { given: path.to_owned(), real, folder: Folder(folder) })
     }
 
+    pub(crate) fn real(&self) -> &Path {
+        &self.real
+    }
+
     pub(crate) fn folder(&self) -> &Folder {
         &self.folder
     }

@@ -208,11 +208,12 @@ impl<'r> RunRequest<'r> {
         flush
     }
 
-    /// Who hears what is said here.
+    /// Who hears what is said here, or what becomes of it elsewhere.
     pub(crate) fn company(&self) -> Company {
         let Opened { key, entry, .. } = self.opened;
+        let goes_to_others = self.inbound.options.behalf.as_ref().is_some_and(|behalf| behalf.among_others);
         match key.audience(entry.chat_type().map(ChatType::as_str)) {
-            Audience::Person if self.sender_is_owner => Company::OwnerAlone,
+            Audience::Person if self.sender_is_owner && !goes_to_others => Company::OwnerAlone,
             Audience::Person | Audience::Group => Company::Others,
         }
     }
