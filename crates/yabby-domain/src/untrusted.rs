@@ -28,6 +28,13 @@ pub fn fence(source: &str, text: &str) -> String {
     )
 }
 
+/// What stands between the marks, if the text begins with a fence.
+pub fn unfenced(text: &str) -> Option<&str> {
+    let (first, rest) = text.split_once('\n')?;
+    let begins = first.starts_with("[[[ FENCED TEXT from ") && first.ends_with(" ]]]");
+    Some(rest.split_once(END)?.0.trim_end_matches('\n')).filter(|_| begins)
+}
+
 /// Whether there is something in the text that looks like a mark.
 pub fn looks_fenced(text: &str) -> bool {
     !marks(text).is_empty()

@@ -86,10 +86,10 @@ struct Ended {
 impl Ended {
     /// Tells everybody who waits; the messages that came too late.
     fn told(self, engine: &Engine, key: &SessionKey) -> VecDeque<Asked> {
+        engine.0.lanes.done(key, self.count);
         for (done, report) in self.reports {
             let _ = done.send(report);
         }
-        engine.0.lanes.done(key, self.count);
         self.late
     }
 }

@@ -5,6 +5,7 @@
 
 use yabby_domain::reply::tokens::{HEARTBEAT_TOKEN, SILENT_TOKEN, is_silent};
 use yabby_domain::text;
+use yabby_domain::untrusted::unfenced;
 
 /// Words within a sentence, on one line.
 pub(super) fn inline(words: &str, most: usize) -> String {
@@ -13,7 +14,8 @@ pub(super) fn inline(words: &str, most: usize) -> String {
 
 /// Lines as a quotation, no more than so many of them and so many units; tells what was left out.
 pub(super) fn lines(words: &str, most_lines: usize, most: usize) -> String {
-    let harmless = harmless(text::trim_end(words));
+    // A quotation is a fence of its own.
+    let harmless = harmless(text::trim_end(unfenced(words).unwrap_or(words)));
     let shown = cut(&harmless, most);
     let all = harmless.lines().count();
     let kept: Vec<&str> = shown.lines().take(most_lines).collect();

@@ -237,12 +237,18 @@ async fn an_image_is_shown_to_a_model_that_can_see() {
         assert!(!output.blocks[1]["data"].as_str().unwrap().is_empty());
         desk.context.sees_images = false;
         let told = desk.told("read", json!({"path": "picture"})).await;
-        assert!(told.contains(kind) && told.contains("cannot look at images"), "{told}");
+        assert!(told.contains(&format!("looked at {kind}: Describe this image")), "{told}");
+        assert!(told.starts_with("[[[ FENCED TEXT from the image picture"), "{told}");
+        let asked = desk.told("image", json!({"image": "picture", "prompt": "What colour?"})).await;
+        assert!(asked.contains(&format!("looked at {kind}: What colour?")), "{asked}");
     }
     let mut large = b"\x89PNG\r\n\x1a\n".to_vec();
     large.resize(6 * 1024 * 1024, 0);
     fs::write(desk.context.workspace.join("picture"), large).unwrap();
     assert!(desk.refused("read", json!({"path": "picture"})).await.contains("more than 5 MB"));
+    desk.put("words.md", "no picture");
+    assert!(desk.refused("image", json!({"image": "words.md"})).await.contains("is not an image"));
+    assert!(desk.refused("image", json!({"image": "../picture"})).await.contains("outside of the workspace"));
 }
 
 #[tokio::test]
@@ -355,6 +361,7 @@ fn only_writing_lasts_and_every_schema_is_an_object() {
         "find",
         "exec",
         "process",
+        "image",
         "memory_search",
         "memory_get",
     ];
