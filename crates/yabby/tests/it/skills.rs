@@ -1,7 +1,7 @@
 //! `yabby skills`, and skills in a conversation.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
