@@ -114,7 +114,9 @@ fn sources_come_in_the_order_in_which_they_count() {
 #[test]
 fn what_is_no_skill_is_passed_over() {
     let room = Room::new();
-    for folder in [".hidden", "node_modules/x", "a/.git", "deep/1/2/3/4/5", "deep/1/2/3/4/5/6", "good", "good/inner"] {
+    for folder in
+        [".hidden", "node_modules/x", "a/.git", "deep/1/2/3/4/5", "deep/1/2/3/4/5/6", "good", "good/inner"]
+    {
         room.skill(&format!("workspace/skills/{folder}"));
     }
     room.put("workspace/skills/loose.md", "---\ndescription: loose\n---\n");
@@ -156,7 +158,8 @@ fn links_are_followed_but_not_round_in_circles() {
     fs::create_dir(room.path("workspace/skills")).unwrap();
     symlink(room.path("elsewhere/a"), room.path("workspace/skills/a")).unwrap();
     for number in 0..12 {
-        symlink(room.path("workspace/skills"), room.path(&format!("workspace/skills/circle-{number}"))).unwrap();
+        symlink(room.path("workspace/skills"), room.path(&format!("workspace/skills/circle-{number}")))
+            .unwrap();
     }
     let begun = Instant::now();
     assert_eq!(room.found(&room.shelf(), &watching(false)), ["workspace/skills/a/SKILL.md"]);

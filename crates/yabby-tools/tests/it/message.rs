@@ -55,7 +55,11 @@ async fn where_a_message_goes() {
         (json!({}), json!({"threadId": "3"}), "telegram -5 bot 3"),
         (json!({}), json!({"threadId": "4"}), "telegram -5 bot 4"),
         (json!({}), json!({"channel": "Telegram", "target": "8", "accountId": "two"}), "telegram 8 two –"),
-        (json!({}), json!({"channel": "slack", "target": "C1"}), "!sending on another channel is switched off"),
+        (
+            json!({}),
+            json!({"channel": "slack", "target": "C1"}),
+            "!sending on another channel is switched off",
+        ),
         (across.clone(), json!({"channel": "slack", "target": "C1"}), "slack C1 – –"),
         (older, json!({"channel": "slack", "target": "C1"}), "slack C1 – –"),
         (across, json!({"channel": "slack"}), "!target required"),

@@ -55,11 +55,17 @@ async fn talked() -> Desk {
         }),
     )
     .await;
-    update(&desk.sessions, "agent:main:subagent:s1", json!({"spawnedBy": "agent:main:telegram:group:9"})).await;
+    update(&desk.sessions, "agent:main:subagent:s1", json!({"spawnedBy": "agent:main:telegram:group:9"}))
+        .await;
     let (sessions, transcripts) =
         (MemorySessions::default(), MemoryTranscripts::new(Arc::new(FixedClock::at(NOW))));
     lend(&desk, "work", sessions.clone(), transcripts);
-    update(&sessions, "agent:work:main", json!({"sessionId": "id-work", "updatedAt": NOW, "label": "office"})).await;
+    update(
+        &sessions,
+        "agent:work:main",
+        json!({"sessionId": "id-work", "updatedAt": NOW, "label": "office"}),
+    )
+    .await;
     desk
 }
 
@@ -146,7 +152,8 @@ async fn sessions_are_listed_the_latest_first() {
 async fn a_row_tells_what_is_known_of_a_session() {
     let desk = talked().await;
     let rows = listed(&desk, json!({"kinds": ["group", "cron"], "messageLimit": 1})).await;
-    let said = json!([{"role": "assistant", "content": [{"type": "text", "text": "Hello, Zoe."}], "timestamp": 7}]);
+    let said =
+        json!([{"role": "assistant", "content": [{"type": "text", "text": "Hello, Zoe."}], "timestamp": 7}]);
     let group = json!({
         "key": "agent:main:telegram:group:9", "kind": "group", "channel": "telegram", "label": "club",
         "displayName": "The club", "updatedAt": NOW - 3 * MINUTE, "sessionId": "id-club", "model": "small",
@@ -235,7 +242,8 @@ async fn tools_and_their_results_are_told_only_if_they_are_wanted() {
 async fn long_texts_are_cut_and_old_ones_left_out() {
     let desk = talked().await;
     let long = "é".repeat(5000);
-    let text = |at: u64| json!({"role": "user", "content": [{"type": "text", "text": long}], "timestamp": at});
+    let text =
+        |at: u64| json!({"role": "user", "content": [{"type": "text", "text": long}], "timestamp": at});
     add(&desk, &(10..40).map(text).collect::<Vec<_>>()).await;
     let said = history(&desk, json!({"sessionKey": "agent:main:cron:daily"})).await;
     let told = said.last().unwrap()["content"][0]["text"].as_str().unwrap();
@@ -300,7 +308,10 @@ async fn a_session_that_is_not_clearly_named_is_not_spoken_to() {
         ),
     ];
     for (arguments, expected) in table {
-        assert_eq!(refusal(&desk, "sessions_send", arguments).await, ("error".to_owned(), expected.to_owned()));
+        assert_eq!(
+            refusal(&desk, "sessions_send", arguments).await,
+            ("error".to_owned(), expected.to_owned())
+        );
     }
     assert_eq!(desk.refused("sessions_send", json!({"sessionKey": "main"})).await, "message required");
     update(&desk.sessions, "agent:main:cron:daily", json!({"label": "club"})).await;
@@ -381,7 +392,10 @@ async fn what_cannot_be_done_for_a_task_is_said() {
     desk.office.spawn_says(Ok(Some("model zz is not known".to_owned())));
     let spawned = desk.call("sessions_spawn", json!({"task": "x", "model": "zz"})).await;
     let answer = spawned.details.unwrap();
-    assert_eq!((&answer["modelApplied"], &answer["warning"]), (&json!(false), &json!("model zz is not known")));
+    assert_eq!(
+        (&answer["modelApplied"], &answer["warning"]),
+        (&json!(false), &json!("model zz is not known"))
+    );
     desk.office.spawn_says(Err("agentId is not allowed for sessions_spawn (allowed: none)".to_owned()));
     let (status, why) = refusal(&desk, "sessions_spawn", json!({"task": "x", "agentId": "work"})).await;
     assert_eq!((status.as_str(), why.contains("not allowed")), ("forbidden", true));
@@ -408,8 +422,7 @@ async fn among_others_nothing_is_seen_but_this_conversation_and_what_works_for_i
     for tool in ["sessions_history", "sessions_send"] {
         for (there, not_there) in pairs {
             let told = async |named: &str| {
-                let (status, why) =
-                    refusal(&desk, tool, json!({"sessionKey": named, "message": "hi"})).await;
+                let (status, why) = refusal(&desk, tool, json!({"sessionKey": named, "message": "hi"})).await;
                 (status, why.replace(named, "…"))
             };
             let hidden = ("forbidden".to_owned(), "Session not visible from this conversation: …".to_owned());

@@ -98,7 +98,10 @@ fn an_agent_with_a_folder_of_its_own_is_set_up_there() {
     let config = json!({"agents": {"list": [{"id": "a"}, {"id": "b", "default": true, "workspace": "~/b"}]}});
     home.write(".openclaw/openclaw.json", &config.to_string());
     let told = home.json(&["setup"]);
-    assert_eq!((&told["configWritten"], told["workspace"].as_str().unwrap().ends_with("/b")), (&json!(false), true));
+    assert_eq!(
+        (&told["configWritten"], told["workspace"].as_str().unwrap().ends_with("/b")),
+        (&json!(false), true)
+    );
     assert!(home.path().join("b/AGENTS.md").exists());
     home.out(&["setup", "--workspace", "~/c"]);
     assert!(home.out(&["config", "get", "agents.list[1].workspace"]).trim().ends_with("/c"));
@@ -109,7 +112,10 @@ fn an_agent_with_a_folder_of_its_own_is_set_up_there() {
 #[test]
 fn whoever_brings_texts_of_their_own_gets_none() {
     let home = Home::empty();
-    home.write(".openclaw/openclaw.json", &json!({"agents": {"defaults": {"skipBootstrap": true}}}).to_string());
+    home.write(
+        ".openclaw/openclaw.json",
+        &json!({"agents": {"defaults": {"skipBootstrap": true}}}).to_string(),
+    );
     assert_eq!(home.json(&["setup"])["created"], json!([]));
     let workspace = home.path().join(".openclaw/workspace");
     assert_eq!(fs::read_dir(workspace).unwrap().count(), 0);
