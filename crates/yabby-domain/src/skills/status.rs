@@ -139,10 +139,8 @@ fn installs(told: &[Value], here: &Surroundings<'_>) -> Vec<Install> {
 fn install(index: usize, way: &Value, kind: &str, here: &Surroundings<'_>) -> Install {
     let said =
         |name: &str| way.get(name).and_then(Value::as_str).and_then(text::non_blank).map(str::to_owned);
-    let manager = match here.config.text(&["skills", "install", "nodeManager"]) {
-        Some(manager @ ("pnpm" | "yarn" | "bun")) => manager,
-        _ => "npm",
-    };
+    let manager = here.config.text(&["skills", "install", "nodeManager"]);
+    let manager = manager.filter(|name| matches!(*name, "pnpm" | "yarn" | "bun")).unwrap_or("npm");
     let from = |field: &str, manager: &str| said(field).map(|what| format!("Install {what} ({manager})"));
     let label = match kind {
         "node" => from("package", manager).or_else(|| said("label")),

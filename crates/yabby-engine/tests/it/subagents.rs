@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use serde_json::json;
+use yabby_domain::json::Object;
 use yabby_domain::seam::channel::ChannelError;
 use yabby_domain::seam::office::{Decision, Question};
-use yabby_domain::seam::tool::{Effect, Tool, ToolOutput};
+use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::turn::Outcome;
 use yabby_engine::events::EventKind;
 use yabby_engine::{Engine, Heard};
@@ -278,4 +280,46 @@ async fn a_policy_decides_which_tools_the_model_is_told_of() {
     let names: Vec<String> = stage.model.asked()[0].tools.iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(names, ["read"]);
     assert!(stage.said(MAIN).await.iter().any(|line| line.contains("There is no tool \"exec\" here.")));
+}
+
+/// A tool that tells who hears what it says.
+struct WhoHears;
+
+#[async_trait]
+impl Tool for WhoHears {
+    fn spec(&self) -> ToolSpec {
+        let parameters = json!({"type": "object", "properties": {}});
+        ToolSpec { name: "read".to_owned(), description: "Tells who hears.".to_owned(), parameters }
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::None
+    }
+
+    async fn call(&self, _: &Object, context: &ToolContext) -> ToolOutput {
+        ToolOutput::text(&format!("heard by: {:?}", context.company))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_the_owner_gives_in_a_group_is_not_for_the_owner_alone() {
+    let in_the_group = || in_group("7", "yabby, look");
+    for (heard, company) in [(direct("look"), "OwnerAlone"), (in_the_group(), "Others")] {
+        let (stage, worker) = with_worker();
+        let stage = Stage { tools: [yabby_tools_of_sessions(), vec![Arc::new(WhoHears)]].concat(), ..stage };
+        let engine = stage.engine();
+        worker.will([Line::call("read", json!({})), Line::say("Read.")]);
+        stage.model.will([
+            Line::call("sessions_spawn", json!({"task": "look"})),
+            Line::say("Wait."),
+            Line::say("It was read."),
+        ]);
+        say(&engine, heard).await;
+        eventually("it was announced", || stage.channel.texts().len() == 2).await;
+        let said = stage.said(&subagent(&stage)).await;
+        assert!(
+            said.iter().any(|line| line.contains(&format!("heard by: {company}"))),
+            "{company}: {said:?}"
+        );
+    }
 }
