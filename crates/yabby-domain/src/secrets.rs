@@ -44,6 +44,7 @@ impl Secrets {
         let environment: Vec<(&str, &str)> = environment.into_iter().collect();
         let mut values = Vec::new();
         collect(config.root(), Holder::Section, &environment, &mut values);
+        values.extend(given_to_skills(config));
         for (name, value) in &environment {
             if is_secret_variable(name) {
                 values.push((*value).to_owned());
@@ -186,6 +187,14 @@ fn collect_members(members: &Object, holder: Holder, environment: &[(&str, &str)
         };
         collect(value, inner, environment, found);
     }
+}
+
+/// What skills are given as variables is theirs alone, whatever it is called; only an address is none.
+fn given_to_skills(config: &Config) -> Vec<String> {
+    let entries = config.get(&["skills", "entries"]).and_then(Value::as_object).into_iter().flatten();
+    let variables = entries.filter_map(|(_, entry)| entry.get("env")?.as_object()).flatten();
+    let texts = variables.filter_map(|(_, value)| value.as_str());
+    texts.filter(|text| !text.contains("://")).map(str::to_owned).collect()
 }
 
 /// Whether a key of the configuration holds a secret: `apiKey`, `botToken`, `signingSecret` and the like.
@@ -346,6 +355,11 @@ mod tests {
             "agents": {"defaults": {"maxTokens": 123456}},
             "plugins": {"entries": {"p": {"config": {"credentials": {"user": "plugin-user", "list": ["plugin-list"]}}}}},
             "hooks": {"token": "true"},
+            "skills": {"entries": {"k": {
+                "apiKey": "skill-key-value",
+                "env": {"TENANT": "skill-tenant-9", "PLACE": "https://skill.example/api"},
+                "config": {"tone": "skill-tone-value"},
+            }}},
         }));
         let environment = [
             ("MY_OWN_NAME", "value-of-own-name"),
@@ -358,6 +372,8 @@ mod tests {
         ];
         let secrets = Secrets::of_config(&config, environment);
         let hidden = [
+            "skill-key-value",
+            "skill-tenant-9",
             "gateway-token-1",
             "tg-bot-value",
             "second-bot-value",

@@ -98,6 +98,44 @@ pub fn snapshot(
     SkillsSnapshot { prompt, skills, visible, version }
 }
 
+/// The skills among `names` that a person may call, and where each of them lies: also those that the model is
+/// not told of, but none with `user-invocable: false`.
+pub fn callable(files: &[SkillFile], names: &[&str]) -> Vec<Skill> {
+    let mut skills = merged(files);
+    skills.retain(|read| names.contains(&read.skill.name.as_str()) && read.may_be_called());
+    skills.into_iter().map(|read| read.skill).collect()
+}
+
+/// The variables that the settings of the skills that work here ask for: `skills.entries.<key>.env`, and
+/// `apiKey` under the name that the skill gives it. The first skill that names one decides.
+pub fn variables(
+    files: &[SkillFile],
+    here: &Surroundings<'_>,
+    filter: Option<&[String]>,
+) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    let mut add = |name: &str, value: &Value| {
+        let Some(value) = value.as_str().and_then(text::non_blank) else { return };
+        if !found.iter().any(|(known, _)| known == name) {
+            found.push((name.to_owned(), value.to_owned()));
+        }
+    };
+    let is_wanted = |read: &ReadSkill| {
+        filter.is_none_or(|names| names.iter().any(|name| text::trim(name) == read.skill.name))
+    };
+    for read in merged(files).into_iter().filter(|read| read.works_in(here) && is_wanted(read)) {
+        let key = read.requirements.key.as_deref().unwrap_or(&read.skill.name);
+        let Some(own) = here.config.get(&["skills", "entries", key]) else { continue };
+        for (name, value) in own.get("env").and_then(Value::as_object).into_iter().flatten() {
+            add(name, value);
+        }
+        if let (Some(name), Some(value)) = (&read.requirements.primary_variable, own.get("apiKey")) {
+            add(name, value);
+        }
+    }
+    found
+}
+
 /// Whether the file at `path`, relative to a skills folder, holds a skill: `SKILL.md` in any folder
 /// below, or any Markdown file at the top.
 pub fn is_skill_file(path: &str) -> bool {
@@ -237,6 +275,10 @@ impl ReadSkill {
 
     fn only_for_users(&self) -> bool {
         self.front.flag("disable-model-invocation").unwrap_or(false)
+    }
+
+    fn may_be_called(&self) -> bool {
+        self.front.flag("user-invocable").unwrap_or(true)
     }
 
     fn works_in(&self, here: &Surroundings<'_>) -> bool {
@@ -421,6 +463,47 @@ mod tests {
         for (needs, config, works) in table {
             assert_eq!(names(&skill(needs), config), if works { vec!["k"] } else { vec![] }, "{needs}");
         }
+    }
+
+    #[test]
+    fn people_call_also_what_the_model_is_not_told_of() {
+        let files = [
+            file(SkillSource::Workspace, "a", "name: a\ndescription: A.\ndisable-model-invocation: true"),
+            file(SkillSource::Workspace, "b", "name: b\ndescription: B.\nuser-invocable: false"),
+            file(SkillSource::Workspace, "c", "name: c\ndescription: C."),
+        ];
+        let called = callable(&files, &["a", "b"]);
+        let called: Vec<(&str, &str)> =
+            called.iter().map(|skill| (skill.name.as_str(), skill.path.as_str())).collect();
+        assert_eq!(called, [("a", "/ws/a/SKILL.md")]);
+    }
+
+    #[test]
+    fn the_settings_of_skills_that_work_become_variables() {
+        let metadata = |needs: &str| format!("description: D.\nmetadata: {{\"openclaw\":{needs}}}");
+        let files = [
+            file(SkillSource::Workspace, "a", &metadata(r#"{"skillKey":"kay","primaryEnv":"A_KEY"}"#)),
+            file(SkillSource::Workspace, "b", &metadata(r#"{"primaryEnv":"A_KEY"}"#)),
+            file(SkillSource::Workspace, "gone", &metadata(r#"{"requires":{"bins":["zz"]}}"#)),
+            file(SkillSource::Workspace, "off", &metadata("{}")),
+        ];
+        let config = Config::new(json!({"skills": {"entries": {
+            "kay": {"apiKey": "one", "env": {"REGION": "north", "EMPTY": " ", "NUMBER": 3}},
+            "b": {"apiKey": "two", "env": {"REGION": "south", "B": "b"}},
+            "gone": {"env": {"GONE": "x"}},
+            "off": {"enabled": false, "env": {"OFF": "x"}},
+        }}}));
+        let here = Surroundings {
+            config: &config,
+            platform: "linux",
+            has_program: &|_| false,
+            has_variable: &|_| false,
+        };
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let all = [pair("REGION", "north"), pair("A_KEY", "one"), pair("B", "b")];
+        assert_eq!(variables(&files, &here, None), all);
+        let only_b = [pair("REGION", "south"), pair("B", "b"), pair("A_KEY", "two")];
+        assert_eq!(variables(&files, &here, Some(&["b".to_owned()])), only_b);
     }
 
     #[test]

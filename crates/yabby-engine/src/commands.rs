@@ -151,13 +151,15 @@ pub(crate) async fn answer(
     if let Some(told) = settings::apply(engine, inbound, opened).await? {
         return Ok(Some(vec![ReplyPayload::from_text(told)]));
     }
-    match skill::called(opened, &words).filter(|_| named(&words).is_none()) {
-        Some(Ok(asked)) => {
-            opened.body = inbound.message.signed(&asked);
-            return Ok(None);
+    if named(&words).is_none() {
+        match skill::called(opened, &words).await {
+            Some(Ok(asked)) => {
+                opened.body = inbound.message.signed(&asked);
+                return Ok(None);
+            }
+            Some(Err(told)) => return Ok(Some(vec![ReplyPayload::from_text(told)])),
+            None => {}
         }
-        Some(Err(told)) => return Ok(Some(vec![ReplyPayload::from_text(told)])),
-        None => {}
     }
     let (name, rest) = match named(&words) {
         _ if is_abort => ("stop", ""),

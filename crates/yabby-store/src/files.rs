@@ -1,7 +1,7 @@
 //! The stores of one machine: `sessions.json` with its journal, transcripts, the steps of turns, what they
 //! cost, keys, and which programs may run.
 
-pub(crate) mod atomic;
+pub mod atomic;
 pub mod auth_profiles;
 pub mod exec_approvals;
 pub(crate) mod folder;

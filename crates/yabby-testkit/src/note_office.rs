@@ -25,12 +25,31 @@ struct Notes {
     questions: Vec<Question>,
     decisions: VecDeque<Decision>,
     conversations: HashMap<AgentId, Conversations>,
+    /// What the next ones come to, if not to what they usually do.
+    sending: VecDeque<String>,
+    telling: VecDeque<Result<Told, String>>,
+    spawning: VecDeque<Result<Option<String>, String>>,
 }
 
 impl NoteOffice {
     /// The next question that nobody decided yet is decided so.
     pub fn decide(&self, decision: Decision) {
         unpoisoned(&self.0).decisions.push_back(decision);
+    }
+
+    /// The next message is not sent, for this reason.
+    pub fn send_says(&self, why: &str) {
+        unpoisoned(&self.0).sending.push_back(why.to_owned());
+    }
+
+    /// What becomes of the next words to another session.
+    pub fn tell_says(&self, told: Result<Told, String>) {
+        unpoisoned(&self.0).telling.push_back(told);
+    }
+
+    /// What becomes of the next task: it is taken, perhaps with a warning, or not.
+    pub fn spawn_says(&self, said: Result<Option<String>, String>) {
+        unpoisoned(&self.0).spawning.push_back(said);
     }
 
     /// An agent keeps its conversations there.
@@ -62,19 +81,29 @@ impl NoteOffice {
 #[async_trait]
 impl Office for NoteOffice {
     async fn send(&self, letter: Letter) -> Result<Option<String>, String> {
-        unpoisoned(&self.0).letters.push(letter);
+        let mut notes = unpoisoned(&self.0);
+        if let Some(why) = notes.sending.pop_front() {
+            return Err(why);
+        }
+        notes.letters.push(letter);
         Ok(Some("sent-1".to_owned()))
     }
 
     async fn tell(&self, session: &SessionKey, words: &str, wait: Duration) -> Result<Told, String> {
-        unpoisoned(&self.0).told.push((session.clone(), words.to_owned(), wait));
+        let mut notes = unpoisoned(&self.0);
+        if let Some(said) = notes.telling.pop_front() {
+            return said;
+        }
+        notes.told.push((session.clone(), words.to_owned(), wait));
         Ok(Told::Answered { run: "run-1".to_owned(), reply: Some(format!("heard: {words}")) })
     }
 
     async fn spawn(&self, task: Task) -> Result<Spawned, String> {
-        unpoisoned(&self.0).tasks.push(task);
+        let mut notes = unpoisoned(&self.0);
+        let warning = notes.spawning.pop_front().unwrap_or(Ok(None))?;
+        notes.tasks.push(task);
         let session = SessionKey::new("agent:main:subagent:1");
-        Ok(Spawned { session, run: "run-1".to_owned(), warning: None })
+        Ok(Spawned { session, run: "run-1".to_owned(), warning })
     }
 
     fn conversations(&self, agent: &AgentId) -> Result<Conversations, String> {

@@ -41,7 +41,11 @@ pub struct Leash {
     pub approvals: Arc<dyn ApprovalBook>,
     /// Folders that may be read, such as those of skills.
     pub readable: Vec<PathBuf>,
+    /// What the settings of an agent's skills want its commands to know. It may wait for a disk.
+    pub skill_variables: SkillVariables,
 }
+
+pub type SkillVariables = Arc<dyn Fn(&Config, &AgentId) -> Vec<(String, String)> + Send + Sync>;
 
 impl Leash {
     pub(crate) fn shelf(&self) -> Shelf {
@@ -124,16 +128,23 @@ impl Exec {
         let confinement = permit.confinement()?;
         let rules = permit.rules(arguments, &record, confinement.is_some()).await?;
         let confinement = confinement.filter(|_| rules.confined);
+        // What skills are given is the owner's: it is neither for others nor for what is walled in.
+        let knows_skills = context.sender_is_owner && confinement.is_none();
         let spot = place::Spot::find(arguments.text("workdir"), confinement, context, &self.leash).await?;
         permit.obtain(&rules, &spot.cwd).await?;
-        let shelf = self.leash.shelf();
+        let (shelf, settings) = (self.leash.shelf(), self.leash.skill_variables.clone());
+        let (config, agent) = (context.config.clone(), context.agent.clone());
         let (now, keep_for) = (context.now.as_millisecond(), times.keep_for);
         let kept = off_thread(move || {
             shelf.tidy(now, keep_for);
-            shelf.begin().map_err(|error| format!("exec failed: no folder for the command: {error}"))
+            let given = if knows_skills { settings(&config, &agent) } else { Vec::new() };
+            let kept = shelf.begin();
+            let failed = |error| format!("exec failed: no folder for the command: {error}");
+            Ok((kept.map_err(failed)?, given))
         });
-        let kept = kept.await?;
+        let (kept, given) = kept.await?;
         let mut environment = environment;
+        environment::add_missing(&mut environment, given);
         environment.insert(processes::MARK.to_owned(), kept.id.clone());
         let walls = spot.walls(&kept, &mut environment)?;
         let job = Job {

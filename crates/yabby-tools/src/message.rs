@@ -81,11 +81,14 @@ impl Tool for Message {
 
 /// An attachment as a channel may take it: a page's address, or a file that may be read, by its real name.
 fn attached(places: &Places, media: &str) -> Result<String, String> {
-    let lower = text::lower(media);
-    if lower.starts_with("http://") || lower.starts_with("https://") {
-        return Ok(media.to_owned());
-    }
-    let path = media.strip_prefix("file://").unwrap_or(media);
+    let path = match media.split_once("://") {
+        Some((scheme, _)) if matches!(text::lower(scheme).as_str(), "http" | "https") => {
+            return Ok(media.to_owned());
+        }
+        Some(("file", path)) => path,
+        Some(_) => return Err(format!("{media} cannot be attached; name a file, or an address of the web")),
+        None => media,
+    };
     let found = places.find(path, Access::Read)?;
     found.file(path)?;
     Ok(found.real().to_string_lossy().into_owned())
@@ -106,17 +109,23 @@ fn letter(arguments: Arguments<'_>, context: &ToolContext) -> Result<Letter, Str
     let here = context.address.clone().unwrap_or_default();
     let channel = given(&["channel"]).map(|channel| text::lower(&channel)).or_else(|| here.channel.clone());
     let to = given(&["target", "to"]);
+    let (account, thread) = (given(&["accountId"]), given(&["threadId"]));
     let same_channel = channel == here.channel;
-    let stays_here = same_channel && to.as_ref().is_none_or(|to| Some(to) == here.to.as_ref());
+    // Another account or thread is another conversation, with other people in it.
+    let stays_here = same_channel
+        && to.as_ref().is_none_or(|to| Some(to) == here.to.as_ref())
+        && account.as_ref().is_none_or(|account| Some(account) == here.account.as_ref())
+        && thread.as_ref().is_none_or(|thread| Some(thread) == here.thread.as_ref().map(in_words).as_ref());
     if !stays_here {
         may_leave(&context.config, context.company, here.channel.is_some(), same_channel)?;
     }
     let from_here = |part: &Option<String>| part.clone().filter(|_| same_channel);
     let to = DeliveryContext {
-        account: given(&["accountId"]).or_else(|| from_here(&here.account)),
-        thread: given(&["threadId"])
-            .map(ThreadId::Text)
-            .or_else(|| here.thread.clone().filter(|_| stays_here)),
+        account: account.or_else(|| from_here(&here.account)),
+        thread: match stays_here {
+            true => here.thread.clone(),
+            false => thread.map(ThreadId::Text),
+        },
         to: to.or_else(|| from_here(&here.to)),
         channel,
     };
@@ -127,6 +136,10 @@ fn letter(arguments: Arguments<'_>, context: &ToolContext) -> Result<Letter, Str
         return Err("target required".to_owned());
     }
     Ok(Letter { to, text: said.unwrap_or_default(), media, reply_to: given(&["replyTo"]) })
+}
+
+fn in_words(thread: &ThreadId) -> String {
+    thread.to_string()
 }
 
 /// Whether something may be sent from one conversation to another.

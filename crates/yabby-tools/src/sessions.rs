@@ -175,17 +175,30 @@ async fn messages(seen: &Seen, limit: usize, with_tools: bool) -> Result<Vec<Val
     let Some(context) = seen.conversations.transcripts.context(&id).await.map_err(told)? else {
         return Ok(Vec::new());
     };
-    let is_wanted =
-        |message: &Value| with_tools || message.get("role").and_then(Value::as_str) != Some("toolResult");
+    let is_wanted = |message: &Value| {
+        let role = message.get("role").and_then(Value::as_str);
+        with_tools || !matches!(role, Some("toolResult" | "tool"))
+    };
     let all = context.messages.into_iter().map(|message| Value::Object(message.as_object().clone()));
-    let mut wanted: Vec<Value> =
-        all.filter(is_wanted).map(|message| shortened(message, with_tools)).collect();
+    let mut wanted: Vec<Value> = all
+        .filter(is_wanted)
+        .map(|message| shortened(message, with_tools))
+        // Of a message that only called tools nothing may be left.
+        .filter(|message| {
+            message.get("content").and_then(Value::as_array).is_none_or(|left| !left.is_empty())
+        })
+        .collect();
     wanted.drain(..wanted.len().saturating_sub(limit));
     // Older ones give way until the answer is no burden.
     while wanted.len() > 1
         && wanted.iter().map(|message| js::stringify(message).len()).sum::<usize>() > MAX_BYTES
     {
         wanted.remove(0);
+    }
+    if let [only] = wanted.as_mut_slice()
+        && js::stringify(only).len() > MAX_BYTES
+    {
+        only["content"] = "(too long to be shown)".into();
     }
     Ok(wanted)
 }
@@ -201,13 +214,9 @@ fn shortened(mut message: Value, with_tools: bool) -> Value {
             Some("toolCall" | "toolUse" | "tool_use") => with_tools,
             _ => true,
         });
-        for block in blocks {
-            if let Some(text) = block.get_mut("text") {
-                cut(text);
-            }
-        }
-    } else if let Some(text) = message.get_mut("content") {
-        cut(text);
+    }
+    if let Some(content) = message.get_mut("content") {
+        cut(content);
     }
     if let Some(fields) = message.as_object_mut() {
         for field in ["usage", "details", "api", "stopReason"] {
@@ -217,10 +226,17 @@ fn shortened(mut message: Value, with_tools: bool) -> Value {
     message
 }
 
-fn cut(text: &mut Value) {
-    if let Some(said) = text.as_str().filter(|said| said.chars().count() > MAX_TEXT) {
-        let start: String = said.chars().take(MAX_TEXT).collect();
-        *text = format!("{start}…(cut)").into();
+/// Every text in it, also in what a tool was told.
+fn cut(value: &mut Value) {
+    match value {
+        Value::String(said) => {
+            if let Some((end, _)) = said.char_indices().nth(MAX_TEXT) {
+                *value = format!("{}…(cut)", &said[..end]).into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(cut),
+        Value::Object(members) => members.values_mut().for_each(cut),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -16,8 +16,10 @@ use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::model::ModelRef;
 use yabby_domain::seam::StoreError;
+use yabby_domain::seam::shelf::Shelf as _;
 use yabby_domain::seam::tool::{Tool, ToolSource};
 use yabby_domain::session::path::{self, Folders};
+use yabby_domain::skills::{self, SkillFile, Surroundings, platform};
 use yabby_engine::hooks::Hooks;
 use yabby_engine::{AgentHome, Engine, Parts};
 use yabby_mcp::McpServers;
@@ -31,7 +33,7 @@ use yabby_store::files::shelf::{FolderShelf, ShelfPlaces};
 use yabby_store::files::transcripts::TranscriptFolder;
 use yabby_store::files::turns::{self, Kind, TurnJournal};
 use yabby_store::paths::Place;
-use yabby_tools::{Conversations, Leash};
+use yabby_tools::{Conversations, Leash, SkillVariables};
 
 use crate::setting::Setting;
 
@@ -108,7 +110,8 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
     }
     let shelf = ShelfPlaces { workspace: workspace.clone(), ..shelf_places(place) };
     let talks = Conversations { sessions: sessions.clone(), transcripts: transcripts.clone() };
-    let mut tools = yabby_tools::all(talks, leash(place, config, &shelf));
+    let skills = Arc::new(FolderShelf::new(shelf.clone()));
+    let mut tools = yabby_tools::all(talks, leash(place, config, &shelf, &skills));
     tools.extend(common.web.iter().cloned());
     Ok(AgentHome {
         sessions,
@@ -117,18 +120,37 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
         conversations,
         workspace,
         tools,
-        shelf: Arc::new(FolderShelf::new(shelf)),
+        shelf: skills,
         sources: common.sources.clone(),
     })
 }
 
 /// Where the texts of every agent are.
-pub fn shelf_places(place: &Place) -> ShelfPlaces {
+fn shelf_places(place: &Place) -> ShelfPlaces {
+    ShelfPlaces { bundled: bundled::folder(place), ..places_but_bundled(place) }
+}
+
+/// A look at the skills of an agent that leaves everything as it is: those that come with the program are
+/// told from memory.
+pub fn skill_files(place: &Place, workspace: PathBuf, config: &Config) -> (FolderShelf, Vec<SkillFile>) {
+    let elsewhere = bundled::elsewhere(place);
+    let own = if elsewhere.is_none() { bundled::files(place) } else { Vec::new() };
+    let places = ShelfPlaces { workspace, bundled: elsewhere, ..places_but_bundled(place) };
+    let shelf = FolderShelf::new(places);
+    let files = own.into_iter().chain(shelf.files(config)).collect();
+    (shelf, files)
+}
+
+/// The skills that the owner installed for all agents.
+pub fn managed_skills(place: &Place) -> PathBuf {
+    place.folder.path().join("skills")
+}
+
+fn places_but_bundled(place: &Place) -> ShelfPlaces {
     let environment = &place.environment;
     let set = environment.iter().filter(|(_, value)| !value.trim().is_empty());
     ShelfPlaces {
-        managed: place.folder.path().join("skills"),
-        bundled: bundled::folder(place),
+        managed: managed_skills(place),
         home: place.home.clone(),
         current: place.current.clone(),
         programs: environment.get("PATH").map(str::to_owned),
@@ -158,7 +180,7 @@ fn variables(place: &Place) -> impl Fn(&str) -> Option<String> + Send + Sync + '
 }
 
 /// What commands are run with.
-fn leash(place: &Place, config: &Config, shelf: &ShelfPlaces) -> Leash {
+fn leash(place: &Place, config: &Config, shelf: &ShelfPlaces, skills: &Arc<FolderShelf>) -> Leash {
     let text = |value: std::ffi::OsString| value.into_string().ok();
     let media = place.folder.path().join("media");
     Leash {
@@ -172,7 +194,26 @@ fn leash(place: &Place, config: &Config, shelf: &ShelfPlaces) -> Leash {
         approvals: Arc::new(ExecApprovalsFile::of(place, Arc::new(LocalDisk))),
         // Skills, and what people sent along, are read where they lie.
         readable: shelf.folders(config).into_iter().map(|(_, folder)| folder).chain([media]).collect(),
+        skill_variables: skill_variables(skills),
     }
+}
+
+/// What commands are to know for the skills that an agent has.
+fn skill_variables(shelf: &Arc<FolderShelf>) -> SkillVariables {
+    let shelf = shelf.clone();
+    Arc::new(move |config, agent| {
+        let here = Surroundings {
+            config,
+            platform: platform(std::env::consts::OS),
+            has_program: &|name| shelf.has_program(name),
+            has_variable: &|name| shelf.has_variable(name),
+        };
+        let listed = config.agent(agent).and_then(|agent| agent.get("skills")?.as_array());
+        let listed =
+            listed.map(|names| names.iter().filter_map(|name| Some(name.as_str()?.to_owned())).collect());
+        let listed: Option<Vec<String>> = listed;
+        skills::variables(&shelf.files(config), &here, listed.as_deref())
+    })
 }
 
 fn workspace(config: &Config, agent: &AgentId, folders: &Folders<'_>) -> PathBuf {

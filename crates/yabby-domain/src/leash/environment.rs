@@ -37,6 +37,17 @@ pub fn environment(
     Ok(given)
 }
 
+/// Adds what is not there yet, and what a call might add, too.
+pub fn add_missing(
+    environment: &mut BTreeMap<String, String>,
+    more: impl IntoIterator<Item = (String, String)>,
+) {
+    let harmless = more.into_iter().filter(|(name, value)| refused(name).is_none() && !value.contains('\0'));
+    for (name, value) in harmless {
+        environment.entry(name).or_insert(value);
+    }
+}
+
 /// Why a call may not set a variable.
 fn refused(name: &str) -> Option<&'static str> {
     const STARTS: &[&str] =
@@ -129,6 +140,22 @@ mod tests {
         assert_eq!(given, ["HOME=/h", "LC_ALL=C", "PATH=/first:/a:/c", "TERM=dumb", "X=1"]);
         let bare = environment([], &[], &[]).unwrap();
         assert_eq!(bare["PATH"], FALLBACK_PATH);
+    }
+
+    #[test]
+    fn what_is_added_replaces_nothing_and_runs_no_other_code() {
+        let mut given = environment([], &[], &pairs(&[("A", "call")])).unwrap();
+        let more = [
+            ("A", "skill"),
+            ("B", "skill"),
+            ("LD_PRELOAD", "x"),
+            ("PATH", "/x"),
+            ("no name", "x"),
+            ("N", "\0"),
+        ];
+        add_missing(&mut given, pairs(&more));
+        assert_eq!((given["A"].as_str(), given["B"].as_str()), ("call", "skill"));
+        assert_eq!((given["PATH"].as_str(), given.len()), (FALLBACK_PATH, 4));
     }
 
     #[test]

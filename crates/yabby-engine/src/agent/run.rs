@@ -208,7 +208,7 @@ impl<'r> RunRequest<'r> {
         flush
     }
 
-    /// Who hears what is said here.
+    /// Who hears what is said here, or what becomes of it elsewhere.
     pub(crate) fn company(&self) -> Company {
         let Opened { key, entry, .. } = self.opened;
         let goes_to_others = self.inbound.options.behalf.as_ref().is_some_and(|behalf| behalf.among_others);

@@ -1,22 +1,22 @@
 //! `/skill name words`, or `/name words`: the agent is to use a skill for this.
 
 use yabby_domain::json::Value;
-use yabby_domain::skills::command_name;
+use yabby_domain::skills::{Skill, callable, command_name};
 use yabby_domain::text;
 
 use crate::turn::open::Opened;
 
 /// What the agent is told, if the words call a skill; `Err` tells what is wrong with the call.
-pub(crate) fn called(opened: &Opened, words: &str) -> Option<Result<String, String>> {
+pub(crate) async fn called(opened: &Opened, words: &str) -> Option<Result<String, String>> {
     let line = words.strip_prefix('/')?;
     let (name, rest) = split(line);
-    let skills = skills(opened);
+    let skills = skills(opened).await;
     if text::lower(name) != "skill" {
-        let found = skills.iter().find(|(known, _)| command_name(known) == text::lower(name))?;
+        let found = skills.iter().find(|known| command_name(&known.name) == text::lower(name))?;
         return Some(Ok(request(found, rest)));
     }
     let (wanted, rest) = split(rest);
-    let names = || skills.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+    let names = || skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>().join(", ");
     Some(match find(&skills, wanted) {
         Some(found) => Ok(request(found, rest)),
         None if skills.is_empty() => {
@@ -34,27 +34,23 @@ fn split(line: &str) -> (&str, &str) {
     (&line[..end], text::trim(&line[end..]))
 }
 
-fn find<'s>(skills: &'s [(String, Option<String>)], wanted: &str) -> Option<&'s (String, Option<String>)> {
-    let wanted = command_name(wanted);
-    skills.iter().find(|(name, _)| command_name(name) == wanted)
+fn find<'s>(skills: &'s [Skill], wanted: &str) -> Option<&'s Skill> {
+    text::non_blank(wanted)?;
+    let exact = || skills.iter().find(|skill| skill.name == wanted);
+    let wanted_name = command_name(wanted);
+    exact().or_else(|| skills.iter().find(|skill| command_name(&skill.name) == wanted_name))
 }
 
-/// Every skill of the session, and where the model finds it.
-fn skills(opened: &Opened) -> Vec<(String, Option<String>)> {
+/// The skills of the session that people may call. Where each of them lies the record does not tell: it leaves
+/// out those that are for people only.
+async fn skills(opened: &Opened) -> Vec<Skill> {
     let Some(snapshot) = opened.entry.skills_snapshot() else { return Vec::new() };
-    let list = |field: &str| snapshot.get(field).and_then(Value::as_array).into_iter().flatten();
-    let text = |skill: &Value, field: &str| skill.get(field).and_then(Value::as_str).map(str::to_owned);
-    let path = |name: &str| {
-        let mut resolved = list("resolvedSkills");
-        resolved
-            .find(|skill| skill.get("name").and_then(Value::as_str) == Some(name))
-            .and_then(|skill| text(skill, "filePath"))
-    };
-    list("skills").filter_map(|skill| text(skill, "name")).map(|name| (name.clone(), path(&name))).collect()
+    let listed = snapshot.get("skills").and_then(Value::as_array).into_iter().flatten();
+    let names: Vec<&str> = listed.filter_map(|skill| skill.get("name")?.as_str()).collect();
+    callable(&opened.home.shelf.skills(&opened.config).await, &names)
 }
 
-fn request((name, path): &(String, Option<String>), words: &str) -> String {
-    let place = path.as_deref().map(|path| format!(" ({path})")).unwrap_or_default();
+fn request(skill: &Skill, words: &str) -> String {
     let asked = if words.is_empty() { String::new() } else { format!("\n\n{words}") };
-    format!("Use the skill \"{name}\"{place} for this: read it first.{asked}")
+    format!("Use the skill \"{}\" ({}) for this: read it first.{asked}", skill.name, skill.path)
 }

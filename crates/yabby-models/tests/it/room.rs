@@ -46,6 +46,7 @@ impl Room {
             environment: Vec::new(),
             approvals: Arc::new(MemoryApprovals::default()),
             readable: Vec::new(),
+            skill_variables: Arc::new(|_, _| Vec::new()),
         };
         let tools = yabby_tools::all(conversations, leash);
         Self {

@@ -66,6 +66,11 @@ impl Drop for Draft<'_> {
     }
 }
 
+/// Writes a file in one step, for its owner only. A link in its place is replaced, not followed.
+pub fn replace(disk: &dyn Disk, file: &Path, text: &[u8]) -> Result<(), StoreError> {
+    Draft::write(disk, file, text)?.place()
+}
+
 /// Makes the names beside a file durable.
 pub(crate) fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
     let folder = parent(path);

@@ -4,11 +4,13 @@
 //! Skills are looked at again when something below their folders changes. A process that does not live long
 //! enough to see that happen knows it by the times of the files.
 
+use std::collections::HashSet;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -65,6 +67,8 @@ struct Known {
     watcher: Option<RecommendedWatcher>,
     /// The folders that were looked at.
     folders: Vec<PathBuf>,
+    /// Whether somebody is to watch them.
+    watches: bool,
     version: f64,
     files: Vec<SkillFile>,
 }
@@ -73,6 +77,7 @@ struct Known {
 const MOST_BYTES: u64 = 256 * 1024;
 const MOST_SKILLS: usize = 500;
 const DEEPEST: usize = 6;
+const MOST_FOLDERS: usize = 5000;
 
 impl FolderShelf {
     pub fn new(places: ShelfPlaces) -> Self {
@@ -95,15 +100,17 @@ impl Folders {
     fn look(&self, config: &Config) -> (f64, Vec<SkillFile>) {
         let folders = self.places.folders(config);
         let paths: Vec<PathBuf> = folders.iter().map(|(_, path)| path.clone()).collect();
+        let wanted = config.flag(&["skills", "load", "watch"]) != Some(false);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_first = known.folders != paths;
-        if is_first {
-            let wanted = config.flag(&["skills", "load", "watch"]) != Some(false);
-            known.watcher = wanted.then(|| watcher(&paths, self.changed.clone())).flatten();
-            known.folders = paths;
-        }
-        let may_have_changed = self.changed.swap(false, Ordering::AcqRel) || known.watcher.is_none();
-        if is_first || may_have_changed {
+        let is_first = known.folders != paths || known.watches != wanted;
+        let has_changed = self.changed.swap(false, Ordering::AcqRel);
+        if is_first || has_changed || known.watcher.is_none() {
+            if is_first || has_changed {
+                // Anew, before looking: a folder that has come is watched itself from now on, and nothing that
+                // happens meanwhile is missed.
+                known.watcher = wanted.then(|| watcher(&paths, self.changed.clone())).flatten();
+            }
+            (known.folders, known.watches) = (paths, wanted);
             let (files, newest) = read(&folders);
             if files != known.files {
                 // Later than any change that was seen, whatever the clock of the files says.
@@ -117,21 +124,28 @@ impl Folders {
     }
 }
 
-/// Tells when something changes below the folders that exist.
+/// Tells when something changes below the folders.
 fn watcher(folders: &[PathBuf], changed: Arc<AtomicBool>) -> Option<RecommendedWatcher> {
+    // Under the name that events have it by, too.
+    let real = folders.iter().filter_map(|folder| folder.canonicalize().ok());
+    let wanted: Vec<PathBuf> = folders.iter().cloned().chain(real).collect();
     let heard = move |event: notify::Result<notify::Event>| {
+        let concerns =
+            |path: &PathBuf| wanted.iter().any(|folder| folder.starts_with(path) || path.starts_with(folder));
         // What cannot be told is taken for a change.
-        if event.as_ref().map_or(true, |event| !event.kind.is_access()) {
+        if event.as_ref().map_or(true, |event| {
+            !event.kind.is_access() && (event.paths.is_empty() || event.paths.iter().any(concerns))
+        }) {
             changed.store(true, Ordering::Release);
         }
     };
     let mut watcher = notify::recommended_watcher(heard).ok()?;
     for folder in folders {
-        // A folder that is made later is seen in the one above it.
+        // A folder that is made later is seen in the nearest one above it.
         let watched = match folder.is_dir() {
             true => watcher.watch(folder, RecursiveMode::Recursive),
-            false => match folder.parent().filter(|parent| parent.is_dir()) {
-                Some(parent) => watcher.watch(parent, RecursiveMode::NonRecursive),
+            false => match folder.ancestors().skip(1).find(|above| above.is_dir()) {
+                Some(above) => watcher.watch(above, RecursiveMode::NonRecursive),
                 None => continue,
             },
         };
@@ -144,10 +158,11 @@ fn watcher(folders: &[PathBuf], changed: Arc<AtomicBool>) -> Option<RecommendedW
 /// The skill files below the folders, and when the newest of them or of their folders changed.
 fn read(folders: &[(SkillSource, PathBuf)]) -> (Vec<SkillFile>, f64) {
     let mut files = Vec::new();
-    let mut newest = 0.0_f64;
+    let mut walk = Walk::default();
     for (source, folder) in folders {
-        let mut found = Vec::new();
-        walk(folder, "", 0, &mut found, &mut newest);
+        walk.seen.clear();
+        walk.enter(folder, "", 0);
+        let mut found = std::mem::take(&mut walk.found);
         found.sort_by(|one, other| finding_order(one, other));
         for name in found.into_iter().take(MOST_SKILLS) {
             let path = folder.join(&name);
@@ -159,32 +174,60 @@ fn read(folders: &[(SkillSource, PathBuf)]) -> (Vec<SkillFile>, f64) {
             }
         }
     }
-    (files, newest)
+    (files, walk.newest)
 }
 
-fn walk(folder: &Path, below: &str, depth: usize, found: &mut Vec<String>, newest: &mut f64) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    *newest = newest.max(changed_at(folder));
-    for entry in entries.flatten() {
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        let path = entry.path();
-        let relative = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
-        if path.is_dir() {
-            if !name.starts_with('.') && name != "node_modules" && depth < DEEPEST {
-                walk(&path, &relative, depth + 1, found, newest);
+#[derive(Default)]
+struct Walk {
+    /// From the folder on.
+    found: Vec<String>,
+    newest: f64,
+    /// Links may lead round in circles: no folder is gone into twice.
+    seen: HashSet<(u64, u64)>,
+}
+
+impl Walk {
+    fn enter(&mut self, folder: &Path, below: &str, depth: usize) {
+        let Ok(meta) = fs::metadata(folder) else { return };
+        if !self.seen.insert((meta.dev(), meta.ino())) || self.seen.len() > MOST_FOLDERS {
+            return;
+        }
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        self.newest = self.newest.max(changed_at(&meta));
+        let mut entries: Vec<_> = entries.flatten().collect();
+        // Which of two ways to the same folder is taken does not depend on the disk.
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let path = entry.path();
+            let relative = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
+            if path.is_dir() {
+                if !name.starts_with('.') && name != "node_modules" && depth < DEEPEST {
+                    self.enter(&path, &relative, depth + 1);
+                }
+            } else if is_skill_file(&relative) {
+                self.newest = self.newest.max(fs::metadata(&path).map_or(0.0, |meta| changed_at(&meta)));
+                self.found.push(relative);
             }
-        } else if is_skill_file(&relative) {
-            *newest = newest.max(changed_at(&path));
-            found.push(relative);
         }
     }
 }
 
-/// In milliseconds since 1970.
-fn changed_at(path: &Path) -> f64 {
-    let changed = fs::metadata(path).and_then(|meta| meta.modified()).ok();
+/// In milliseconds since 1970. A time that is still to come tells nothing, and would hide every change until
+/// then.
+fn changed_at(meta: &fs::Metadata) -> f64 {
+    let changed = meta.modified().ok().filter(|at| *at <= SystemTime::now());
     let since = changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     since.map_or(0.0, |since| (since.as_secs_f64() * 1000.0).floor())
+}
+
+/// A file of the workspace. A link is followed as long as it stays in there.
+fn text_of(workspace: &Path, path: &Path) -> Option<String> {
+    let (real, workspace) = (path.canonicalize().ok()?, workspace.canonicalize().ok()?);
+    if !real.starts_with(workspace) || !fs::symlink_metadata(&real).is_ok_and(|meta| meta.is_file()) {
+        return None;
+    }
+    Some(text::from_outside(&text::lossy(&fs::read(real).ok()?)).into_owned())
 }
 
 #[async_trait]
@@ -194,14 +237,10 @@ impl Shelf for FolderShelf {
         let reading = move || {
             let file = |name: &&str| {
                 let path = workspace.join(name);
-                let bytes = fs::symlink_metadata(&path)
-                    .ok()
-                    .filter(fs::Metadata::is_file)
-                    .and_then(|_| fs::read(&path).ok());
                 WorkspaceFile {
                     name: (*name).to_owned(),
                     path: path.to_string_lossy().into_owned(),
-                    text: bytes.map(|bytes| text::from_outside(&text::lossy(&bytes)).into_owned()),
+                    text: text_of(&workspace, &path),
                 }
             };
             FILES.iter().map(file).collect()

@@ -11,6 +11,7 @@ mod paths;
 mod session_faults;
 mod session_races;
 mod sessions;
+mod shelf;
 mod transcript_faults;
 mod transcripts;
 mod turn_faults;

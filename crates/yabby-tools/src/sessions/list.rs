@@ -142,8 +142,14 @@ fn row(context: &ToolContext, seen: &Seen) -> Value {
         }
     }
     if let Some(to) = &delivery {
-        row["deliveryContext"] = json!({"channel": to.channel, "to": to.to, "accountId": to.account});
-        row["lastTo"] = json!(to.to);
+        let parts = [("channel", &to.channel), ("to", &to.to), ("accountId", &to.account)];
+        let told = parts.into_iter().filter_map(|(name, part)| Some((name.to_owned(), part.clone()?.into())));
+        row["deliveryContext"] = Value::Object(told.collect());
+        for (name, part) in [("lastTo", &to.to), ("lastAccountId", &to.account)] {
+            if let Some(part) = part {
+                row[name] = part.as_str().into();
+            }
+        }
     }
     if let Some(channel) = last_channel {
         row["lastChannel"] = channel.into();

@@ -195,6 +195,11 @@ fn leash(folder: &Path) -> (ExecApprovalsFile, Leash) {
         environment: variables.map(|(name, value)| (name.to_owned(), value)).into(),
         approvals: Arc::new(approvals.clone()),
         readable: vec![folder.join("skills")],
+        // As if there were a skill that its settings give a key.
+        skill_variables: Arc::new(|config, agent| {
+            let key = config.text(&["skills", "entries", agent.as_str(), "apiKey"]);
+            key.map(|key| ("SKILL_KEY".to_owned(), key.to_owned())).into_iter().collect()
+        }),
     };
     (approvals, leash)
 }

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use yabby_config::key_path::KeyPath;
 use yabby_domain::agent;
+use yabby_domain::id::AgentId;
 use yabby_domain::session::path;
+use yabby_domain::text;
 use yabby_store::config_file::edit::{ConfigFile, Edit};
 use yabby_store::disk::{Disk as _, LocalDisk};
 
@@ -50,22 +52,21 @@ enum Begins {
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let existed = setting.place.config.exists();
     let before = Book::open(setting)?;
-    let configured = default_workspace(&before);
+    let (agent, configured) = default_agent(&before);
     let wanted = match &arguments.workspace {
         Some(named) => absolute(setting, named),
         None => configured.clone(),
     };
-    let is_written =
-        before.config().text(&["agents", "defaults", "workspace"]).is_some() && wanted == configured;
+    let (said_at, is_said) = workspace_setting(&before, &agent);
+    let is_written = is_said && wanted == configured;
     if !is_written {
-        let path = KeyPath::parse("agents.defaults.workspace")?;
-        ConfigFile::of(&setting.place).edit(&path, &Edit::Set(json!(wanted)))?;
+        ConfigFile::of(&setting.place).edit(&KeyPath::parse(&said_at)?, &Edit::Set(json!(wanted)))?;
     }
     let skip = before.config().flag(&["agents", "defaults", "skipBootstrap"]) == Some(true);
     let workspace = PathBuf::from(&wanted);
     let created = fill(&workspace, skip)?;
-    let [state] = [setting.place.folder.path()].map(|path| path.to_string_lossy().into_owned());
-    let sessions = PathBuf::from(path::sessions_folder(&state, &default_agent(&before)));
+    let state = setting.place.folder.path().to_string_lossy();
+    let sessions = PathBuf::from(path::sessions_folder(&state, &agent));
     LocalDisk.create_folder(&sessions).with_context(|| format!("cannot create {}", sessions.display()))?;
     if arguments.json {
         return terminal::print_json(&json!({
@@ -93,14 +94,31 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn default_agent(book: &Book<'_>) -> yabby_domain::id::AgentId {
+/// The agent that answers if none is named, and where it works.
+fn default_agent(book: &Book<'_>) -> (AgentId, String) {
     let agents = book.with_folders(|folders| agent::agents(book.config(), folders));
-    agents.into_iter().find(|agent| agent.is_default).map(|agent| agent.id).unwrap_or_default()
+    let default = agents.into_iter().find(|agent| agent.is_default);
+    default.map(|agent| (agent.id, agent.workspace)).unwrap_or_default()
 }
 
-fn default_workspace(book: &Book<'_>) -> String {
-    let agents = book.with_folders(|folders| agent::agents(book.config(), folders));
-    agents.into_iter().find(|agent| agent.is_default).map(|agent| agent.workspace).unwrap_or_default()
+/// The setting that says where the agent works, and whether it says anything.
+fn workspace_setting(book: &Book<'_>, agent: &AgentId) -> (String, bool) {
+    let listed = book.config().list(&["agents", "list"]).unwrap_or_default();
+    let own = listed.iter().position(|entry| {
+        let id = entry.get("id").and_then(Value::as_str).map(AgentId::normalize);
+        id.as_ref() == Some(agent) && said(entry.get("workspace"))
+    });
+    match own {
+        Some(index) => (format!("agents.list[{index}].workspace"), true),
+        None => {
+            let common = book.config().get(&["agents", "defaults", "workspace"]);
+            ("agents.defaults.workspace".to_owned(), said(common))
+        }
+    }
+}
+
+fn said(value: Option<&Value>) -> bool {
+    value.and_then(Value::as_str).and_then(text::non_blank).is_some()
 }
 
 fn absolute(setting: &Setting, named: &Path) -> String {
@@ -125,9 +143,11 @@ fn fill(workspace: &Path, skip: bool) -> Result<Vec<&'static str>> {
         // Nothing that is there is touched, whatever it is.
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file) {
             Ok(mut opened) => {
-                opened
-                    .write_all(text.as_bytes())
-                    .with_context(|| format!("cannot write {}", file.display()))?;
+                if let Err(error) = opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all()) {
+                    // Half a text would stay for good: the next time, what is there is left alone.
+                    let _ = std::fs::remove_file(&file);
+                    return Err(error).with_context(|| format!("cannot write {}", file.display()));
+                }
                 created.push(name);
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}

@@ -11,9 +11,8 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use yabby_domain::agent;
 use yabby_domain::seam::shelf::Shelf;
-use yabby_domain::skills::status::{Needs, SkillStatus, statuses};
+use yabby_domain::skills::status::{Install, Needs, SkillStatus, statuses};
 use yabby_domain::skills::{SkillSource, Surroundings, platform};
-use yabby_store::files::shelf::{FolderShelf, ShelfPlaces};
 
 use crate::book::Book;
 use crate::setting::Setting;
@@ -65,10 +64,8 @@ fn find(setting: &Setting) -> Result<Found> {
     let agents = book.with_folders(|folders| agent::agents(config, folders));
     let default = agents.iter().find(|agent| agent.is_default).or_else(|| agents.first());
     let workspace = default.map(|agent| agent.workspace.clone()).unwrap_or_default();
-    let places = ShelfPlaces { workspace: workspace.clone().into(), ..wire::shelf_places(&setting.place) };
-    let managed = places.managed.to_string_lossy().into_owned();
-    let shelf = FolderShelf::new(places);
-    let files = shelf.files(config);
+    let managed = wire::managed_skills(&setting.place).to_string_lossy().into_owned();
+    let (shelf, files) = wire::skill_files(&setting.place, workspace.clone().into(), config);
     let here = Surroundings {
         config,
         platform: platform(std::env::consts::OS),
@@ -110,6 +107,12 @@ fn missing_line(needs: &Needs) -> String {
     terminal::harmless(
         &told.map(|(kind, names)| format!("{kind}: {}", names.join(", "))).collect::<Vec<_>>().join("; "),
     )
+}
+
+fn install_json(skill: &SkillStatus) -> Value {
+    let way =
+        |way: &Install| json!({"id": way.id, "kind": way.kind, "label": way.label, "bins": way.programs});
+    skill.install.iter().map(way).collect()
 }
 
 fn is_bundled(skill: &SkillStatus) -> bool {

@@ -92,6 +92,11 @@ fn the_readme_shows_what_yabby_prints() {
 }
 
 #[test]
+fn the_page_of_skills_shows_what_commands_print() {
+    run("docs/skills.md");
+}
+
+#[test]
 fn the_page_of_commands_shows_what_they_print() {
     run("docs/commands.md");
 }

@@ -9,28 +9,28 @@ use yabby_testkit::stand_in::{Format, Reply, Script, StandIn};
 
 use crate::home::Home;
 
-struct Service {
-    stand_in: StandIn,
+pub struct Service {
+    pub stand_in: StandIn,
     _runtime: Runtime,
 }
 
-fn service(replies: impl IntoIterator<Item = Reply>) -> Service {
+pub fn service(replies: impl IntoIterator<Item = Reply>) -> Service {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let stand_in = runtime.block_on(StandIn::start());
     stand_in.will(replies);
     Service { stand_in, _runtime: runtime }
 }
 
-fn call(tool: &'static str, arguments: &Value) -> Reply {
+pub fn call(tool: &'static str, arguments: &Value) -> Reply {
     let arguments: &'static str = Box::leak(arguments.to_string().into_boxed_str());
     Format::OpenAiChat.answer(&Script::calls(&[("call_1", tool, &[arguments])]))
 }
 
-fn answer() -> Reply {
+pub fn answer() -> Reply {
     Format::OpenAiChat.answer(&Script::text(&["done"]))
 }
 
-fn home(service: &Service, more: &Value) -> Home {
+pub fn home(service: &Service, more: &Value) -> Home {
     let home = Home::empty();
     let mut config = json!({
         "models": {"providers": {"acme": {
@@ -55,7 +55,7 @@ fn home(service: &Service, more: &Value) -> Home {
 const ASK: [&str; 5] = ["agent", "--agent", "main", "-m", "go"];
 
 /// What the model was told of its call.
-fn told(service: &Service) -> String {
+pub fn told(service: &Service) -> String {
     let body = service.stand_in.last_body();
     let messages = body["messages"].as_array().unwrap();
     let result = messages.iter().rev().find(|message| message["role"] == "tool").unwrap();

@@ -16,6 +16,8 @@ mod home;
 mod import;
 mod models;
 mod sessions;
+mod setup;
+mod skills;
 mod terminal;
 mod torture;
 mod turns;

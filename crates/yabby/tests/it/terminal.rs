@@ -11,6 +11,7 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 use serde_json::json;
 use yabby_domain::ledger::CallRecord;
 
+use crate::exec;
 use crate::home::{Held, Home, MAIN, YABBY, message};
 
 /// A yabby that runs in a terminal.
@@ -351,4 +352,55 @@ fn nothing_that_is_answered_steers_the_terminal() {
     }
     let (_, coloured) = shown(&home, 100, &[], &["agent", "--agent", "main", "-m", "list files"]);
     assert!(coloured, "a tool call is faint");
+}
+
+/// A yabby whose model wants to run `touch ran`, and nothing allows it but a person.
+fn about_to_run(service: &exec::Service, arguments: &[&str]) -> (Home, Terminal) {
+    let home = exec::home(service, &json!({"tools": {}}));
+    let path = std::env::var("PATH").unwrap();
+    let terminal = Terminal::start(&home, 120, &[("PATH", &path)], arguments);
+    (home, terminal)
+}
+
+#[test]
+fn whoever_sits_at_the_terminal_is_asked_before_a_command_runs() {
+    //  keys, whether it ran
+    let table = [("o\r", true), ("n\r", false), ("yes\r", true), ("\u{3}", false), ("\u{4}", false)];
+    for (keys, ran) in table {
+        let call = exec::call("exec", &json!({"command": "touch ran"}));
+        let service = exec::service([call, exec::answer()]);
+        let (home, mut terminal) = about_to_run(&service, &["agent", "--agent", "main", "-m", "go"]);
+        terminal.wait_for("May this run in");
+        terminal.wait_for("  touch ran");
+        terminal.wait_for("[o]nce, [a]lways or [n]o?");
+        let workspace = home.path().join(".openclaw/workspace");
+        assert!(!workspace.join("ran").exists());
+        terminal.type_in(keys);
+        assert_eq!(terminal.finish(), 0, "{keys:?}: {}", terminal.screen());
+        assert!(terminal.screen().trim_end().ends_with("done"), "{}", terminal.screen());
+        assert_eq!(workspace.join("ran").exists(), ran, "{keys:?}: {}", exec::told(&service));
+        assert!(!home.out(&["approvals", "get"]).contains("touch"));
+    }
+}
+
+#[test]
+fn a_command_that_is_always_allowed_is_asked_about_once() {
+    let call = || exec::call("exec", &json!({"command": "touch ran"}));
+    let service = exec::service([call(), exec::answer(), call(), exec::answer()]);
+    let (home, mut terminal) = about_to_run(&service, &["agent"]);
+    terminal.wait_for_prompt();
+    terminal.type_in("go\r");
+    terminal.wait_for("[o]nce, [a]lways or [n]o?");
+    terminal.type_in("a\r");
+    terminal.wait_for("done");
+    let ran = home.path().join(".openclaw/workspace/ran");
+    std::fs::remove_file(&ran).unwrap();
+    terminal.say("once more", "done");
+    while !ran.exists() {
+        terminal.wait_for_prompt();
+    }
+    assert_eq!(terminal.screen().matches("May this run in").count(), 1, "{}", terminal.screen());
+    terminal.type_in("\u{4}");
+    assert_eq!(terminal.finish(), 0);
+    assert!(home.out(&["approvals", "get"]).contains("touch"));
 }

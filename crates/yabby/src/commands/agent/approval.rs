@@ -20,7 +20,9 @@ pub(super) async fn ask(engine: &Engine, id: &str, question: &Question) -> Resul
         writeln!(out, "  {line}")?;
     }
     let decision = tokio::task::spawn_blocking(answered).await??;
-    engine.decide(id, decision);
+    if !engine.decide(id, decision) {
+        writeln!(out, "It was too late: the command did not run.")?;
+    }
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 use yabby_domain::skills::status::SkillStatus;
 
-use super::{find, missing_line, needs_json, shown};
+use super::{find, install_json, missing_line, needs_json, shown};
 use crate::setting::Setting;
 use crate::terminal;
 
@@ -29,7 +29,7 @@ pub fn run(setting: &Setting, arguments: &Check) -> Result<()> {
     if arguments.json {
         let names =
             |skills: &[&SkillStatus]| skills.iter().map(|skill| skill.name.clone()).collect::<Vec<_>>();
-        let lacking = |skill: &&SkillStatus| json!({"name": skill.name, "missing": needs_json(&skill.missing), "install": skill.install});
+        let lacking = |skill: &&SkillStatus| json!({"name": skill.name, "missing": needs_json(&skill.missing), "install": install_json(skill)});
         return terminal::print_json(&json!({
             "summary": {
                 "total": skills.len(),

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use yabby_domain::skills::status::SkillStatus;
 
-use super::{find, is_bundled, needs_json, place, shown};
+use super::{find, install_json, is_bundled, needs_json, place, shown};
 use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
@@ -87,7 +87,7 @@ fn to_json(skill: &SkillStatus) -> Value {
         "requirements": needs_json(&skill.needs),
         "missing": needs_json(&skill.missing),
         "configChecks": skill.config_checks.iter().map(|(path, satisfied)| json!({"path": path, "satisfied": satisfied})).collect::<Vec<_>>(),
-        "install": skill.install,
+        "install": install_json(skill),
     });
     if let Some(fields) = info.as_object_mut() {
         fields.retain(|_, value| !value.is_null());

@@ -43,8 +43,13 @@ pub fn run(setting: &Setting, arguments: &List) -> Result<()> {
     }
     let mut out = anstream::stdout().lock();
     if skills.is_empty() {
-        writeln!(out, "{}", if arguments.eligible { "No skill is ready." } else { "There are no skills." })?;
-        return Ok(());
+        return Ok(match arguments.eligible && !found.skills.is_empty() {
+            true => {
+                let all = setting.command("skills list");
+                writeln!(out, "No eligible skills found. Run `{all}` to see all skills.")?;
+            }
+            false => writeln!(out, "No skills found.")?,
+        });
     }
     writeln!(out, "Skills ({ready}/{} ready)", found.skills.len())?;
     let most = skills.iter().map(|skill| terminal::columns(&shown(skill))).max().unwrap_or(0);
