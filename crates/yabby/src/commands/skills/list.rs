@@ -43,13 +43,12 @@ pub fn run(setting: &Setting, arguments: &List) -> Result<()> {
     }
     let mut out = anstream::stdout().lock();
     if skills.is_empty() {
-        return Ok(match arguments.eligible && !found.skills.is_empty() {
-            true => {
-                let all = setting.command("skills list");
-                writeln!(out, "No eligible skills found. Run `{all}` to see all skills.")?;
-            }
+        let all = setting.command("skills list");
+        match arguments.eligible && !found.skills.is_empty() {
+            true => writeln!(out, "No eligible skills found. Run `{all}` to see all skills.")?,
             false => writeln!(out, "No skills found.")?,
-        });
+        }
+        return Ok(());
     }
     writeln!(out, "Skills ({ready}/{} ready)", found.skills.len())?;
     let most = skills.iter().map(|skill| terminal::columns(&shown(skill))).max().unwrap_or(0);
