@@ -182,7 +182,6 @@ fn variables(place: &Place) -> impl Fn(&str) -> Option<String> + Send + Sync + '
 /// What commands are run with.
 fn leash(place: &Place, config: &Config, shelf: &ShelfPlaces, skills: &Arc<FolderShelf>) -> Leash {
     let text = |value: std::ffi::OsString| value.into_string().ok();
-    let media = place.folder.path().join("media");
     Leash {
         // Whatever is found elsewhere under our name may be another release.
         keeper: std::env::current_exe().unwrap_or_else(|_| "yabby".into()),
@@ -192,8 +191,8 @@ fn leash(place: &Place, config: &Config, shelf: &ShelfPlaces, skills: &Arc<Folde
             .filter_map(|(name, value)| Some((text(name)?, text(value)?)))
             .collect(),
         approvals: Arc::new(ExecApprovalsFile::of(place, Arc::new(LocalDisk))),
-        // Skills, and what people sent along, are read where they lie.
-        readable: shelf.folders(config).into_iter().map(|(_, folder)| folder).chain([media]).collect(),
+        // Skills are read where they lie.
+        readable: shelf.folders(config).into_iter().map(|(_, folder)| folder).collect(),
         skill_variables: skill_variables(skills),
     }
 }

@@ -144,7 +144,7 @@ fn a_file_that_cannot_be_read_is_passed_over() {
     symlink(room.path("nowhere"), room.path("workspace/skills/gone")).unwrap();
     fs::create_dir(room.path("workspace/skills/c")).unwrap();
     symlink(room.path("nowhere"), room.path("workspace/skills/c/SKILL.md")).unwrap();
-    fs::set_permissions(room.path("workspace/skills/a/SKILL.md"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(room.path("workspace/skills/a/SKILL.md"), fs::Permissions::from_mode(0o000)).unwrap();
     let is_root = fs::read(room.path("workspace/skills/a/SKILL.md")).is_ok();
     let found = room.found(&room.shelf(), &watching(false));
     assert_eq!(found.len(), if is_root { 2 } else { 1 }, "{found:?}");

@@ -155,6 +155,8 @@ fn a_file_that_is_written_anew_is_nobody_elses() {
     let inode = |path: &Path| std::os::unix::fs::MetadataExt::ino(&path.metadata().unwrap());
     journal.append_blocking(vec![accepted("open", 1)], Promise::Durable).unwrap();
     let first = inode(journal.path());
+    // As long as somebody has it open, its number is given to no other file.
+    let _held = std::fs::File::open(journal.path()).unwrap();
     for at in 0..10 {
         let turn = format!("turn-{at}");
         journal.append_blocking(vec![accepted(&turn, 1), settled(&turn, 1)], Promise::Durable).unwrap();
