@@ -19,6 +19,7 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
 use yabby_domain::text;
 use yabby_domain::transcript::file_name::TranscriptId;
+use yabby_domain::untrusted::fence;
 
 /// A session that a tool may look at.
 struct Seen {
@@ -238,6 +239,13 @@ fn cut(value: &mut Value) {
         Value::Object(members) => members.values_mut().for_each(cut),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// The same with words of other conversations in it, which anybody may have said.
+fn overheard(value: &Value) -> ToolOutput {
+    let ToolOutput { blocks, details, .. } = as_json(value);
+    let said = blocks.first().and_then(|block| block.get("text")?.as_str()).unwrap_or_default();
+    ToolOutput { details, ..ToolOutput::text(&fence("other conversations", said)) }
 }
 
 /// What programs read; the model gets it as text.

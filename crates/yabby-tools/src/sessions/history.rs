@@ -5,7 +5,7 @@ use serde_json::json;
 use yabby_domain::json::Object;
 use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 
-use super::{as_json, find, messages, shown};
+use super::{find, messages, overheard, shown};
 use crate::arguments::Arguments;
 
 pub(crate) struct SessionsHistory;
@@ -48,7 +48,9 @@ impl Tool for SessionsHistory {
             Err(not) => return not.output(json!({})),
         };
         match messages(&seen, limit, with_tools).await {
-            Ok(said) => as_json(&json!({"sessionKey": shown(&context.config, &seen.key), "messages": said})),
+            Ok(said) => {
+                overheard(&json!({"sessionKey": shown(&context.config, &seen.key), "messages": said}))
+            }
             Err(not) => not.output(json!({})),
         }
     }

@@ -8,7 +8,7 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
 use yabby_domain::text;
 
-use super::{Seen, agents, as_json, messages, shown, sight};
+use super::{Seen, agents, as_json, messages, overheard, shown, sight};
 use crate::arguments::Arguments;
 
 pub(crate) struct SessionsList;
@@ -74,7 +74,8 @@ impl Tool for SessionsList {
             }
             rows.push(row);
         }
-        as_json(&json!({"count": rows.len(), "sessions": rows}))
+        let listed = json!({"count": rows.len(), "sessions": rows});
+        if last > 0 { overheard(&listed) } else { as_json(&listed) }
     }
 }
 
