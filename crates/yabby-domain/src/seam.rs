@@ -1,10 +1,12 @@
 //! The doors to the outside: whatever keeps state (here; `sessions.md` §6, `transcripts.md` §2, §4),
-//! answers ([`model`]), does things ([`tool`]) and has things done for it ([`office`]), what an agent is told in writing ([`shelf`]), sends messages ([`channel`]) and remembers turns
-//! ([`journal`]) and what they cost ([`ledger`]).
+//! answers ([`model`]), knows what is alike ([`embedder`]), does things ([`tool`]) and has things done for
+//! it ([`office`]), what an agent is told in writing ([`shelf`]), sends messages ([`channel`]) and remembers
+//! turns ([`journal`]) and what they cost ([`ledger`]).
 //!
 //! One set of stories, `store_contract` in the test kit, is told to every back end that keeps state.
 
 pub mod channel;
+pub mod embedder;
 pub mod journal;
 pub mod ledger;
 pub mod model;
