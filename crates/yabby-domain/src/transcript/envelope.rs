@@ -34,17 +34,20 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The text behind a leading `[header]`, if the header is an envelope's.
 pub fn strip_envelope(message: &str) -> &str {
-    let Some((header, body)) = message.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
-        return message;
-    };
+    split_envelope(message).map_or(message, |(_, body)| body)
+}
+
+/// The words of a leading `[header]` that is an envelope's, and the text behind it.
+pub fn split_envelope(message: &str) -> Option<(&str, &str)> {
+    let (header, body) = message.strip_prefix('[')?.split_once(']')?;
     let from_a_channel = || {
         CHANNELS.iter().any(|channel| header.strip_prefix(channel).is_some_and(|rest| rest.starts_with(' ')))
     };
-    if TIME.is_match(header) || from_a_channel() { text::trim_start(body) } else { message }
+    (TIME.is_match(header) || from_a_channel()).then(|| (header, text::trim_start(body)))
 }
 
 /// The text without lines that only name a message's id.
-fn strip_message_ids(message: &str) -> Cow<'_, str> {
+pub fn strip_message_ids(message: &str) -> Cow<'_, str> {
     if !message.contains("[message_id:") {
         return Cow::Borrowed(message);
     }

@@ -1,0 +1,182 @@
+//! Who may find what was said (promise 4: people stay apart).
+//!
+//! A conversation belongs to its audience: the owner, one other person, or a room. What nobody can place is
+//! the owner's.
+
+use yabby_domain::channel::ChatType;
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::{self, SessionKey};
+
+/// Whose something is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Audience {
+    Owner,
+    /// One person, by the name or address that keys know them under.
+    Person(String),
+    /// Everybody in a group or channel, by its key.
+    Room(String),
+}
+
+impl Audience {
+    /// As it stands in the index.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Owner => "owner".to_owned(),
+            Self::Person(name) => format!("person:{name}"),
+            Self::Room(key) => format!("room:{key}"),
+        }
+    }
+
+    /// Whose a conversation is. A task of the agent's own belongs to whoever it was given for; `record_of`
+    /// finds the record of another key.
+    pub fn of(
+        key: &SessionKey,
+        record: Option<&SessionEntry>,
+        record_of: &dyn Fn(&SessionKey) -> Option<SessionEntry>,
+    ) -> Self {
+        let (mut key, mut record) = (key.clone(), record.cloned());
+        // Tasks may have tasks, but not forever.
+        for _ in 0..8 {
+            let Some(spawner) = record.as_ref().and_then(|record| record.spawned_by()).map(SessionKey::new)
+            else {
+                break;
+            };
+            record = record_of(&spawner);
+            key = spawner;
+        }
+        let chat_type = record.as_ref().and_then(|record| record.chat_type()).map(ChatType::as_str);
+        match key.audience(chat_type) {
+            key::Audience::Group => Self::Room(room(&key)),
+            key::Audience::Person => person(&key).map_or(Self::Owner, Self::Person),
+        }
+    }
+}
+
+/// A thread is a part of its room.
+fn room(key: &SessionKey) -> String {
+    key.thread_parent().unwrap_or_else(|| key.clone()).as_str().to_lowercase()
+}
+
+/// The other one in a direct conversation whose key names them.
+fn person(key: &SessionKey) -> Option<String> {
+    let key = key.thread_parent().unwrap_or_else(|| key.clone());
+    let rest = key.rest().to_lowercase();
+    let parts: Vec<&str> = rest.split(':').collect();
+    let at = parts.iter().position(|part| *part == "dm")?;
+    let peer = parts[at + 1..].join(":");
+    (!peer.is_empty()).then(|| match parts[..at].first() {
+        // With a channel before it, an address of that channel.
+        Some(channel) => format!("{channel}:{peer}"),
+        None => peer,
+    })
+}
+
+/// Who looks, and from where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Viewer {
+    /// The conversation that the answer is shown in.
+    pub session_key: Option<SessionKey>,
+    pub audience: Audience,
+    /// The owner, with nobody listening.
+    pub is_owner_alone: bool,
+    /// What the owner lets others see, and sees of others.
+    pub sharing: Sharing,
+}
+
+/// What the configuration shares beyond the rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sharing {
+    /// The owner's notes are found in this conversation, too.
+    pub notes: bool,
+    /// The owner finds what was said in groups.
+    pub groups_with_owner: bool,
+}
+
+impl Viewer {
+    /// The owner at their own machine.
+    pub fn owner() -> Self {
+        Self {
+            session_key: None,
+            audience: Audience::Owner,
+            is_owner_alone: true,
+            sharing: Sharing::default(),
+        }
+    }
+
+    /// A condition on `yabby_sources` and its parameters: what they may see, and nothing else.
+    pub(crate) fn condition(&self) -> (String, Vec<String>) {
+        let mut any = Vec::new();
+        let mut parameters = Vec::new();
+        if let Some(key) = &self.session_key {
+            any.push("session_key = ?");
+            parameters.push(key.as_str().to_owned());
+        }
+        match &self.audience {
+            Audience::Owner if self.is_owner_alone => any.push("audience = 'owner'"),
+            Audience::Owner => {}
+            Audience::Person(_) | Audience::Room(_) => {
+                any.push("audience = ?");
+                parameters.push(self.audience.text());
+            }
+        }
+        // An owner may talk to the agent under an address, too.
+        if self.is_owner_alone && self.audience != Audience::Owner {
+            any.push("audience = 'owner'");
+        }
+        if self.is_owner_alone && self.sharing.groups_with_owner {
+            any.push("audience LIKE 'room:%'");
+        }
+        if self.sharing.notes {
+            any.push("kind = 'memory'");
+        }
+        match any.is_empty() {
+            true => ("0".to_owned(), parameters),
+            false => (format!("({})", any.join(" OR ")), parameters),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn of(key: &str, record: Option<serde_json::Value>) -> Audience {
+        let record = record.and_then(|record| Some(SessionEntry::new(record.as_object()?.clone())));
+        let group = |_: &SessionKey| None;
+        Audience::of(&SessionKey::new(key), record.as_ref(), &group)
+    }
+
+    #[test]
+    fn a_key_says_whose_a_conversation_is() {
+        let (person, room) =
+            (|name: &str| Audience::Person(name.to_owned()), |key: &str| Audience::Room(key.to_owned()));
+        let table = [
+            ("agent:main:main", Audience::Owner),
+            ("agent:main:dm:anna", person("anna")),
+            ("agent:main:telegram:dm:42", person("telegram:42")),
+            ("agent:main:telegram:work:dm:42", person("telegram:42")),
+            ("agent:main:telegram:dm:42:thread:7", person("telegram:42")),
+            ("agent:main:telegram:group:-100", room("agent:main:telegram:group:-100")),
+            ("agent:main:telegram:group:-100:topic:5", room("agent:main:telegram:group:-100")),
+            ("agent:main:discord-chan-5", room("agent:main:discord-chan-5")),
+            ("global", room("global")),
+            ("agent:main:notes", Audience::Owner),
+        ];
+        for (key, expected) in table {
+            assert_eq!(of(key, None), expected, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_task_belongs_to_whoever_it_was_given_for() {
+        let task = json!({"spawnedBy": "agent:main:telegram:group:-100"});
+        assert_eq!(
+            of("agent:main:subagent:1", Some(task)),
+            Audience::Room("agent:main:telegram:group:-100".to_owned())
+        );
+        assert_eq!(of("agent:main:subagent:1", None), Audience::Owner);
+        let grouped = json!({"chatType": "group"});
+        assert_eq!(of("agent:main:main", Some(grouped)), Audience::Room("agent:main:main".to_owned()));
+    }
+}

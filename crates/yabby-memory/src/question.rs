@@ -1,0 +1,162 @@
+//! What a question asks for: words and what may be meant by them, dates, and whom it is about.
+
+mod dates;
+
+use jiff::civil::Date;
+
+use crate::analysis::{self, Language, Word};
+
+pub use dates::Time;
+
+/// How many things of a question are looked for; what follows adds nothing but work.
+const MOST_CONCEPTS: usize = 64;
+/// More of a question is not read, in bytes.
+const MOST_TEXT: usize = 4096;
+/// How much the spelling of another language counts.
+const OTHER_LANGUAGE: f32 = 0.9;
+
+/// A question, taken apart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Question {
+    pub concepts: Vec<Concept>,
+    /// When it was, as far as the question says.
+    pub times: Vec<Time>,
+    /// Words that may be somebody's name, folded.
+    pub names: Vec<String>,
+    /// It asks for a time.
+    pub asks_when: bool,
+    /// It asks for the latest of several.
+    pub asks_latest: bool,
+    /// It asks about the one who asks, or about the agent.
+    pub about_me: bool,
+    pub about_you: bool,
+}
+
+/// One thing that is asked for. Of its terms the one that says most about a text counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Concept {
+    pub terms: Vec<(String, f32)>,
+    /// The word as it was asked, folded.
+    pub word: String,
+}
+
+impl Question {
+    /// Takes a question apart that is asked on this day.
+    pub fn new(text: &str, today: Date) -> Self {
+        let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= MOST_TEXT).unwrap_or(text.len());
+        let words = analysis::words(&text[..end]);
+        let language = Language::of(&words);
+        let (times, in_dates) = dates::named(&words, today);
+        let mut concepts: Vec<Concept> = Vec::new();
+        for (at, word) in words.iter().enumerate() {
+            if in_dates.contains(&at) || concepts.len() >= MOST_CONCEPTS {
+                continue;
+            }
+            for term in analysis::terms_of(word, language) {
+                if !concepts.iter().any(|known| known.terms[0].0 == term) {
+                    concepts.push(Concept { terms: alternatives(term, word), word: word.folded.clone() });
+                }
+            }
+        }
+        let folded: Vec<&str> = words.iter().map(|word| word.folded.as_str()).collect();
+        let has = |list: &[&str]| folded.iter().any(|word| list.contains(word));
+        let has_pair = |one: &str, other: &str| folded.windows(2).any(|pair| pair == [one, other]);
+        Self {
+            concepts,
+            times,
+            names: words.iter().map(|word| word.folded.clone()).collect(),
+            asks_when: folded.first().is_some_and(|word| WHEN.contains(word))
+                || has_pair("how", "long")
+                || ["year", "month", "day", "date", "time"]
+                    .iter()
+                    .any(|unit| has_pair("what", unit) || has_pair("which", unit)),
+            asks_latest: has(&LATEST) || has_pair("most", "recent") || has_pair("last", "time"),
+            about_me: has(&ME),
+            about_you: has(&YOU),
+        }
+    }
+}
+
+const WHEN: [&str; 8] = ["when", "wann", "quand", "cuando", "quando", "wanneer", "когда", "متى"];
+const LATEST: [&str; 10] = [
+    "latest",
+    "newest",
+    "currently",
+    "current",
+    "nowadays",
+    "zuletzt",
+    "aktuell",
+    "derniere",
+    "ultimo",
+    "последнии",
+];
+const ME: [&str; 14] =
+    ["i", "my", "me", "mine", "our", "we", "ich", "mein", "meine", "mir", "je", "mon", "mi", "мои"];
+const YOU: [&str; 8] = ["you", "your", "yours", "du", "dein", "deine", "tu", "ton"];
+
+/// What a text may say for a word: the word itself, what people use for the same, and how it ends in other
+/// languages.
+fn alternatives(term: String, word: &Word) -> Vec<(String, f32)> {
+    let mut terms = vec![(term, 1.0)];
+    let mut add = |term: String, weight: f32| {
+        if !terms.iter().any(|(known, _)| *known == term) {
+            terms.push((term, weight));
+        }
+    };
+    if word.folded.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        let english = Language::English.stem(&word.folded);
+        for (alike, weight) in analysis::alike(&english) {
+            add(alike.clone(), *weight);
+        }
+        for language in Language::LATIN {
+            add(language.stem(&word.folded), OTHER_LANGUAGE);
+        }
+    }
+    terms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+
+    fn asked(text: &str) -> Question {
+        Question::new(text, date(2026, 2, 3))
+    }
+
+    #[test]
+    fn what_is_asked_for_is_told_from_how_it_is_asked() {
+        let words = |text: &str| {
+            asked(text).concepts.into_iter().map(|concept| concept.word).collect::<Vec<_>>().join(" ")
+        };
+        let table = [
+            ("When did Anna adopt the dog?", "anna adopt dog"),
+            ("What did we do on 9 November, 2022 in Rome?", "rome"),
+            ("dog dogs DOG", "dog"),
+            ("我的狗", "我的狗 我的狗"),
+            ("what is it?", ""),
+            ("", ""),
+        ];
+        for (text, expected) in table {
+            assert_eq!(words(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_question_says_what_matters_to_it() {
+        let marks = |text: &str| {
+            let question = asked(text);
+            (question.asks_when, question.asks_latest, question.about_me, question.about_you)
+        };
+        let table = [
+            ("When is my birthday?", (true, false, true, false)),
+            ("How long has it been?", (true, false, false, false)),
+            ("what was the latest recipe you gave me", (false, true, true, true)),
+            ("Which year was the move?", (true, false, false, false)),
+            ("the recent storm", (false, false, false, false)),
+        ];
+        for (text, expected) in table {
+            assert_eq!(marks(text), expected, "{text}");
+        }
+    }
+}

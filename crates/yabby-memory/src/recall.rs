@@ -1,0 +1,168 @@
+//! Our own index: what was said and noted, found by words and by meaning.
+//!
+//! One file of SQLite that can be deleted at any time. Turns are documents of their own; postings and facts
+//! are packed in blocks, so that a question costs what its words cost, and a new message what its own do.
+
+mod document;
+mod postings;
+mod rank;
+mod reader;
+mod schema;
+mod sources;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use rusqlite::{Connection, ErrorCode};
+
+use crate::audience::Viewer;
+use crate::question::Question;
+use crate::unit::Unit;
+pub use rank::Why;
+pub use sources::{Conversation, Indexed, Known, Note};
+
+/// An index in a file.
+pub struct Recall {
+    path: PathBuf,
+    writer: Mutex<Connection>,
+    /// Connections for those who look, as many as looked at once.
+    readers: Mutex<Vec<Connection>>,
+}
+
+/// Where a document stands: in which source, and at which place of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Place {
+    source: u32,
+    position: u32,
+}
+
+/// What is looked for, by whom.
+#[derive(Clone, Debug)]
+pub struct Query {
+    pub text: String,
+    pub viewer: Viewer,
+    pub filter: Filter,
+    pub most: usize,
+    pub now: Timestamp,
+    pub zone: TimeZone,
+}
+
+/// Where is looked, beyond what may be seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    pub session_key: Option<String>,
+    pub channel: Option<String>,
+    /// `memory` or `sessions`.
+    pub kind: Option<String>,
+    /// The conversation that the question is asked in: what has no answer yet is not found.
+    pub current_session: Option<String>,
+}
+
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// `memory` or `sessions`.
+    pub kind: String,
+    /// As the reference names it: `memory/x.md`, `sessions/<file>`.
+    pub path: String,
+    pub session_key: Option<String>,
+    pub session_id: Option<String>,
+    pub unit: Unit,
+    /// From 0 to 1: 1 is as good as a document that has every word.
+    pub score: f32,
+    pub why: Why,
+    /// Its place in the source.
+    pub position: u32,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RecallError {
+    #[error("the memory index {path} cannot be used: {source}")]
+    Index { path: String, source: rusqlite::Error },
+    #[error("cannot read {path}: {source}")]
+    Read { path: String, source: std::io::Error },
+}
+
+impl Recall {
+    /// Opens an index, or begins one. A file that is damaged is set aside.
+    pub fn open(path: &Path) -> Result<Self, RecallError> {
+        let writer = match schema::open(path) {
+            Err(error) if is_damage(&error) => {
+                set_aside(path);
+                schema::open(path)
+            }
+            other => other,
+        };
+        let writer = writer.map_err(|source| wrong(path, source))?;
+        Ok(Self { path: path.to_owned(), writer: Mutex::new(writer), readers: Mutex::default() })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What answers a question, the best first.
+    pub fn search(&self, query: &Query) -> Result<Vec<Hit>, RecallError> {
+        let today = query.zone.to_datetime(query.now).date();
+        let question = Question::new(&query.text, today);
+        self.read(|connection| {
+            let mut reader = reader::Reader::new(connection, &query.viewer, &query.filter)?;
+            let meaning = rank::Meaning::default();
+            let (ranked, ideal) = rank::rank(&mut reader, &question, &meaning, &query.zone, query.most)?;
+            let best = ranked.first().map_or(0.0, |best| best.score);
+            let whole = if ideal > 0.0 { ideal } else { best };
+            let mut hits = Vec::with_capacity(ranked.len());
+            for found in ranked {
+                if let Some(hit) = sources::hit(connection, &reader, found, whole)? {
+                    hits.push(hit);
+                }
+            }
+            Ok(hits)
+        })
+    }
+
+    /// Runs with a connection that sees one state of the index.
+    fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, RecallError> {
+        let idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let wrong = |source| wrong(&self.path, source);
+        let connection = idle.map_or_else(|| schema::open_reader(&self.path), Ok).map_err(wrong)?;
+        let result = connection.unchecked_transaction().and_then(|_state| work(&connection));
+        if result.is_ok() {
+            self.readers.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        }
+        result.map_err(wrong)
+    }
+
+    /// Runs with the connection that writes; all of it happens or nothing.
+    fn write<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, RecallError> {
+        let connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let immediate = rusqlite::TransactionBehavior::Immediate;
+        let done = rusqlite::Transaction::new_unchecked(&connection, immediate).and_then(|transaction| {
+            let done = work(&transaction)?;
+            transaction.commit()?;
+            Ok(done)
+        });
+        done.map_err(|source| wrong(&self.path, source))
+    }
+}
+
+fn wrong(path: &Path, source: rusqlite::Error) -> RecallError {
+    RecallError::Index { path: path.display().to_string(), source }
+}
+
+/// Whether a file is no index, or no longer one.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
+}
+
+/// Keeps a damaged file under another name. What it was made of is still there.
+fn set_aside(path: &Path) {
+    let now = Timestamp::now().as_millisecond();
+    for ending in ["", "-wal", "-shm"] {
+        let named = |tail: &str| PathBuf::from(format!("{}{tail}", path.display()));
+        let _ = std::fs::rename(named(ending), named(&format!(".damaged-{now}{ending}")));
+    }
+}

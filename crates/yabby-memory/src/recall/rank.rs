@@ -1,0 +1,433 @@
+//! The order of what is found (issue: measured on LoCoMo).
+//!
+//! Words first: BM25 with weak length normalisation, since turns are short. A turn borrows from its
+//! neighbours, who share its subject; from its conversation; and words of the best turns are looked for,
+//! too. What the question says about who and when decides the rest.
+
+use std::collections::HashMap;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use super::Place;
+use super::document::{Document, Marks};
+use super::reader::Reader;
+use super::writer::terms_of;
+use crate::question::{Concept, Question};
+
+const K1: f32 = 0.6;
+const B: f32 = 0.3;
+/// What a turn has of those before and behind it, by distance.
+const FROM_BEFORE: [f32; 3] = [0.3, 0.2, 0.1];
+const FROM_BEHIND: [f32; 2] = [0.25, 0.12];
+/// How much of the mean of a conversation's best turns each of its turns has.
+const SESSION: f32 = 0.25;
+const SESSION_BEST: usize = 3;
+/// How many turns lend words, how many, and how much those count at most.
+const LENDERS: usize = 5;
+const LENT_TERMS: usize = 16;
+const LENT: f32 = 0.2;
+const SPEAKER: f32 = 1.8;
+const SAME_SIDE: f32 = 1.2;
+const TIME_WORDS: f32 = 1.2;
+const QUESTION: f32 = 0.85;
+/// How much a date that fits counts: of what a turn has, and of what the best has.
+const DATE: f32 = 0.8;
+const DATE_ALONE: f32 = 0.3;
+const LATEST: f32 = 0.5;
+/// How much the name of a speaker counts as a word.
+const NAME: f32 = 0.1;
+/// How much likeness of meaning counts beside words.
+const MEANING: f32 = 0.5;
+
+/// So many of the best by words are looked at closely.
+const CLOSE_LOOK: usize = 3000;
+/// So many places at most are ranked in the end.
+const MOST_RANKED: usize = 600;
+/// Conversations whose other turns may be found, too, and how many of them.
+const WHOLE_SESSIONS: usize = 4;
+const WHOLE_LENGTH: u32 = 120;
+/// Turns by their date alone.
+const MOST_BY_DATE: u32 = 1000;
+
+/// Why something was found where it was, in parts of its score.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Why {
+    /// Its own words, those around it, and its conversation.
+    pub words: f32,
+    pub around: f32,
+    pub session: f32,
+    /// Likeness of meaning.
+    pub meaning: f32,
+    /// How well its day fits.
+    pub date: f32,
+    pub is_speaker: bool,
+    pub has_time_words: bool,
+    pub is_question: bool,
+}
+
+/// A document and how good it is.
+#[derive(Clone, Debug)]
+pub(super) struct Ranked {
+    pub(super) id: u32,
+    pub(super) document: Document,
+    pub(super) score: f32,
+    pub(super) why: Why,
+}
+
+/// Likeness of meaning by document, from nothing to 1; empty without an embedder.
+pub(super) type Meaning = HashMap<u32, f32>;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Candidate {
+    id: Option<u32>,
+    words: f32,
+    around: f32,
+}
+
+/// The best documents, the best first, and how good a perfect one would be.
+pub(super) fn rank(
+    reader: &mut Reader<'_>,
+    question: &Question,
+    meaning: &Meaning,
+    zone: &TimeZone,
+    most: usize,
+) -> rusqlite::Result<(Vec<Ranked>, f32)> {
+    let speakers = reader.speakers(&question.names)?;
+    let is_name = |concept: &Concept| speakers.iter().any(|(_, name)| *name == concept.word);
+    let has_others = question.concepts.iter().any(|concept| !is_name(concept));
+    let mut scores = Scores::new(reader.next);
+    let mut ideal = 0.0;
+    for concept in &question.concepts {
+        let weight = if has_others && is_name(concept) { NAME } else { 1.0 };
+        ideal += scores.add(reader, &concept.terms, weight)?;
+    }
+    let mut places = around(reader, &scores)?;
+    let lent = lent_terms(reader, question, &places)?;
+    if !lent.is_empty() {
+        for term in lent {
+            scores.add(reader, &[term], 1.0)?;
+        }
+        places = around(reader, &scores)?;
+    }
+    let best = places.values().map(Candidate::sum).fold(0.0, f32::max);
+    let sessions = sessions(&places);
+    add_whole_sessions(reader, &sessions, &mut places);
+    add_by_date(reader, question, zone, &mut places)?;
+    let scale = meaning_scale(meaning, best);
+    add_by_meaning(reader, meaning, &mut places)?;
+
+    let mut likely: Vec<(f32, Place, Candidate)> = places
+        .into_iter()
+        .map(|(place, candidate)| {
+            let session = sessions.get(&place.source).copied().unwrap_or(0.0);
+            let meant = candidate.id.and_then(|id| meaning.get(&id)).copied().unwrap_or(0.0);
+            (candidate.sum() + session + meant * scale, place, candidate)
+        })
+        .collect();
+    keep_best(&mut likely, MOST_RANKED.max(most * 2), |(score, place, _)| (*score, *place));
+    let newest = newest(reader, &likely)?;
+    let mut ranked = Vec::with_capacity(likely.len());
+    for (_, place, candidate) in likely {
+        let id = match candidate.id {
+            Some(id) => id,
+            None => match reader.id_at(place)? {
+                Some(id) => id,
+                None => continue,
+            },
+        };
+        let Some(document) = reader.document(id)? else { continue };
+        let day = day_of(&document, zone);
+        let date = day.map_or(0.0, |day| question.times.iter().map(|time| time.fit(day)).fold(0.0, f32::max));
+        let why = Why {
+            words: candidate.words,
+            around: candidate.around,
+            session: sessions.get(&place.source).copied().unwrap_or(0.0),
+            meaning: meaning.get(&id).copied().unwrap_or(0.0) * scale,
+            date,
+            is_speaker: is_speaker(&document, &speakers),
+            has_time_words: question.asks_when && document.marks.has(Marks::TIME),
+            is_question: document.marks.has(Marks::QUESTION),
+        };
+        let mut score = (why.words + why.around + why.session + why.meaning) * (1.0 + DATE * date)
+            + DATE_ALONE * date * best;
+        if why.is_speaker {
+            score *= SPEAKER;
+        }
+        if is_same_side(question, &document) {
+            score *= SAME_SIDE;
+        }
+        if why.has_time_words {
+            score *= TIME_WORDS;
+        }
+        if why.is_question {
+            score *= QUESTION;
+        }
+        if question.asks_latest && newest > 0 {
+            score *= 1.0 + LATEST * newness(document.minute, newest);
+        }
+        if score > 0.0 {
+            ranked.push(Ranked { id, document, score, why });
+        }
+    }
+    // Of equals the later one.
+    ranked.sort_by(|one, other| {
+        other
+            .score
+            .total_cmp(&one.score)
+            .then(other.document.minute.cmp(&one.document.minute))
+            .then(one.id.cmp(&other.id))
+    });
+    ranked.truncate(most);
+    Ok((ranked, ideal))
+}
+
+impl Candidate {
+    fn sum(&self) -> f32 {
+        self.words + self.around
+    }
+}
+
+/// What every document has by its words.
+struct Scores {
+    all: Vec<f32>,
+    touched: Vec<u32>,
+    /// For one concept.
+    best: Vec<f32>,
+}
+
+impl Scores {
+    fn new(documents: u32) -> Self {
+        let length = documents as usize;
+        Self { all: vec![0.0; length], touched: Vec::new(), best: vec![0.0; length] }
+    }
+
+    /// Adds what one thing brings: of its terms the one that counts most in a document. Comes back with what
+    /// it brings to one of common length.
+    fn add(
+        &mut self,
+        reader: &mut Reader<'_>,
+        terms: &[(String, f32)],
+        weight: f32,
+    ) -> rusqlite::Result<f32> {
+        let mut hits = Vec::new();
+        let mut most = 0.0_f32;
+        for (term, share) in terms {
+            let postings = reader.postings(term)?;
+            let rarity = rarity(reader.documents, postings.len() as f32) * share * weight;
+            if !postings.is_empty() {
+                most = most.max(rarity);
+            }
+            for posting in postings {
+                let Some(document) = reader.document(posting.document)? else { continue };
+                if !reader.may_see(&document) {
+                    continue;
+                }
+                let count = f32::from(posting.count);
+                let norm = 1.0 - B + B * f32::from(document.length) / reader.mean_length;
+                let value = rarity * count * (K1 + 1.0) / (count + K1 * norm);
+                let best = &mut self.best[posting.document as usize];
+                if *best == 0.0 {
+                    hits.push(posting.document);
+                }
+                *best = best.max(value);
+            }
+        }
+        for id in hits {
+            let at = id as usize;
+            if self.all[at] == 0.0 {
+                self.touched.push(id);
+            }
+            self.all[at] += std::mem::take(&mut self.best[at]);
+        }
+        Ok(most)
+    }
+}
+
+fn rarity(documents: f32, having: f32) -> f32 {
+    (1.0 + (documents - having + 0.5).max(0.0) / (having + 0.5)).ln()
+}
+
+/// The best documents with their neighbours.
+fn around(reader: &mut Reader<'_>, scores: &Scores) -> rusqlite::Result<HashMap<Place, Candidate>> {
+    let mut best: Vec<(f32, u32)> = scores.touched.iter().map(|id| (scores.all[*id as usize], *id)).collect();
+    keep_best(&mut best, CLOSE_LOOK, |(score, id)| (*score, *id));
+    let mut places: HashMap<Place, Candidate> = HashMap::with_capacity(best.len() * 4);
+    for (score, id) in best {
+        let Some(document) = reader.document(id)? else { continue };
+        let Some(source) = reader.visible(document.source) else { continue };
+        let own = places.entry(Place { source: document.source, position: document.position }).or_default();
+        (own.id, own.words) = (Some(id), score);
+        let behind = FROM_BEFORE
+            .iter()
+            .zip(1..)
+            .map(|(share, distance)| (document.position.checked_add(distance), share));
+        let before = FROM_BEHIND
+            .iter()
+            .zip(1..)
+            .map(|(share, distance)| (document.position.checked_sub(distance), share));
+        for (position, share) in behind.chain(before) {
+            if let Some(position) = position.filter(|position| *position < source.end) {
+                places.entry(Place { source: document.source, position }).or_default().around +=
+                    score * share;
+            }
+        }
+    }
+    Ok(places)
+}
+
+/// Words of the best that the question does not have, and how much they count.
+fn lent_terms(
+    reader: &mut Reader<'_>,
+    question: &Question,
+    places: &HashMap<Place, Candidate>,
+) -> rusqlite::Result<Vec<(String, f32)>> {
+    let mut best: Vec<(f32, Place)> =
+        places.iter().map(|(place, candidate)| (candidate.sum(), *place)).collect();
+    keep_best(&mut best, LENDERS, |(score, place)| (*score, *place));
+    let is_asked = |term: &str| question.concepts.iter().any(|concept| concept.terms[0].0 == term);
+    let is_name = |term: &str| question.names.iter().any(|name| name.starts_with(term));
+    let mut values: HashMap<String, f32> = HashMap::new();
+    for (score, place) in best {
+        let Some(unit) = reader.id_at(place)?.map(|id| reader.unit(id)).transpose()?.flatten() else {
+            continue;
+        };
+        let mut terms = terms_of(&unit);
+        terms.sort_unstable();
+        terms.dedup();
+        for term in terms {
+            if !is_asked(&term) && !is_name(&term) {
+                *values.entry(term).or_default() += score;
+            }
+        }
+    }
+    let mut terms = Vec::with_capacity(values.len());
+    for (term, value) in values {
+        let rarity = rarity(reader.documents, reader.frequency(&term)?);
+        terms.push((value * rarity, term));
+    }
+    terms.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    let most = terms.first().map_or(1.0, |(value, _)| *value);
+    Ok(terms.into_iter().take(LENT_TERMS).map(|(value, term)| (term, LENT * value / most)).collect())
+}
+
+/// What each conversation gives to all of its turns.
+fn sessions(places: &HashMap<Place, Candidate>) -> HashMap<u32, f32> {
+    let mut by_source: HashMap<u32, Vec<f32>> = HashMap::new();
+    for (place, candidate) in places {
+        by_source.entry(place.source).or_default().push(candidate.sum());
+    }
+    let mean_of_best = |mut scores: Vec<f32>| {
+        scores.sort_by(|one, other| other.total_cmp(one));
+        let count = scores.len().min(SESSION_BEST);
+        SESSION * scores[..count].iter().sum::<f32>() / count as f32
+    };
+    by_source.into_iter().map(|(source, scores)| (source, mean_of_best(scores))).collect()
+}
+
+fn add_whole_sessions(
+    reader: &Reader<'_>,
+    sessions: &HashMap<u32, f32>,
+    places: &mut HashMap<Place, Candidate>,
+) {
+    let mut best: Vec<(f32, u32)> = sessions.iter().map(|(source, score)| (*score, *source)).collect();
+    keep_best(&mut best, WHOLE_SESSIONS, |(score, source)| (*score, *source));
+    for (_, source) in best {
+        let Some(visible) = reader.visible(source).filter(|visible| visible.units <= WHOLE_LENGTH) else {
+            continue;
+        };
+        for position in 0..visible.end {
+            places.entry(Place { source, position }).or_default();
+        }
+    }
+}
+
+fn add_by_date(
+    reader: &Reader<'_>,
+    question: &Question,
+    zone: &TimeZone,
+    places: &mut HashMap<Place, Candidate>,
+) -> rusqlite::Result<()> {
+    for (first, last) in question.times.iter().filter_map(|time| time.around()) {
+        let millisecond =
+            |day: Date| day.to_zoned(zone.clone()).map_or(0, |start| start.timestamp().as_millisecond());
+        let last = last.saturating_add(jiff::Span::new().days(1));
+        for place in reader.said_between(millisecond(first), millisecond(last), MOST_BY_DATE)? {
+            if reader.visible(place.source).is_some_and(|source| place.position < source.end) {
+                places.entry(place).or_default();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Likeness counts as much as words, scaled by the best of both.
+fn meaning_scale(meaning: &Meaning, best: f32) -> f32 {
+    let most = meaning.values().copied().fold(0.0, f32::max);
+    match (most > 0.0, best > 0.0) {
+        (false, _) => 0.0,
+        (true, true) => MEANING * best / most,
+        (true, false) => 1.0,
+    }
+}
+
+fn add_by_meaning(
+    reader: &mut Reader<'_>,
+    meaning: &Meaning,
+    places: &mut HashMap<Place, Candidate>,
+) -> rusqlite::Result<()> {
+    for id in meaning.keys() {
+        if let Some(document) = reader.document(*id)?.filter(|document| reader.may_see(document)) {
+            places.entry(Place { source: document.source, position: document.position }).or_default().id =
+                Some(*id);
+        }
+    }
+    Ok(())
+}
+
+/// Keeps the best of many. What is equal is kept by its place, so that the same question finds the same.
+fn keep_best<T, K: Ord>(all: &mut Vec<T>, most: usize, key: impl Fn(&T) -> (f32, K)) {
+    if all.len() > most {
+        let order = |one: &T, other: &T| {
+            let ((one, first), (other, second)) = (key(one), key(other));
+            other.total_cmp(&one).then_with(|| first.cmp(&second))
+        };
+        all.select_nth_unstable_by(most, order);
+        all.truncate(most);
+    }
+}
+
+fn is_speaker(document: &Document, speakers: &[(u32, String)]) -> bool {
+    speakers.iter().any(|(id, _)| *id == document.speaker)
+}
+
+/// Who asks about themselves means what they said; who asks about the agent, what it said.
+fn is_same_side(question: &Question, document: &Document) -> bool {
+    match (question.about_me, question.about_you) {
+        (true, false) => document.marks.has(Marks::USER),
+        (false, true) => document.marks.has(Marks::AGENT),
+        _ => false,
+    }
+}
+
+fn day_of(document: &Document, zone: &TimeZone) -> Option<Date> {
+    let second = i64::from(document.minute) * 60;
+    let time = jiff::Timestamp::from_second(second).ok().filter(|_| document.minute > 0)?;
+    Some(zone.to_datetime(time).date())
+}
+
+fn newest(reader: &mut Reader<'_>, likely: &[(f32, Place, Candidate)]) -> rusqlite::Result<u32> {
+    let mut newest = 0;
+    for (_, _, candidate) in likely {
+        if let Some(document) = candidate.id.map(|id| reader.document(id)).transpose()?.flatten() {
+            newest = newest.max(document.minute);
+        }
+    }
+    Ok(newest)
+}
+
+/// From 1 for the newest down to nothing, half of it after thirty days.
+fn newness(minute: u32, newest: u32) -> f32 {
+    let days = newest.saturating_sub(minute) as f32 / 1440.0;
+    0.5_f32.powf(days / 30.0)
+}

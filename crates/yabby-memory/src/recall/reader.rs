@@ -1,0 +1,203 @@
+//! Reading the index.
+
+use std::collections::HashMap;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension as _, Row, params_from_iter};
+
+use super::document::Document;
+use super::postings::{self, Posting};
+use super::schema::FACT_BLOCK;
+use super::{Filter, Place};
+use crate::audience::Viewer;
+use crate::unit::{Role, Unit};
+
+/// One look at the index. Holds what it has read.
+pub(super) struct Reader<'c> {
+    connection: &'c Connection,
+    pub(super) documents: f32,
+    pub(super) mean_length: f32,
+    pub(super) next: u32,
+    facts: HashMap<u32, Vec<u8>>,
+    /// The sources that may be seen.
+    visible: Vec<Option<Visible>>,
+}
+
+/// A source that may be seen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Visible {
+    pub(super) units: u32,
+    /// From here on nothing is found.
+    pub(super) end: u32,
+}
+
+impl<'c> Reader<'c> {
+    pub(super) fn new(
+        connection: &'c Connection,
+        viewer: &Viewer,
+        filter: &Filter,
+    ) -> rusqlite::Result<Self> {
+        let totals = "SELECT next_document, documents, length FROM yabby_totals";
+        let (next, documents, length): (u32, f32, f32) =
+            connection.prepare_cached(totals)?.query_row([], |row| {
+                Ok((row.get(0)?, row.get::<_, f64>(1)? as f32, row.get::<_, f64>(2)? as f32))
+            })?;
+        let mut reader = Self {
+            connection,
+            documents,
+            mean_length: (length / documents.max(1.0)).max(1.0),
+            next,
+            facts: HashMap::new(),
+            visible: Vec::new(),
+        };
+        reader.look(viewer, filter)?;
+        Ok(reader)
+    }
+
+    /// What may be seen is decided here, and nowhere else.
+    fn look(&mut self, viewer: &Viewer, filter: &Filter) -> rusqlite::Result<()> {
+        let (mut condition, parameters) = viewer.condition();
+        let mut parameters: Vec<Value> = parameters.into_iter().map(Value::Text).collect();
+        let wanted =
+            [("session_key", &filter.session_key), ("channel", &filter.channel), ("kind", &filter.kind)];
+        for (column, wanted) in wanted {
+            if let Some(wanted) = wanted {
+                condition.push_str(&format!(" AND {column} = ?"));
+                parameters.push(Value::Text(wanted.clone()));
+            }
+        }
+        let select = format!("SELECT id, units, session_id FROM yabby_sources WHERE {condition}");
+        let mut statement = self.connection.prepare_cached(&select)?;
+        let mut rows = statement.query(params_from_iter(parameters))?;
+        while let Some(row) = rows.next()? {
+            let (source, units): (u32, u32) = (row.get(0)?, row.get(1)?);
+            let id = source as usize;
+            let is_current = filter.current_session.is_some()
+                && row.get_ref(2)?.as_str_or_null()? == filter.current_session.as_deref();
+            let end = if is_current { self.question_begins(source, units)? } else { units };
+            if self.visible.len() <= id {
+                self.visible.resize(id + 1, None);
+            }
+            self.visible[id] = Some(Visible { units, end });
+        }
+        Ok(())
+    }
+
+    /// Where the messages begin that have no answer yet: a question would find itself.
+    fn question_begins(&self, source: u32, units: u32) -> rusqlite::Result<u32> {
+        let select = "SELECT id, position FROM yabby_units WHERE source = ? ORDER BY position DESC LIMIT 200";
+        let mut statement = self.connection.prepare_cached(select)?;
+        let mut rows = statement.query([source])?;
+        let mut begins = units;
+        while let Some(row) = rows.next()? {
+            let unit: Option<Document> = self.document_uncached(row.get(0)?)?;
+            let Some(unit) = unit else { continue };
+            if unit.marks.has(super::document::Marks::AGENT)
+                && !unit.marks.has(super::document::Marks::UNFINISHED)
+            {
+                break;
+            }
+            begins = row.get(1)?;
+        }
+        Ok(begins)
+    }
+
+    pub(super) fn visible(&self, source: u32) -> Option<Visible> {
+        self.visible.get(source as usize).copied().flatten()
+    }
+
+    pub(super) fn may_see(&self, document: &Document) -> bool {
+        self.visible(document.source).is_some_and(|source| document.position < source.end)
+    }
+
+    pub(super) fn postings(&self, term: &str) -> rusqlite::Result<Vec<Posting>> {
+        let select = "SELECT block, data FROM yabby_postings WHERE term = ?";
+        let mut statement = self.connection.prepare_cached(select)?;
+        let mut rows = statement.query([term])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let data = row.get_ref(1)?.as_blob().unwrap_or_default();
+            found.extend(postings::read(row.get(0)?, data));
+        }
+        Ok(found)
+    }
+
+    /// How many documents have a term.
+    pub(super) fn frequency(&self, term: &str) -> rusqlite::Result<f32> {
+        let select = "SELECT coalesce(sum(length(data)), 0) / 2 FROM yabby_postings WHERE term = ?";
+        self.connection.prepare_cached(select)?.query_row([term], |row| Ok(row.get::<_, f64>(0)? as f32))
+    }
+
+    pub(super) fn document(&mut self, id: u32) -> rusqlite::Result<Option<Document>> {
+        let block = id / FACT_BLOCK;
+        if !self.facts.contains_key(&block) {
+            let facts = self.fact_block(block)?;
+            self.facts.insert(block, facts);
+        }
+        Ok(self.facts.get(&block).and_then(|facts| Document::read(facts, (id % FACT_BLOCK) as usize)))
+    }
+
+    fn document_uncached(&self, id: u32) -> rusqlite::Result<Option<Document>> {
+        Ok(Document::read(&self.fact_block(id / FACT_BLOCK)?, (id % FACT_BLOCK) as usize))
+    }
+
+    fn fact_block(&self, block: u32) -> rusqlite::Result<Vec<u8>> {
+        let select = "SELECT data FROM yabby_facts WHERE block = ?";
+        let known: Option<Vec<u8>> =
+            self.connection.prepare_cached(select)?.query_row([block], |row| row.get(0)).optional()?;
+        Ok(known.unwrap_or_default())
+    }
+
+    /// Who has spoken: the ids of everybody whose name has one of these words in it.
+    pub(super) fn speakers(&self, words: &[String]) -> rusqlite::Result<Vec<(u32, String)>> {
+        let mut statement = self.connection.prepare_cached("SELECT id, name FROM yabby_speakers")?;
+        let mut rows = statement.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let name: String = row.get(1)?;
+            let parts = crate::analysis::words(&name);
+            if let Some(part) = parts.iter().find(|part| words.contains(&part.folded)) {
+                found.push((row.get(0)?, part.folded.clone()));
+            }
+        }
+        Ok(found)
+    }
+
+    /// What was said between two times, milliseconds since 1970, the latest first.
+    pub(super) fn said_between(&self, first: i64, last: i64, most: u32) -> rusqlite::Result<Vec<Place>> {
+        let select =
+            "SELECT source, position FROM yabby_units WHERE at BETWEEN ? AND ? ORDER BY at DESC LIMIT ?";
+        let mut statement = self.connection.prepare_cached(select)?;
+        let rows = statement.query_map([first, last, i64::from(most)], |row| {
+            Ok(Place { source: row.get(0)?, position: row.get(1)? })
+        })?;
+        rows.collect()
+    }
+
+    pub(super) fn id_at(&self, place: Place) -> rusqlite::Result<Option<u32>> {
+        let select = "SELECT id FROM yabby_units WHERE source = ? AND position = ?";
+        self.connection
+            .prepare_cached(select)?
+            .query_row([place.source, place.position], |row| row.get(0))
+            .optional()
+    }
+
+    pub(super) fn unit(&self, id: u32) -> rusqlite::Result<Option<Unit>> {
+        let select = "SELECT entry, first_line, last_line, role, speaker, at, heading, text FROM yabby_units WHERE id = ?";
+        self.connection.prepare_cached(select)?.query_row([id], unit).optional()
+    }
+}
+
+fn unit(row: &Row<'_>) -> rusqlite::Result<Unit> {
+    Ok(Unit {
+        entry: row.get(0)?,
+        first_line: row.get(1)?,
+        last_line: row.get(2)?,
+        role: Role::of_str(row.get_ref(3)?.as_str().unwrap_or_default()),
+        speaker: row.get(4)?,
+        at: row.get(5)?,
+        heading: row.get(6)?,
+        text: row.get(7)?,
+        is_unfinished: false,
+    })
+}

@@ -1,0 +1,398 @@
+//! Files and what the index has read of them.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+use sha2::{Digest as _, Sha256};
+use yabby_domain::secrets::Secrets;
+use yabby_domain::text;
+
+use super::rank::Ranked;
+use super::reader::Reader;
+use super::writer::Writer;
+use super::{Hit, Recall, RecallError};
+use crate::audience::Audience;
+use crate::note;
+use crate::said;
+use crate::unit::Unit;
+
+/// A transcript and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversation {
+    pub file: PathBuf,
+    /// `sessions/<file>`.
+    pub path: String,
+    pub agent: String,
+    pub session_key: Option<String>,
+    pub session_id: Option<String>,
+    pub channel: Option<String>,
+    pub chat_type: Option<String>,
+    pub audience: Audience,
+}
+
+/// A note of the owner's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    pub file: PathBuf,
+    /// From the workspace on, with `/`.
+    pub path: String,
+    pub agent: String,
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Indexed {
+    /// How many units were added.
+    pub added: usize,
+    /// It was read from its beginning.
+    pub anew: bool,
+}
+
+/// What the index knows of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    pub kind: String,
+    pub size: i64,
+    pub modified: i64,
+    pub units: u32,
+    pub audience: String,
+}
+
+/// A file as it was when it was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Look {
+    size: i64,
+    /// Nanoseconds since 1970.
+    modified: i64,
+}
+
+/// How far a transcript was read.
+#[derive(Clone, Debug, Default)]
+struct State {
+    id: u32,
+    look: Option<Look>,
+    read: u64,
+    lines: u32,
+    mark: String,
+    units: u32,
+    people: Vec<String>,
+    is_same: bool,
+}
+
+/// So much of what was read is looked at again, to see that the file has only grown.
+const MARK: u64 = 512;
+
+/// More of one note is not read, in bytes.
+const LONGEST_NOTE: u64 = 8 * 1024 * 1024;
+
+impl Recall {
+    /// What is known of every file.
+    pub fn known(&self) -> Result<HashMap<String, Known>, RecallError> {
+        self.read(|connection| {
+            let select = "SELECT path, kind, size, modified, units, audience FROM yabby_sources";
+            let mut statement = connection.prepare_cached(select)?;
+            let rows = statement.query_map([], |row| {
+                let known = Known {
+                    kind: row.get(1)?,
+                    size: row.get(2)?,
+                    modified: row.get(3)?,
+                    units: row.get(4)?,
+                    audience: row.get(5)?,
+                };
+                Ok((row.get(0)?, known))
+            })?;
+            rows.collect()
+        })
+    }
+
+    /// Reads what a transcript has said since the last time.
+    pub fn index_conversation(
+        &self,
+        conversation: &Conversation,
+        secrets: &Secrets,
+    ) -> Result<Indexed, RecallError> {
+        let mut file = match File::open(&conversation.file) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.forget_file(&conversation.path)?;
+                return Ok(Indexed::default());
+            }
+            Err(source) => return Err(unreadable(&conversation.file, source)),
+        };
+        let look = look(&file).map_err(|source| unreadable(&conversation.file, source))?;
+        let facts = Facts::of(conversation);
+        let mut failure = None;
+        let indexed = self.write(|connection| {
+            let mut state = state(connection, &conversation.path, &facts)?;
+            if state.is_same && state.look == Some(look) {
+                return Ok(Indexed::default());
+            }
+            let has_grown = state.read <= u64::try_from(look.size).unwrap_or(0)
+                && mark_of(&mut file, state.read).is_ok_and(|mark| mark == state.mark);
+            let mut writer = Writer::new(connection)?;
+            let anew = state.read > 0 && !has_grown;
+            if anew {
+                writer.remove(state.id, 0)?;
+                (state.read, state.lines, state.units) = (0, 0, 0);
+            }
+            let in_room = matches!(conversation.audience, Audience::Room(_));
+            let added = match read_on(&mut file, &mut state, in_room, secrets, &mut writer) {
+                Ok(added) => added?,
+                Err(error) => {
+                    failure = Some(error);
+                    return Err(rusqlite::Error::InvalidQuery);
+                }
+            };
+            writer.flush()?;
+            state.mark = mark_of(&mut file, state.read).unwrap_or_default();
+            save(connection, &state, look, &facts)?;
+            Ok(Indexed { added, anew })
+        });
+        match failure {
+            Some(source) => Err(unreadable(&conversation.file, source)),
+            None => indexed,
+        }
+    }
+
+    /// Reads a note, if it has changed.
+    pub fn index_note(&self, note: &Note, secrets: &Secrets) -> Result<Indexed, RecallError> {
+        let read = || -> io::Result<(Look, Vec<u8>)> {
+            let file = File::open(&note.file)?;
+            let look = look(&file)?;
+            let mut bytes = Vec::new();
+            file.take(LONGEST_NOTE).read_to_end(&mut bytes)?;
+            Ok((look, bytes))
+        };
+        let (look, bytes) = match read() {
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.forget_file(&note.path)?;
+                return Ok(Indexed::default());
+            }
+            Err(source) => return Err(unreadable(&note.file, source)),
+        };
+        let words = text::lossy(&bytes);
+        let words = text::from_outside(&words);
+        let words = secrets.redact(&words);
+        let facts = Facts { kind: "memory", agent: &note.agent, ..Facts::default() };
+        self.write(|connection| {
+            let mut state = state(connection, &note.path, &facts)?;
+            let mark = hex(&Sha256::digest(words.as_bytes()));
+            let mut added = 0;
+            let is_known = state.mark == mark && state.look.is_some();
+            if !is_known {
+                let mut writer = Writer::new(connection)?;
+                writer.remove(state.id, 0)?;
+                let units = note::units(&note.path, &words);
+                for (position, unit) in (0..).zip(&units) {
+                    writer.add(state.id, position, unit)?;
+                }
+                writer.flush()?;
+                added = units.len();
+                state.units = u32::try_from(added).unwrap_or(u32::MAX);
+            }
+            state.mark = mark;
+            save(connection, &state, look, &facts)?;
+            Ok(Indexed { added, anew: !is_known })
+        })
+    }
+
+    /// Takes a file out of the index.
+    pub fn forget_file(&self, path: &str) -> Result<(), RecallError> {
+        self.write(|connection| {
+            let select = "SELECT id FROM yabby_sources WHERE path = ?";
+            let id: Option<u32> =
+                connection.prepare_cached(select)?.query_row([path], |row| row.get(0)).optional()?;
+            if let Some(id) = id {
+                let mut writer = Writer::new(connection)?;
+                writer.remove(id, 0)?;
+                writer.flush()?;
+                connection.execute("DELETE FROM yabby_sources WHERE id = ?", [id])?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// What the index is told about a source.
+#[derive(Clone, Copy, Debug, Default)]
+struct Facts<'s> {
+    kind: &'static str,
+    agent: &'s str,
+    session_key: Option<&'s str>,
+    session_id: Option<&'s str>,
+    channel: Option<&'s str>,
+    chat_type: Option<&'s str>,
+    audience: Option<&'s Audience>,
+}
+
+impl<'s> Facts<'s> {
+    fn of(conversation: &'s Conversation) -> Self {
+        Self {
+            kind: "sessions",
+
+            agent: &conversation.agent,
+            session_key: conversation.session_key.as_deref(),
+            session_id: conversation.session_id.as_deref(),
+            channel: conversation.channel.as_deref(),
+            chat_type: conversation.chat_type.as_deref(),
+            audience: Some(&conversation.audience),
+        }
+    }
+
+    fn audience(&self) -> String {
+        self.audience.unwrap_or(&Audience::Owner).text()
+    }
+}
+
+fn state(connection: &Connection, path: &str, facts: &Facts<'_>) -> rusqlite::Result<State> {
+    let select =
+        "SELECT id, size, modified, read, lines, mark, units, people, audience, session_key, session_id
+        FROM yabby_sources WHERE path = ?";
+    let known = connection
+        .prepare_cached(select)?
+        .query_row([path], |row| {
+            let same = row.get::<_, String>(8)? == facts.audience()
+                && row.get::<_, Option<String>>(9)?.as_deref() == facts.session_key
+                && row.get::<_, Option<String>>(10)?.as_deref() == facts.session_id;
+            Ok(State {
+                id: row.get(0)?,
+                look: Some(Look { size: row.get(1)?, modified: row.get(2)? }),
+                read: row.get::<_, i64>(3)?.unsigned_abs(),
+                lines: row.get(4)?,
+                mark: row.get(5)?,
+                units: row.get(6)?,
+                people: serde_json::from_str(&row.get::<_, String>(7)?).unwrap_or_default(),
+                is_same: same,
+            })
+        })
+        .optional()?;
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let insert = "INSERT INTO yabby_sources (kind, path, agent, audience) VALUES (?, ?, ?, ?)";
+    connection.prepare_cached(insert)?.execute(params![facts.kind, path, facts.agent, facts.audience()])?;
+    let id = u32::try_from(connection.last_insert_rowid()).unwrap_or(u32::MAX);
+    Ok(State { id, ..State::default() })
+}
+
+fn save(connection: &Connection, state: &State, look: Look, facts: &Facts<'_>) -> rusqlite::Result<()> {
+    let update = "UPDATE yabby_sources SET agent = ?2, session_key = ?3, session_id = ?4, channel = ?5, chat_type = ?6,
+        audience = ?7, people = ?8, size = ?9, modified = ?10, read = ?11, lines = ?12, mark = ?13, units = ?14,
+        first_at = (SELECT min(at) FROM yabby_units WHERE source = ?1 AND position < 4),
+        last_at = (SELECT max(at) FROM yabby_units WHERE source = ?1 AND position > ?14 - 4) WHERE id = ?1";
+    let people = serde_json::to_string(&state.people).unwrap_or_default();
+    let read = i64::try_from(state.read).unwrap_or(i64::MAX);
+    connection.prepare_cached(update)?.execute(params![
+        state.id,
+        facts.agent,
+        facts.session_key,
+        facts.session_id,
+        facts.channel,
+        facts.chat_type,
+        facts.audience(),
+        people,
+        look.size,
+        look.modified,
+        read,
+        state.lines,
+        state.mark,
+        state.units
+    ])?;
+    Ok(())
+}
+
+/// Adds every whole line from where the last reading ended.
+fn read_on(
+    file: &mut File,
+    state: &mut State,
+    in_room: bool,
+    secrets: &Secrets,
+    writer: &mut Writer<'_>,
+) -> io::Result<rusqlite::Result<usize>> {
+    file.seek(SeekFrom::Start(state.read))?;
+    let mut lines = BufReader::with_capacity(256 * 1024, &*file);
+    let mut line = Vec::new();
+    let mut added = 0;
+    loop {
+        line.clear();
+        let length = lines.read_until(b'\n', &mut line)?;
+        // A line without an end is still being written.
+        if length == 0 || line.last() != Some(&b'\n') {
+            return Ok(Ok(added));
+        }
+        state.read += length as u64;
+        state.lines += 1;
+        for unit in said::units(&text::lossy(&line), state.lines, in_room, secrets) {
+            if let Err(error) = writer.add(state.id, state.units, &unit) {
+                return Ok(Err(error));
+            }
+            if !state.people.contains(&unit.speaker) {
+                state.people.push(unit.speaker.clone());
+            }
+            state.units += 1;
+            added += 1;
+        }
+        if writer.is_full()
+            && let Err(error) = writer.flush()
+        {
+            return Ok(Err(error));
+        }
+    }
+}
+
+/// The end of what was read, by which it is known again.
+fn mark_of(file: &mut File, read: u64) -> io::Result<String> {
+    let from = read.saturating_sub(MARK);
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(read - from).read_to_end(&mut bytes)?;
+    Ok(hex(&Sha256::digest(&bytes)))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn look(file: &File) -> io::Result<Look> {
+    let facts = file.metadata()?;
+    let modified = facts.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    Ok(Look {
+        size: i64::try_from(facts.len()).unwrap_or(i64::MAX),
+        modified: i64::try_from(modified).unwrap_or(i64::MAX),
+    })
+}
+
+fn unreadable(path: &Path, source: io::Error) -> RecallError {
+    RecallError::Read { path: path.display().to_string(), source }
+}
+
+/// What is told about a document that was found.
+pub(super) fn hit(
+    connection: &Connection,
+    reader: &Reader<'_>,
+    found: Ranked,
+    whole: f32,
+) -> rusqlite::Result<Option<Hit>> {
+    let Some(unit): Option<Unit> = reader.unit(found.id)? else { return Ok(None) };
+    let select = "SELECT kind, path, session_key, session_id FROM yabby_sources WHERE id = ?";
+    connection
+        .prepare_cached(select)?
+        .query_row([found.document.source], |row| {
+            Ok(Hit {
+                kind: row.get(0)?,
+                path: row.get(1)?,
+                session_key: row.get(2)?,
+                session_id: row.get(3)?,
+                unit,
+                score: (found.score / whole.max(f32::MIN_POSITIVE)).min(1.0),
+                why: found.why,
+                position: found.document.position,
+            })
+        })
+        .optional()
+}
