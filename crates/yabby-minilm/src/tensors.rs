@@ -9,7 +9,6 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use half::f16;
-use half::slice::HalfFloatSliceExt as _;
 use serde_json::Value;
 
 pub struct Tensors {
@@ -51,38 +50,38 @@ impl Tensors {
     }
 
     pub fn singles(&mut self, name: &str, count: usize) -> io::Result<Vec<f32>> {
-        let (kind, bytes) = self.bytes(name, count)?;
-        Ok(match kind {
-            Kind::Half => {
-                bytes.as_chunks().0.iter().map(|bytes| f16::from_le_bytes(*bytes).to_f32()).collect()
-            }
-            Kind::Single => bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect(),
-        })
+        self.numbers(name, count, |bytes| f16::from_le_bytes(bytes).to_f32(), f32::from_le_bytes)
     }
 
     pub fn halves(&mut self, name: &str, count: usize) -> io::Result<Vec<f16>> {
-        let (kind, bytes) = self.bytes(name, count)?;
-        Ok(match kind {
-            Kind::Half => bytes.as_chunks().0.iter().map(|bytes| f16::from_le_bytes(*bytes)).collect(),
-            Kind::Single => {
-                let mut halves = vec![f16::ZERO; count];
-                let singles: Vec<f32> =
-                    bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-                halves.convert_from_f32_slice(&singles);
-                halves
-            }
-        })
+        self.numbers(name, count, f16::from_le_bytes, |bytes| f16::from_f32(f32::from_le_bytes(bytes)))
     }
 
-    fn bytes(&mut self, name: &str, count: usize) -> io::Result<(Kind, Vec<u8>)> {
+    fn numbers<Number>(
+        &mut self,
+        name: &str,
+        count: usize,
+        half: fn([u8; 2]) -> Number,
+        single: fn([u8; 4]) -> Number,
+    ) -> io::Result<Vec<Number>> {
         let tensor = self.known.get(name).ok_or_else(|| damaged(&format!("it has no {name}")))?;
         if tensor.count != count {
             return Err(damaged(&format!("{name} has {} numbers and not {count}", tensor.count)));
         }
-        let mut bytes = vec![0; count * tensor.kind.size()];
         self.file.seek(SeekFrom::Start(self.from + tensor.from))?;
-        self.file.read_exact(&mut bytes)?;
-        Ok((tensor.kind, bytes))
+        let mut numbers = Vec::with_capacity(count);
+        let mut buffer = vec![0; 1 << 18];
+        let mut left = count * tensor.kind.size();
+        while left > 0 {
+            let bytes = &mut buffer[..left.min(1 << 18)];
+            self.file.read_exact(bytes)?;
+            match tensor.kind {
+                Kind::Half => numbers.extend(bytes.as_chunks().0.iter().map(|bytes| half(*bytes))),
+                Kind::Single => numbers.extend(bytes.as_chunks().0.iter().map(|bytes| single(*bytes))),
+            }
+            left -= bytes.len();
+        }
+        Ok(numbers)
     }
 }
 
