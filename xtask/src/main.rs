@@ -38,6 +38,7 @@ tasks:
                   hold a conversation with the real services that the environment has a key for
   judge-models    hold what providers are asked against the types that services publish (needs Python)
   judge-mcp       use a server of the Model Context Protocol that is written in Python (needs Python)
+  judge-minilm    hold the model of meaning against torch's recorded answers, with the real weights (needs npm)
   real-claude     the real claude program, installed once, with a stand-in for its service (needs npm)
   crash store [--rounds N] [--seed S]
                   kill a writer at random instants, 1000 times; what it was told is safe must be there
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         ["live", names @ ..] => live::run(names),
         ["judge-models"] => judge::models(),
         ["judge-mcp"] => judge::mcp(),
+        ["judge-minilm"] => judge::minilm(),
         ["real-claude"] => real_claude::run(),
         ["crash", "store", rest @ ..] => crash::store(rest),
         ["crash", "turns", rest @ ..] => crash::turns(rest),
