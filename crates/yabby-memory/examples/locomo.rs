@@ -1,6 +1,7 @@
 //! LoCoMo: conversations become transcripts, questions become searches, hits become predictions.
 //!
-//! `locomo DATA OUT`: DATA holds `conversations/*.json`; OUT gets a line per question for `score.py`.
+//! `locomo DATA OUT [MODEL]`: DATA holds `conversations/*.json`; OUT gets a line per question for `score.py`; MODEL is the folder of
+//! the local model.
 
 #![allow(clippy::print_stderr, reason = "a command prints")]
 
@@ -15,16 +16,22 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use yabby_domain::secrets::Secrets;
 use yabby_memory::audience::{Audience, Viewer};
-use yabby_memory::recall::{Conversation, Filter, Query, Recall};
+use yabby_memory::recall::{Conversation, Filter, Meant, Query, Recall};
 
 /// The scorer looks at so many.
 const MOST: usize = 50;
+
+const MODEL: &str = "all-MiniLM-L6-v2";
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [data, out] = words.as_slice() else { return Err("usage: locomo DATA OUT".into()) };
+    let (data, out, model) = match words.as_slice() {
+        [data, out] => (data, out, None),
+        [data, out, model] => (data, out, Some(yabby_minilm::Model::load(Path::new(model))?)),
+        _ => return Err("usage: locomo DATA OUT [MODEL]".into()),
+    };
     let mut files: Vec<_> = fs::read_dir(Path::new(data).join("conversations"))?
         .map(|entry| Ok(entry?.path()))
         .collect::<std::io::Result<_>>()?;
@@ -36,12 +43,27 @@ fn main() -> Outcome<()> {
         let conversation: Value = serde_json::from_str(&fs::read_to_string(&file)?)?;
         let folder = tempfile::tempdir()?;
         let recall = remember(&conversation, folder.path())?;
+        if let Some(model) = &model {
+            loop {
+                let batch = recall.unembedded(MODEL, 512)?;
+                if batch.is_empty() {
+                    break;
+                }
+                let texts: Vec<&str> = batch.iter().map(|document| document.text.as_str()).collect();
+                let vectors = model.embed_all(&texts);
+                recall.embed(MODEL, &batch.into_iter().zip(vectors).collect::<Vec<_>>())?;
+            }
+        }
         for question in list(&conversation, "questions") {
             let hits = recall.search(&Query {
                 text: text(question, "question").to_owned(),
                 viewer: viewer.clone(),
                 filter: Filter::default(),
                 most: MOST,
+                meaning: model.as_ref().map(|model| Meant {
+                    model: MODEL.to_owned(),
+                    vector: model.embed(text(question, "question")),
+                }),
                 now: Timestamp::now(),
                 zone: TimeZone::UTC,
             })?;

@@ -9,6 +9,7 @@ mod rank;
 mod reader;
 mod schema;
 mod sources;
+mod vectors;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ use crate::question::Question;
 use crate::unit::Unit;
 pub use rank::Why;
 pub use sources::{Conversation, Indexed, Known, Note};
+pub use vectors::{Embedded, Unembedded};
 
 /// An index in a file.
 pub struct Recall {
@@ -46,8 +48,17 @@ pub struct Query {
     pub viewer: Viewer,
     pub filter: Filter,
     pub most: usize,
+    /// What the question means to a model, where there is one.
+    pub meaning: Option<Meant>,
     pub now: Timestamp,
     pub zone: TimeZone,
+}
+
+/// The vector of a question, and whose it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Meant {
+    pub model: String,
+    pub vector: Vec<f32>,
 }
 
 /// Where is looked, beyond what may be seen.
@@ -110,7 +121,10 @@ impl Recall {
         let question = Question::new(&query.text, today);
         self.read(|connection| {
             let mut reader = reader::Reader::new(connection, &query.viewer, &query.filter)?;
-            let meaning = rank::Meaning::default();
+            let meaning = match &query.meaning {
+                Some(meant) => vectors::most_alike(connection, &mut reader, &meant.model, &meant.vector)?,
+                None => rank::Meaning::default(),
+            };
             let (ranked, ideal) = rank::rank(&mut reader, &question, &meaning, &query.zone, query.most)?;
             let best = ranked.first().map_or(0.0, |best| best.score);
             let whole = if ideal > 0.0 { ideal } else { best };

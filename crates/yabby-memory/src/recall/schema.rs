@@ -45,6 +45,7 @@ CREATE TABLE yabby_vectors (
     model TEXT NOT NULL, block INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (model, block)) WITHOUT ROWID;
 CREATE TABLE yabby_embeddings (
     model TEXT NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, hash)) WITHOUT ROWID;
+CREATE TABLE yabby_models (model TEXT PRIMARY KEY, upto INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE yabby_forgotten (hash BLOB PRIMARY KEY) WITHOUT ROWID;
 ";
 
