@@ -60,6 +60,7 @@ fn main() -> Outcome<()> {
                 viewer: viewer.clone(),
                 filter: Filter::default(),
                 most: MOST,
+                around: 0,
                 meaning: model.as_ref().map(|model| Meant {
                     model: MODEL.to_owned(),
                     vector: model.embed(text(question, "question")),

@@ -4,8 +4,11 @@
 //! the owner's.
 
 use yabby_domain::channel::ChatType;
+use yabby_domain::config::Config;
+use yabby_domain::json::Value;
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::{self, SessionKey};
+use yabby_domain::text;
 
 /// Whose something is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +27,15 @@ impl Audience {
             Self::Owner => "owner".to_owned(),
             Self::Person(name) => format!("person:{name}"),
             Self::Room(key) => format!("room:{key}"),
+        }
+    }
+
+    /// What [`Self::text`] wrote; anything else is the owner's.
+    pub fn of_text(text: &str) -> Self {
+        match text.split_once(':') {
+            Some(("person", name)) => Self::Person(name.to_owned()),
+            Some(("room", key)) => Self::Room(key.to_owned()),
+            _ => Self::Owner,
         }
     }
 
@@ -92,7 +104,26 @@ pub struct Sharing {
     pub groups_with_owner: bool,
 }
 
+impl Sharing {
+    /// `memory.share`: `notes` names the conversations that may find the owner's notes, `groups` lets the
+    /// owner find what was said in groups.
+    fn of(config: &Config, key: &SessionKey) -> Self {
+        let named = config.list(&["memory", "share", "notes"]).unwrap_or_default();
+        let is_meant = |pattern: &Value| pattern.as_str().is_some_and(|pattern| text::matches_star(pattern, key.as_str()));
+        Self {
+            notes: named.iter().any(is_meant),
+            groups_with_owner: config.flag(&["memory", "share", "groups"]).unwrap_or(false),
+        }
+    }
+}
+
 impl Viewer {
+    /// Whoever reads along in a session; the configuration may share more with them.
+    pub fn new(key: SessionKey, audience: Audience, is_owner_alone: bool, config: &Config) -> Self {
+        let sharing = Sharing::of(config, &key);
+        Self { session_key: Some(key), audience, is_owner_alone, sharing }
+    }
+
     /// The owner at their own machine.
     pub fn owner() -> Self {
         Self {

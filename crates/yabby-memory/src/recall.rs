@@ -12,6 +12,7 @@ mod sources;
 mod vectors;
 mod writer;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -48,6 +49,8 @@ pub struct Query {
     pub viewer: Viewer,
     pub filter: Filter,
     pub most: usize,
+    /// How many neighbours come with a hit, on each side.
+    pub around: u32,
     /// What the question means to a model, where there is one.
     pub meaning: Option<Meant>,
     pub now: Timestamp,
@@ -87,6 +90,9 @@ pub struct Hit {
     pub why: Why,
     /// Its place in the source.
     pub position: u32,
+    /// What was said before and after it.
+    pub before: Vec<Unit>,
+    pub after: Vec<Unit>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -125,12 +131,22 @@ impl Recall {
                 Some(meant) => vectors::most_alike(connection, &mut reader, &meant.model, &meant.vector)?,
                 None => rank::Meaning::default(),
             };
-            let (ranked, ideal) = rank::rank(&mut reader, &question, &meaning, &query.zone, query.most)?;
+            let (ranked, ideal) = rank::rank(&mut reader, &question, &meaning, &query.zone, query.most * (2 * query.around as usize + 1))?;
             let best = ranked.first().map_or(0.0, |best| best.score);
             let whole = if ideal > 0.0 { ideal } else { best };
             let mut hits = Vec::with_capacity(ranked.len());
+            let mut shown: HashSet<Place> = HashSet::new();
             for found in ranked {
-                if let Some(hit) = sources::hit(connection, &reader, found, whole)? {
+                let Place { source, position } = found.place();
+                // What stands beside a better hit is seen there.
+                if hits.len() >= query.most || !shown.insert(found.place()) {
+                    continue;
+                }
+                if let Some(mut hit) = sources::hit(connection, &reader, found, whole)? {
+                    let (first, last) = (position.saturating_sub(query.around), position.saturating_add(query.around));
+                    hit.before = reader.units(source, first, position)?;
+                    hit.after = reader.units(source, position + 1, last.saturating_add(1))?;
+                    shown.extend((first..=last).map(|position| Place { source, position }));
                     hits.push(hit);
                 }
             }

@@ -484,6 +484,12 @@ impl IdentityLinks {
         config.object(&["session", "identityLinks"]).map(Self::from_object).unwrap_or_default()
     }
 
+    /// Every address of a person, as it was written but in small letters.
+    pub fn addresses(&self, name: &str) -> Vec<String> {
+        let is_meant = |known: &&(String, Vec<String>)| text::lower(&known.0) == text::lower(name);
+        self.0.iter().find(is_meant).map(|(_, addresses)| addresses.clone()).unwrap_or_default()
+    }
+
     /// The person behind an address, given with or without its channel.
     pub fn canonical_name(&self, channel: &str, peer: &str) -> Option<&str> {
         if self.0.is_empty() {

@@ -182,6 +182,12 @@ pub(super) fn rank(
     Ok((ranked, ideal))
 }
 
+impl Ranked {
+    pub(super) fn place(&self) -> Place {
+        Place { source: self.document.source, position: self.document.position }
+    }
+}
+
 impl Candidate {
     fn sum(&self) -> f32 {
         self.words + self.around

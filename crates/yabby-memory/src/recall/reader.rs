@@ -182,6 +182,14 @@ impl<'c> Reader<'c> {
             .optional()
     }
 
+    /// What a source says from one place up to another, as far as it may be seen.
+    pub(super) fn units(&self, source: u32, first: u32, end: u32) -> rusqlite::Result<Vec<Unit>> {
+        let end = end.min(self.visible(source).map_or(0, |visible| visible.end));
+        let select = "SELECT entry, first_line, last_line, role, speaker, at, heading, text FROM yabby_units
+            WHERE source = ? AND position >= ? AND position < ? ORDER BY position";
+        self.connection.prepare_cached(select)?.query_map([source, first, end], unit)?.collect()
+    }
+
     pub(super) fn unit(&self, id: u32) -> rusqlite::Result<Option<Unit>> {
         let select = "SELECT entry, first_line, last_line, role, speaker, at, heading, text FROM yabby_units WHERE id = ?";
         self.connection.prepare_cached(select)?.query_row([id], unit).optional()

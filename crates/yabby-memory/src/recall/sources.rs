@@ -1,12 +1,12 @@
 //! Files and what the index has read of them.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use sha2::{Digest as _, Sha256};
 use yabby_domain::secrets::Secrets;
 use yabby_domain::text;
@@ -60,6 +60,17 @@ pub struct Known {
     pub modified: i64,
     pub units: u32,
     pub audience: String,
+    pub session_key: Option<String>,
+    pub channel: Option<String>,
+    pub chat_type: Option<String>,
+}
+
+impl Known {
+    /// Whether a file is as it was when it was read.
+    pub(crate) fn is_as(&self, file: &Path) -> bool {
+        let look = std::fs::metadata(file).and_then(|facts| look_of(&facts));
+        look.is_ok_and(|look| look.size == self.size && look.modified == self.modified)
+    }
 }
 
 /// A file as it was when it was looked at.
@@ -93,19 +104,18 @@ impl Recall {
     /// What is known of every file.
     pub fn known(&self) -> Result<HashMap<String, Known>, RecallError> {
         self.read(|connection| {
-            let select = "SELECT path, kind, size, modified, units, audience FROM yabby_sources";
-            let mut statement = connection.prepare_cached(select)?;
-            let rows = statement.query_map([], |row| {
-                let known = Known {
-                    kind: row.get(1)?,
-                    size: row.get(2)?,
-                    modified: row.get(3)?,
-                    units: row.get(4)?,
-                    audience: row.get(5)?,
-                };
-                Ok((row.get(0)?, known))
-            })?;
-            rows.collect()
+            let mut statement = connection.prepare_cached(&format!("SELECT {KNOWN} FROM yabby_sources"))?;
+            statement.query_map([], known)?.collect()
+        })
+    }
+
+    /// What is known of some files.
+    pub fn known_of(&self, paths: &[String]) -> Result<HashMap<String, Known>, RecallError> {
+        self.read(|connection| {
+            let select = format!("SELECT {KNOWN} FROM yabby_sources WHERE path = ?");
+            let mut statement = connection.prepare_cached(&select)?;
+            let found = paths.iter().map(|path| statement.query_row([path], known).optional());
+            found.filter_map(Result::transpose).collect()
         })
     }
 
@@ -216,6 +226,22 @@ impl Recall {
             Ok(())
         })
     }
+}
+
+const KNOWN: &str = "path, kind, size, modified, units, audience, session_key, channel, chat_type";
+
+fn known(row: &Row<'_>) -> rusqlite::Result<(String, Known)> {
+    let known = Known {
+        kind: row.get(1)?,
+        size: row.get(2)?,
+        modified: row.get(3)?,
+        units: row.get(4)?,
+        audience: row.get(5)?,
+        session_key: row.get(6)?,
+        channel: row.get(7)?,
+        chat_type: row.get(8)?,
+    };
+    Ok((row.get(0)?, known))
 }
 
 /// What the index is told about a source.
@@ -359,7 +385,10 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn look(file: &File) -> io::Result<Look> {
-    let facts = file.metadata()?;
+    look_of(&file.metadata()?)
+}
+
+fn look_of(facts: &Metadata) -> io::Result<Look> {
     let modified = facts.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     Ok(Look {
         size: i64::try_from(facts.len()).unwrap_or(i64::MAX),
@@ -392,6 +421,8 @@ pub(super) fn hit(
                 score: (found.score / whole.max(f32::MIN_POSITIVE)).min(1.0),
                 why: found.why,
                 position: found.document.position,
+                before: Vec::new(),
+                after: Vec::new(),
             })
         })
         .optional()

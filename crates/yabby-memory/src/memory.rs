@@ -1,0 +1,484 @@
+//! An agent's memory: the index, kept up with the files, and the search in it.
+//!
+//! A search never silently answers from yesterday: it waits a moment for what is new, or says what it does
+//! not know yet.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use tokio::runtime::Handle;
+use yabby_domain::access::command_auth::command_authority;
+use yabby_domain::channel::ChatType;
+use yabby_domain::config::Config;
+use yabby_domain::id::AgentId;
+use yabby_domain::inbound::InboundMessage;
+use yabby_domain::seam::embedder::Embedder;
+use yabby_domain::seam::{SessionStore, StoreError};
+use yabby_domain::secrets::Secrets;
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::{IdentityLinks, SessionKey};
+use yabby_domain::session::path::name_of;
+use yabby_domain::text;
+use yabby_domain::transcript::file_name::{TranscriptId, session_in};
+
+use crate::audience::{Audience, Viewer};
+use crate::compat::files;
+use crate::recall::{Conversation, Embedded, Filter, Hit, Known, Meant, Note, Query, Recall, RecallError};
+
+/// How long a search waits for what is new, and for a model.
+const PATIENCE: Duration = Duration::from_secs(3);
+const MODEL_PATIENCE: Duration = Duration::from_secs(20);
+
+/// So many texts go to a model at once.
+const TEXTS: usize = 256;
+
+/// Where an agent's memory lies.
+#[derive(Clone, Debug)]
+pub struct Places {
+    pub agent: AgentId,
+    /// Our own index.
+    pub index: PathBuf,
+    /// The folder of the transcripts.
+    pub transcripts: PathBuf,
+    pub workspace: PathBuf,
+    /// More notes, as the configuration names them.
+    pub extra_paths: Vec<String>,
+    /// Whether notes and what was said are in it.
+    pub has_notes: bool,
+    pub has_sessions: bool,
+}
+
+/// What a memory is made of.
+pub struct Parts {
+    pub places: Places,
+    pub config: Arc<Config>,
+    pub sessions: Arc<dyn SessionStore>,
+    pub secrets: Arc<Secrets>,
+    /// Whoever knows what is alike; without one, words decide.
+    pub embedder: Option<Arc<dyn Embedder>>,
+}
+
+/// An agent's memory. Copies are the same.
+#[derive(Clone)]
+pub struct Memory(Arc<Inner>);
+
+struct Inner {
+    parts: Parts,
+    recall: Recall,
+    /// One reads files at a time.
+    syncing: tokio::sync::Mutex<()>,
+    /// Transcripts that grew. Shared, since whoever writes tells.
+    grown: Mutex<HashSet<TranscriptId>>,
+    /// One asks the model at a time.
+    embedding: tokio::sync::Mutex<()>,
+    /// Every change is told, so that files need not be looked at.
+    is_watched: AtomicBool,
+}
+
+/// What is looked for, by whom.
+#[derive(Clone, Debug)]
+pub struct Search {
+    pub text: String,
+    pub viewer: Viewer,
+    pub filter: Filter,
+    pub most: usize,
+    /// From 0 to 1.
+    pub least: f32,
+    /// How many neighbours come with a hit, on each side.
+    pub around: u32,
+    pub now: Timestamp,
+    pub zone: TimeZone,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The best first.
+    pub hits: Vec<Hit>,
+    /// What could not be looked at, and why.
+    pub unread: Vec<String>,
+    /// The model that judged what is alike.
+    pub model: Option<String>,
+}
+
+/// What a look at the files did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Synced {
+    pub files: usize,
+    pub changed: usize,
+    pub added: usize,
+    /// What could not be read.
+    pub unread: Vec<String>,
+}
+
+/// How far something long has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    pub done: usize,
+    pub all: usize,
+}
+
+pub type OnProgress<'p> = &'p (dyn Fn(Progress) + Send + Sync);
+
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    #[error(transparent)]
+    Recall(#[from] RecallError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the memory was interrupted")]
+    Interrupted,
+}
+
+impl Memory {
+    pub fn open(parts: Parts) -> Result<Self, MemoryError> {
+        if let Some(folder) = parts.places.index.parent() {
+            std::fs::create_dir_all(folder).map_err(|source| RecallError::Read { path: folder.display().to_string(), source })?;
+        }
+        let recall = Recall::open(&parts.places.index)?;
+        Ok(Self(Arc::new(Inner {
+            parts,
+            recall,
+            syncing: tokio::sync::Mutex::default(),
+            grown: Mutex::default(),
+            embedding: tokio::sync::Mutex::default(),
+            is_watched: AtomicBool::new(false),
+        })))
+    }
+
+    /// What answers a question.
+    pub async fn search(&self, search: Search) -> Result<Found, MemoryError> {
+        let mut unread = self.freshen(PATIENCE).await;
+        let meaning = self.meaning_of(&search.text, &mut unread).await;
+        let model = meaning.as_ref().map(|meant| meant.model.clone());
+        let query = Query {
+            text: search.text,
+            viewer: search.viewer,
+            filter: search.filter,
+            most: search.most,
+            around: search.around,
+            meaning,
+            now: search.now,
+            zone: search.zone,
+        };
+        let mut hits = self.blocking(move |memory| memory.0.recall.search(&query)).await?;
+        hits.retain(|hit| hit.score >= search.least);
+        Ok(Found { hits, unread, model })
+    }
+
+    /// Reads what is new, for so long at most. What could not be read is told.
+    async fn freshen(&self, patience: Duration) -> Vec<String> {
+        let memory = self.clone();
+        let sync = tokio::spawn(async move {
+            match memory.0.is_watched.load(Ordering::Relaxed) {
+                true => memory.read_grown().await,
+                false => memory.sync(&|_| {}).await,
+            }
+        });
+        match tokio::time::timeout(patience, sync).await {
+            Ok(Ok(Ok(synced))) => synced.unread,
+            Ok(Ok(Err(error))) => vec![format!("what is new: {error}")],
+            Ok(Err(_)) => vec!["what is new: reading it was interrupted".to_owned()],
+            Err(_) => vec!["what is new: it is still being read; ask again in a moment".to_owned()],
+        }
+    }
+
+    /// Looks at every file, and reads those that changed.
+    pub async fn sync(&self, progress: OnProgress<'_>) -> Result<Synced, MemoryError> {
+        let _one = self.0.syncing.lock().await;
+        self.0.grown.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let places = self.0.parts.places.clone();
+        let (notes, transcripts, known) = self
+            .blocking(move |memory| {
+                let places = &memory.0.parts.places;
+                let notes = if places.has_notes { files::memory_files(&places.workspace, &places.extra_paths) } else { Vec::new() };
+                let transcripts = if places.has_sessions { files::transcripts(&places.transcripts) } else { Vec::new() };
+                Ok((notes, transcripts, memory.0.recall.known()?))
+            })
+            .await?;
+        let mut work: Vec<Work> = Vec::new();
+        let mut names: HashSet<String> = HashSet::new();
+        for file in &notes {
+            let path = files::memory_name(file, &places.workspace);
+            if !is_known(&known, &path, file) {
+                let agent = places.agent.as_str().to_owned();
+                work.push(Work::Note(Note { file: file.clone(), path: path.clone(), agent }));
+            }
+            names.insert(path);
+        }
+        let mut changed = Vec::new();
+        for file in &transcripts {
+            let path = files::transcript_name(file);
+            if !is_known(&known, &path, file) {
+                changed.push(file.clone());
+            }
+            names.insert(path);
+        }
+        work.extend(self.conversations(changed, &known).await?.into_iter().map(Work::Conversation));
+        work.extend(known.keys().filter(|path| !names.contains(*path)).cloned().map(Work::Gone));
+        let mut synced = Synced { files: notes.len() + transcripts.len(), changed: work.len(), ..Synced::default() };
+        let all = work.len();
+        for (done, work) in work.into_iter().enumerate() {
+            progress(Progress { done, all });
+            self.read(work, &mut synced).await?;
+        }
+        progress(Progress { done: all, all });
+        Ok(synced)
+    }
+
+    /// Reads the transcripts that were said to have grown.
+    async fn read_grown(&self) -> Result<Synced, MemoryError> {
+        let _one = self.0.syncing.lock().await;
+        let grown = std::mem::take(&mut *self.0.grown.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut synced = Synced::default();
+        if grown.is_empty() {
+            return Ok(synced);
+        }
+        let folder = &self.0.parts.places.transcripts;
+        let files: Vec<PathBuf> = grown.iter().map(|id| folder.join(id.file_name())).collect();
+        let known = self.blocking(|memory| memory.0.recall.known_of(&grown.iter().map(|id| format!("sessions/{}", id.file_name())).collect::<Vec<_>>())).await?;
+        for conversation in self.conversations(files, &known).await? {
+            synced.changed += 1;
+            self.read(Work::Conversation(conversation), &mut synced).await?;
+        }
+        Ok(synced)
+    }
+
+    /// A transcript has grown: what is new in it is found from now on.
+    pub fn grew(&self, id: &TranscriptId) {
+        if !self.0.parts.places.has_sessions {
+            return;
+        }
+        self.0.grown.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+        let memory = self.clone();
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move {
+                if let Err(error) = memory.read_grown().await {
+                    tracing::warn!(%error, "a conversation was not indexed");
+                }
+                if memory.0.parts.embedder.is_some() {
+                    let _ = memory.embed(&|_| {}).await;
+                }
+            });
+        }
+    }
+
+    /// From now on every change is told by [`Self::grew`] or by a look at all files.
+    pub fn is_told_everything(&self) {
+        self.0.is_watched.store(true, Ordering::Relaxed);
+    }
+
+    /// Has the model look at everything that it has not seen yet. Comes back with why it stopped.
+    pub async fn embed(&self, progress: OnProgress<'_>) -> Result<Embedded, String> {
+        let Some(embedder) = &self.0.parts.embedder else { return Ok(Embedded::default()) };
+        let _one = self.0.embedding.lock().await;
+        let model = model_name(embedder.as_ref());
+        loop {
+            let of = model.clone();
+            let batch = self.blocking(move |memory| memory.0.recall.unembedded(&of, TEXTS)).await.map_err(told)?;
+            let of = model.clone();
+            let embedded = self.blocking(move |memory| memory.0.recall.embedded(&of)).await.map_err(told)?;
+            progress(Progress { done: embedded.done as usize, all: embedded.all as usize });
+            if batch.is_empty() && embedded.done >= embedded.all {
+                return Ok(embedded);
+            }
+            let texts: Vec<String> = batch.iter().map(|document| document.text.clone()).collect();
+            let vectors = if texts.is_empty() { Vec::new() } else { embedder.documents(&texts).await.map_err(told)? };
+            if vectors.len() != texts.len() {
+                return Err(format!("{} gave {} vectors for {} texts", embedder.provider(), vectors.len(), texts.len()));
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "vectors are not that precise")]
+            let narrow = |vector: Vec<f64>| vector.into_iter().map(|number| number as f32).collect::<Vec<f32>>();
+            let vectors: Vec<_> = batch.into_iter().zip(vectors.into_iter().map(narrow)).collect();
+            let of = model.clone();
+            self.blocking(move |memory| memory.0.recall.embed(&of, &vectors)).await.map_err(told)?;
+        }
+    }
+
+    /// What a question means to the model, if there is one that has seen something.
+    async fn meaning_of(&self, question: &str, unread: &mut Vec<String>) -> Option<Meant> {
+        let embedder = self.0.parts.embedder.as_ref()?;
+        let model = model_name(embedder.as_ref());
+        let of = model.clone();
+        let embedded = self.blocking(move |memory| memory.0.recall.embedded(&of)).await.ok()?;
+        if embedded.done == 0 {
+            return None;
+        }
+        match tokio::time::timeout(MODEL_PATIENCE, embedder.query(question)).await {
+            Ok(Ok(vector)) if vector.is_empty() => None,
+            #[expect(clippy::cast_possible_truncation, reason = "vectors are not that precise")]
+            Ok(Ok(vector)) => Some(Meant { model, vector: vector.into_iter().map(|number| number as f32).collect() }),
+            Ok(Err(error)) => {
+                unread.push(format!("what is alike in meaning: {error}"));
+                None
+            }
+            Err(_) => {
+                unread.push(format!("what is alike in meaning: {} did not answer in time", embedder.provider()));
+                None
+            }
+        }
+    }
+
+    /// Transcripts with what is known of whose they are.
+    async fn conversations(&self, files: Vec<PathBuf>, known: &HashMap<String, Known>) -> Result<Vec<Conversation>, MemoryError> {
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let parts = &self.0.parts;
+        let records = parts.sessions.list().await?;
+        let of_file: HashMap<String, &(SessionKey, SessionEntry)> =
+            records.iter().filter_map(|record| Some((transcript_of(&record.1)?.file_name(), record))).collect();
+        let record_of = |key: &SessionKey| records.iter().find(|(known, _)| known == key).map(|(_, record)| record.clone());
+        let mut conversations = Vec::new();
+        for file in files {
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let path = files::transcript_name(&file);
+            let session_id = Some(session_in(&name).to_owned());
+            let agent = parts.places.agent.as_str().to_owned();
+            let nobodys = Conversation {
+                file,
+                path: path.clone(),
+                agent,
+                session_key: None,
+                session_id,
+                channel: None,
+                chat_type: None,
+                audience: Audience::Owner,
+            };
+            conversations.push(match of_file.get(&name) {
+                Some((key, _)) if key.agent_key().is_some() && key.agent_id() != parts.places.agent => continue,
+                Some((key, record)) => {
+                    let audience = Audience::of(key, Some(record), &record_of);
+                    Conversation {
+                        session_key: Some(key.as_str().to_owned()),
+                        channel: channel_of(key, record),
+                        chat_type: record.chat_type().map(|kind| ChatType::as_str(kind).to_owned()),
+                        audience: owned(audience, &parts.config),
+                        ..nobodys
+                    }
+                }
+                // Whose it was when it was last read; a conversation that began anew keeps its old transcripts.
+                None => match known.get(&path) {
+                    Some(known) => Conversation {
+                        session_key: known.session_key.clone(),
+                        channel: known.channel.clone(),
+                        chat_type: known.chat_type.clone(),
+                        audience: Audience::of_text(&known.audience),
+                        ..nobodys
+                    },
+                    None => nobodys,
+                },
+            });
+        }
+        Ok(conversations)
+    }
+
+    async fn read(&self, work: Work, synced: &mut Synced) -> Result<(), MemoryError> {
+        let done = self
+            .blocking(move |memory| {
+                let secrets = &memory.0.parts.secrets;
+                match work {
+                    Work::Note(note) => memory.0.recall.index_note(&note, secrets),
+                    Work::Conversation(conversation) => memory.0.recall.index_conversation(&conversation, secrets),
+                    Work::Gone(path) => memory.0.recall.forget_file(&path).map(|()| Default::default()),
+                }
+            })
+            .await;
+        match done {
+            Ok(indexed) => synced.added += indexed.added,
+            Err(MemoryError::Recall(error @ RecallError::Read { .. })) => synced.unread.push(error.to_string()),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Who looks, from a session.
+    pub async fn viewer(&self, key: &SessionKey, is_owner_alone: bool) -> Result<Viewer, MemoryError> {
+        let record = self.0.parts.sessions.get(key).await?;
+        let spawner = record.as_ref().and_then(|record| record.spawned_by()).map(SessionKey::new);
+        let spawner = match spawner {
+            Some(key) => self.0.parts.sessions.get(&key).await?.map(|record| (key, record)),
+            None => None,
+        };
+        let record_of = |key: &SessionKey| spawner.iter().find(|(known, _)| known == key).map(|(_, record)| record.clone());
+        let audience = owned(Audience::of(key, record.as_ref(), &record_of), &self.0.parts.config);
+        Ok(Viewer::new(key.clone(), audience, is_owner_alone, &self.0.parts.config))
+    }
+
+    pub fn recall(&self) -> &Recall {
+        &self.0.recall
+    }
+
+    pub fn places(&self) -> &Places {
+        &self.0.parts.places
+    }
+
+    pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
+        self.0.parts.embedder.as_ref()
+    }
+
+    /// Runs away from the threads that wait.
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, RecallError> + Send + 'static,
+    ) -> Result<T, MemoryError> {
+        let memory = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(&memory)).await;
+        done.map_err(|_| MemoryError::Interrupted)?.map_err(MemoryError::from)
+    }
+}
+
+enum Work {
+    Note(Note),
+    Conversation(Conversation),
+    Gone(String),
+}
+
+/// Vectors of two models, or of one behind two addresses, are never compared.
+fn model_name(embedder: &dyn Embedder) -> String {
+    format!("{}/{}/{}", embedder.provider(), embedder.model(), embedder.provider_key())
+}
+
+fn told(error: impl ToString) -> String {
+    error.to_string()
+}
+
+fn is_known(known: &HashMap<String, Known>, path: &str, file: &Path) -> bool {
+    known.get(path).is_some_and(|known| known.is_as(file))
+}
+
+fn transcript_of(record: &SessionEntry) -> Option<TranscriptId> {
+    match record.session_file().and_then(text::non_blank).map(name_of) {
+        Some(file) => TranscriptId::of_file(file).ok(),
+        None => TranscriptId::new(record.session_id()?, None).ok(),
+    }
+}
+
+/// The platform of a conversation.
+fn channel_of(key: &SessionKey, record: &SessionEntry) -> Option<String> {
+    let named = record.channel().or(record.last_channel()).map(str::to_owned);
+    named.or_else(|| key.group().map(|group| group.channel)).map(|channel| channel.to_lowercase())
+}
+
+/// A person who is known as the owner is the owner.
+fn owned(audience: Audience, config: &Config) -> Audience {
+    let Audience::Person(name) = &audience else { return audience };
+    let is_owner = |address: &str| {
+        let (channel, peer) = address.split_once(':').unwrap_or(("", address));
+        let message = InboundMessage {
+            provider: Some(channel.to_owned()),
+            sender_id: Some(peer.to_owned()),
+            from: Some(peer.to_owned()),
+            ..InboundMessage::default()
+        };
+        command_authority(&message, config, true).is_owner
+    };
+    let links = IdentityLinks::from_config(config);
+    let mut addresses = links.addresses(name);
+    addresses.push(name.clone());
+    if addresses.iter().any(|address| is_owner(address)) { Audience::Owner } else { audience }
+}
