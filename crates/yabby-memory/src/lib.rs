@@ -4,3 +4,4 @@
 //! be built again from the notes and transcripts.
 
 pub mod compat;
+pub mod settings;
