@@ -1,6 +1,7 @@
 //! What is remembered, and how it is found again.
 //!
-//! [`memory`] is what an agent remembers. [`recall`] is our own index over notes and everything that was said; [`audience`] says who may find what.
+//! [`memory`] is what an agent remembers. [`recall`] is our own index over notes and everything that was
+//! said; [`audience`] says who may find what.
 //! [`compat`] is OpenClaw's own index: the same file, the same rows, the same ranking. Everything in both can
 //! be built again from the notes and transcripts.
 
@@ -12,4 +13,5 @@ pub mod note;
 pub mod question;
 pub mod recall;
 pub mod said;
+pub mod settings;
 pub mod unit;

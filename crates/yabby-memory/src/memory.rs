@@ -239,9 +239,10 @@ impl Memory {
             return Ok(synced);
         }
         let folder = &self.0.parts.places.transcripts;
-        let files: Vec<PathBuf> = grown.iter().map(|id| folder.join(id.file_name())).collect();
-        let known = self.blocking(|memory| memory.0.recall.known_of(&grown.iter().map(|id| format!("sessions/{}", id.file_name())).collect::<Vec<_>>())).await?;
-        for conversation in self.conversations(files, &known).await? {
+        let grown: Vec<PathBuf> = grown.iter().map(|id| folder.join(id.file_name())).collect();
+        let paths: Vec<String> = grown.iter().map(|file| files::transcript_name(file)).collect();
+        let known = self.blocking(move |memory| memory.0.recall.known_of(&paths)).await?;
+        for conversation in self.conversations(grown, &known).await? {
             synced.changed += 1;
             self.read(Work::Conversation(conversation), &mut synced).await?;
         }

@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod faulty_disk;
 pub mod fuzz;
+pub mod hashed_embedder;
 pub mod loopback;
 pub mod memory_approvals;
 pub mod memory_journal;

@@ -89,37 +89,60 @@ pub enum Outcome {
 pub struct FileReport {
     pub file: String,
     pub cases: Vec<(String, Outcome)>,
-    /// Nobody implements this file yet.
-    pub not_yet: bool,
+    pub standing: Standing,
     /// The file could not be read.
     pub error: Option<String>,
 }
 
+/// Whether a file is one to be judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Run,
+    /// Nobody implements this file yet.
+    NotYet,
+    /// It tells what another version does, and nobody has to do so.
+    Optional,
+}
+
 /// The name of every deliberate difference, whether or not a case met it.
 pub fn differences() -> BTreeSet<&'static str> {
-    let suites = suites::ALL.iter().chain([&suites::transcripts::SUITE]);
+    let suites = suites::ALL.iter().chain(suites::memory::ALL).chain([&suites::transcripts::SUITE]);
     let of_rules = suites.flat_map(|suite| suite.differences).map(|difference| difference.name);
     of_rules.chain(cli::DIFFERENCES).collect()
 }
 
 /// Folders whose files belong to later issues.
-const LATER: [&str; 2] = ["memory", "gateway"];
+const LATER: [&str; 1] = ["gateway"];
+
+/// Files that tell what another version does.
+const OPTIONAL: [&str; 1] = ["memory/latest-2026.9.6.json"];
 
 /// Runs what is at `path`: a folder with the layout of `vectors/`, or one file or folder of it. Recorded
 /// command lines need a program; without one they are left out.
 pub fn run(path: &Path, program: Option<&cli::Program>) -> std::io::Result<Vec<FileReport>> {
     let name = name_of(&path.canonicalize()?);
     if path.is_file() {
-        let is_command = path.canonicalize()?.parent().is_some_and(|folder| name_of(folder) == "cli");
-        return Ok(match program.filter(|_| is_command) {
-            Some(program) => vec![cli::run_file(path, &format!("cli/{name}"), program)],
+        let folder = path.canonicalize()?.parent().map(name_of).unwrap_or_default();
+        let below = format!("{folder}/{name}");
+        return Ok(match program.filter(|_| folder == "cli") {
+            Some(program) => vec![cli::run_file(path, &below, program)],
+            None if suite_of(&below).is_some() || OPTIONAL.contains(&below.as_str()) => {
+                vec![run_file(path, &below)]
+            }
             None => vec![run_file(path, &name)],
         });
     }
-    // A folder that holds files of the top is the top, whatever it is called.
-    let is_top =
-        sorted(path)?.iter().any(|inner| suites::ALL.iter().any(|suite| suite.file == name_of(inner)));
-    let reports = if is_top { None } else { run_part(path, &name, program)? };
+    // A folder is what it holds, whatever it is called.
+    let files: Vec<String> = sorted(path)?.iter().map(|inner| name_of(inner)).collect();
+    let holds_files_of = |here: &str, elsewhere: &str| {
+        let is_there = |folder: &str, name: &String| suite_of(&format!("{folder}{name}")).is_some();
+        files.iter().any(|name| is_there(here, name) && !is_there(elsewhere, name))
+    };
+    let reports = match (holds_files_of("", "memory/"), holds_files_of("memory/", "")) {
+        (true, _) => None,
+        (false, true) => run_part(path, "memory", program)?,
+        (false, false) => run_part(path, &name, program)?,
+    };
     match reports {
         Some(reports) => Ok(reports),
         None => run_top(path, program),
@@ -168,6 +191,10 @@ fn run_part(
             };
             Some(files.filter_map(run).collect())
         }
+        "memory" => {
+            let files = inner()?.filter(|file| file.is_file() && is_json(file));
+            Some(files.map(|file| run_file(&file, &format!("memory/{}", name_of(&file)))).collect())
+        }
         later if LATER.contains(&later) => {
             let files = inner()?.filter(|file| file.is_file() && is_json(file));
             Some(files.map(|file| not_yet(&format!("{later}/{}", name_of(&file)))).collect())
@@ -185,7 +212,11 @@ fn is_json(path: &Path) -> bool {
 }
 
 fn not_yet(file: &str) -> FileReport {
-    FileReport { file: file.to_owned(), cases: Vec::new(), not_yet: true, error: None }
+    FileReport { file: file.to_owned(), cases: Vec::new(), standing: Standing::NotYet, error: None }
+}
+
+fn suite_of(file: &str) -> Option<&'static Suite> {
+    suites::ALL.iter().chain(suites::memory::ALL).find(|suite| suite.file == file)
 }
 
 fn sorted(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
@@ -196,7 +227,15 @@ fn sorted(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 fn run_file(path: &Path, file: &str) -> FileReport {
-    let Some(suite) = suites::ALL.iter().find(|suite| suite.file == file) else {
+    if OPTIONAL.contains(&file) {
+        return FileReport {
+            file: file.to_owned(),
+            cases: Vec::new(),
+            standing: Standing::Optional,
+            error: None,
+        };
+    }
+    let Some(suite) = suite_of(file) else {
         return broken(file, "no suite knows this file".to_owned());
     };
     let parsed = std::fs::read_to_string(path)
@@ -216,7 +255,7 @@ fn run_transcript_case(folder: &Path, file: &str) -> FileReport {
 }
 
 fn broken(file: &str, error: String) -> FileReport {
-    FileReport { file: file.to_owned(), cases: Vec::new(), not_yet: false, error: Some(error) }
+    FileReport { file: file.to_owned(), cases: Vec::new(), standing: Standing::Run, error: Some(error) }
 }
 
 fn run_cases(suite: &Suite, file: &str, cases: Vec<Case>) -> FileReport {
@@ -229,7 +268,7 @@ fn run_cases(suite: &Suite, file: &str, cases: Vec<Case>) -> FileReport {
         false => format!("{}[{}]", case.rule, case.name),
     };
     let cases = cases.iter().map(|case| (name(case), judge(suite, case))).collect();
-    FileReport { file: file.to_owned(), cases, not_yet: false, error: None }
+    FileReport { file: file.to_owned(), cases, standing: Standing::Run, error: None }
 }
 
 fn judge(suite: &Suite, case: &Case) -> Outcome {

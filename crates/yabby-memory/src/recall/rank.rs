@@ -38,7 +38,7 @@ const LATEST: f32 = 0.5;
 /// How much the name of a speaker counts as a word.
 const NAME: f32 = 0.1;
 /// How much likeness of meaning counts beside words.
-const MEANING: f32 = 0.5;
+const MEANING: f32 = 0.6;
 
 /// So many of the best by words are looked at closely.
 const CLOSE_LOOK: usize = 3000;
@@ -103,26 +103,27 @@ pub(super) fn rank(
         ideal += scores.add(reader, &concept.terms, weight)?;
     }
     let mut places = around(reader, &scores)?;
-    let lent = lent_terms(reader, question, &places)?;
+    add_by_meaning(reader, meaning, &mut places)?;
+    let scale = meaning_scale(meaning, best_of(&places));
+    let lent = lent_terms(reader, question, &places, &|candidate| candidate.sum() + candidate.meant(meaning) * scale)?;
     if !lent.is_empty() {
         for term in lent {
             scores.add(reader, &[term], 1.0)?;
         }
         places = around(reader, &scores)?;
+        add_by_meaning(reader, meaning, &mut places)?;
     }
-    let best = places.values().map(Candidate::sum).fold(0.0, f32::max);
-    let sessions = sessions(&places);
+    let best = best_of(&places);
+    let scale = meaning_scale(meaning, best);
+    let sessions = sessions(&places, &|candidate| candidate.sum() + candidate.meant(meaning) * scale);
     add_whole_sessions(reader, &sessions, &mut places);
     add_by_date(reader, question, zone, &mut places)?;
-    let scale = meaning_scale(meaning, best);
-    add_by_meaning(reader, meaning, &mut places)?;
 
     let mut likely: Vec<(f32, Place, Candidate)> = places
         .into_iter()
         .map(|(place, candidate)| {
             let session = sessions.get(&place.source).copied().unwrap_or(0.0);
-            let meant = candidate.id.and_then(|id| meaning.get(&id)).copied().unwrap_or(0.0);
-            (candidate.sum() + session + meant * scale, place, candidate)
+            (candidate.sum() + session + candidate.meant(meaning) * scale, place, candidate)
         })
         .collect();
     keep_best(&mut likely, MOST_RANKED.max(most * 2), |(score, place, _)| (*score, *place));
@@ -143,7 +144,7 @@ pub(super) fn rank(
             words: candidate.words,
             around: candidate.around,
             session: sessions.get(&place.source).copied().unwrap_or(0.0),
-            meaning: meaning.get(&id).copied().unwrap_or(0.0) * scale,
+            meaning: candidate.meant(meaning) * scale,
             date,
             is_speaker: is_speaker(&document, &speakers),
             has_time_words: question.asks_when && document.marks.has(Marks::TIME),
@@ -192,6 +193,14 @@ impl Candidate {
     fn sum(&self) -> f32 {
         self.words + self.around
     }
+
+    fn meant(&self, meaning: &Meaning) -> f32 {
+        self.id.and_then(|id| meaning.get(&id)).copied().unwrap_or(0.0)
+    }
+}
+
+fn best_of(places: &HashMap<Place, Candidate>) -> f32 {
+    places.values().map(Candidate::sum).fold(0.0, f32::max)
 }
 
 /// What every document has by its words.
@@ -287,9 +296,11 @@ fn lent_terms(
     reader: &mut Reader<'_>,
     question: &Question,
     places: &HashMap<Place, Candidate>,
+    worth: &dyn Fn(&Candidate) -> f32,
 ) -> rusqlite::Result<Vec<(String, f32)>> {
     let mut best: Vec<(f32, Place)> =
-        places.iter().map(|(place, candidate)| (candidate.sum(), *place)).collect();
+        places.iter().map(|(place, candidate)| (worth(candidate), *place)).collect();
+    best.retain(|(worth, _)| *worth > 0.0);
     keep_best(&mut best, LENDERS, |(score, place)| (*score, *place));
     let is_asked = |term: &str| question.concepts.iter().any(|concept| concept.terms[0].0 == term);
     let is_name = |term: &str| question.names.iter().any(|name| name.starts_with(term));
@@ -318,10 +329,10 @@ fn lent_terms(
 }
 
 /// What each conversation gives to all of its turns.
-fn sessions(places: &HashMap<Place, Candidate>) -> HashMap<u32, f32> {
+fn sessions(places: &HashMap<Place, Candidate>, worth: &dyn Fn(&Candidate) -> f32) -> HashMap<u32, f32> {
     let mut by_source: HashMap<u32, Vec<f32>> = HashMap::new();
     for (place, candidate) in places {
-        by_source.entry(place.source).or_default().push(candidate.sum());
+        by_source.entry(place.source).or_default().push(worth(candidate));
     }
     let mean_of_best = |mut scores: Vec<f32>| {
         scores.sort_by(|one, other| other.total_cmp(one));

@@ -37,7 +37,10 @@ impl Recall {
     pub fn unembedded(&self, model: &str, most: usize) -> Result<Vec<Unembedded>, RecallError> {
         self.write(|connection| {
             let upto = upto(connection, model)?;
-            let select = "SELECT id, role, speaker, heading, text FROM yabby_units WHERE id >= ? ORDER BY id LIMIT ?";
+            let select = "SELECT unit.id, unit.role, unit.speaker, unit.heading, unit.text, before.speaker, before.text
+                FROM yabby_units unit LEFT JOIN yabby_units before
+                ON before.source = unit.source AND before.position = unit.position - 1
+                WHERE unit.id >= ? ORDER BY unit.id LIMIT ?";
             let mut statement = connection.prepare_cached(select)?;
             let limit = i64::try_from(most).unwrap_or(i64::MAX);
             let rows = statement.query_map(params![upto, limit], |row| {
@@ -48,7 +51,8 @@ impl Recall {
                     text: row.get(4)?,
                     ..Unit::default()
                 };
-                let text = embedded_text(&unit);
+                let before: Option<(String, String)> = row.get::<_, Option<String>>(5)?.zip(row.get(6)?);
+                let text = embedded_text(&unit, before);
                 Ok(Unembedded { id: row.get(0)?, hash: hash_of(&text), text })
             })?;
             let found: Vec<Unembedded> = rows.collect::<rusqlite::Result<_>>()?;
@@ -93,13 +97,23 @@ impl Recall {
     }
 }
 
-/// What a model is told of a unit: who speaks matters to what is meant.
-fn embedded_text(unit: &Unit) -> String {
+/// What a model is told of a unit: who speaks matters to what is meant, and what was said before it.
+fn embedded_text(unit: &Unit, before: Option<(String, String)>) -> String {
     match unit.role {
         Role::Note if unit.heading.is_empty() => unit.text.clone(),
         Role::Note => format!("{}: {}", unit.heading, unit.text),
-        Role::User | Role::Assistant => format!("{}: {}", unit.speaker, unit.text),
+        Role::User | Role::Assistant => {
+            let before = before.map(|(speaker, text)| format!("{speaker}: {}\n", end_of(&text)));
+            format!("{}{}: {}", before.unwrap_or_default(), unit.speaker, unit.text)
+        }
     }
+}
+
+/// The last words of a text: a long one before it would drown a short answer.
+fn end_of(text: &str) -> &str {
+    const MOST: usize = 400;
+    let count = text.chars().count();
+    text.char_indices().nth(count.saturating_sub(MOST)).map_or("", |(at, _)| &text[at..])
 }
 
 /// The first document that a model has not seen.

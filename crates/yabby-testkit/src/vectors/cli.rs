@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::json;
 use yabby_domain::json::{self, Object, Value};
 
-use super::{FileReport, Outcome, broken, compare, not_yet};
+use super::{FileReport, Outcome, Standing, broken, compare, not_yet};
 use home::Home;
 use normal::Normal;
 
@@ -50,7 +50,7 @@ pub(super) fn run_file(path: &Path, file: &str, program: &Program) -> FileReport
         Ok(outcome) => FileReport {
             file: file.to_owned(),
             cases: vec![(sample.command().join(" "), outcome)],
-            not_yet: false,
+            standing: Standing::Run,
             error: None,
         },
         Err(error) => broken(file, error.to_string()),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use similar::{ChangeTag, TextDiff};
 use yabby_domain::json::{self, Value};
 
-use super::{FileReport, Outcome};
+use super::{FileReport, Outcome, Standing};
 
 /// Passed, failed and different by design over all files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,8 @@ pub struct Totals {
 
 impl FileReport {
     fn totals(&self) -> Totals {
-        let mut totals = Totals { not_yet: usize::from(self.not_yet), ..Totals::default() };
+        let is_later = self.standing == Standing::NotYet;
+        let mut totals = Totals { not_yet: usize::from(is_later), ..Totals::default() };
         totals.failed += usize::from(self.error.is_some());
         for (_, outcome) in &self.cases {
             match outcome {
@@ -55,8 +56,10 @@ pub fn print_report(reports: &[FileReport]) -> String {
 }
 
 fn line(report: &FileReport) -> String {
-    if report.not_yet {
-        return format!("{}: not yet", report.file);
+    match report.standing {
+        Standing::Run => {}
+        Standing::NotYet => return format!("{}: not yet", report.file),
+        Standing::Optional => return format!("{}: skipped (optional)", report.file),
     }
     let sum = report.totals();
     let by_design = if sum.by_design > 0 { format!(", {} by design", sum.by_design) } else { String::new() };
@@ -132,6 +135,6 @@ fn designs(reports: &[FileReport]) -> String {
 }
 
 fn later(reports: &[FileReport]) -> String {
-    let count = reports.iter().filter(|report| report.not_yet).count();
+    let count = reports.iter().filter(|report| report.standing == Standing::NotYet).count();
     if count == 0 { String::new() } else { format!("\nnot yet: {count} files\n") }
 }

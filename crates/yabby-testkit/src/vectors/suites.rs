@@ -11,6 +11,7 @@ mod history_limits;
 mod inbound;
 mod labels;
 mod lifecycle;
+pub mod memory;
 mod memory_flush;
 mod model_selection;
 mod pruning;

@@ -13,7 +13,7 @@ use crate::vectors::{Case, Suite};
 
 pub const SUITE: Suite = Suite { file: "memory-flush.json", cases: rows, answer, differences: &[] };
 
-fn answer(case: &Case) -> Option<Value> {
+pub fn answer(case: &Case) -> Option<Value> {
     let tokens = |field: &str| case.arg(field).as_f64().unwrap_or(0.0);
     Some(match case.rule.as_str() {
         "constants" => json!({
