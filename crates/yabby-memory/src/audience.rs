@@ -109,7 +109,9 @@ impl Sharing {
     /// owner find what was said in groups.
     fn of(config: &Config, key: &SessionKey) -> Self {
         let named = config.list(&["memory", "share", "notes"]).unwrap_or_default();
-        let is_meant = |pattern: &Value| pattern.as_str().is_some_and(|pattern| text::matches_star(pattern, key.as_str()));
+        let is_meant = |pattern: &Value| {
+            pattern.as_str().is_some_and(|pattern| text::matches_star(pattern, key.as_str()))
+        };
         Self {
             notes: named.iter().any(is_meant),
             groups_with_owner: config.flag(&["memory", "share", "groups"]).unwrap_or(false),
@@ -132,6 +134,11 @@ impl Viewer {
             is_owner_alone: true,
             sharing: Sharing::default(),
         }
+    }
+
+    /// Whether the owner's notes are found here.
+    pub fn sees_notes(&self) -> bool {
+        self.is_owner_alone || self.sharing.notes
     }
 
     /// A condition on `yabby_sources` and its parameters: what they may see, and nothing else.

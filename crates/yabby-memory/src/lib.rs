@@ -8,10 +8,12 @@
 pub mod analysis;
 pub mod audience;
 pub mod compat;
+pub mod listening;
 pub mod memory;
 pub mod note;
 pub mod question;
 pub mod recall;
 pub mod said;
 pub mod settings;
+pub mod shown;
 pub mod unit;

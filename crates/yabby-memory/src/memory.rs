@@ -28,7 +28,9 @@ use yabby_domain::transcript::file_name::{TranscriptId, session_in};
 
 use crate::audience::{Audience, Viewer};
 use crate::compat::files;
-use crate::recall::{Conversation, Embedded, Filter, Hit, Known, Meant, Note, Query, Recall, RecallError};
+use crate::recall::{
+    Conversation, Embedded, Filter, Hit, Known, Meant, Message, Note, Query, Recall, RecallError, Wanted,
+};
 
 /// How long a search waits for what is new, and for a model.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -137,7 +139,8 @@ pub enum MemoryError {
 impl Memory {
     pub fn open(parts: Parts) -> Result<Self, MemoryError> {
         if let Some(folder) = parts.places.index.parent() {
-            std::fs::create_dir_all(folder).map_err(|source| RecallError::Read { path: folder.display().to_string(), source })?;
+            std::fs::create_dir_all(folder)
+                .map_err(|source| RecallError::Read { path: folder.display().to_string(), source })?;
         }
         let recall = Recall::open(&parts.places.index)?;
         Ok(Self(Arc::new(Inner {
@@ -170,6 +173,13 @@ impl Memory {
         Ok(Found { hits, unread, model })
     }
 
+    /// Every message with certain words, and what could not be looked at.
+    pub async fn messages(&self, wanted: Wanted) -> Result<(Vec<Message>, Vec<String>), MemoryError> {
+        let unread = self.freshen(PATIENCE).await;
+        let messages = self.blocking(move |memory| memory.0.recall.messages(&wanted)).await?;
+        Ok((messages, unread))
+    }
+
     /// Reads what is new, for so long at most. What could not be read is told.
     async fn freshen(&self, patience: Duration) -> Vec<String> {
         let memory = self.clone();
@@ -195,8 +205,13 @@ impl Memory {
         let (notes, transcripts, known) = self
             .blocking(move |memory| {
                 let places = &memory.0.parts.places;
-                let notes = if places.has_notes { files::memory_files(&places.workspace, &places.extra_paths) } else { Vec::new() };
-                let transcripts = if places.has_sessions { files::transcripts(&places.transcripts) } else { Vec::new() };
+                let notes = if places.has_notes {
+                    files::memory_files(&places.workspace, &places.extra_paths)
+                } else {
+                    Vec::new()
+                };
+                let transcripts =
+                    if places.has_sessions { files::transcripts(&places.transcripts) } else { Vec::new() };
                 Ok((notes, transcripts, memory.0.recall.known()?))
             })
             .await?;
@@ -220,7 +235,8 @@ impl Memory {
         }
         work.extend(self.conversations(changed, &known).await?.into_iter().map(Work::Conversation));
         work.extend(known.keys().filter(|path| !names.contains(*path)).cloned().map(Work::Gone));
-        let mut synced = Synced { files: notes.len() + transcripts.len(), changed: work.len(), ..Synced::default() };
+        let mut synced =
+            Synced { files: notes.len() + transcripts.len(), changed: work.len(), ..Synced::default() };
         let all = work.len();
         for (done, work) in work.into_iter().enumerate() {
             progress(Progress { done, all });
@@ -280,7 +296,8 @@ impl Memory {
         let model = model_name(embedder.as_ref());
         loop {
             let of = model.clone();
-            let batch = self.blocking(move |memory| memory.0.recall.unembedded(&of, TEXTS)).await.map_err(told)?;
+            let batch =
+                self.blocking(move |memory| memory.0.recall.unembedded(&of, TEXTS)).await.map_err(told)?;
             let of = model.clone();
             let embedded = self.blocking(move |memory| memory.0.recall.embedded(&of)).await.map_err(told)?;
             progress(Progress { done: embedded.done as usize, all: embedded.all as usize });
@@ -288,12 +305,19 @@ impl Memory {
                 return Ok(embedded);
             }
             let texts: Vec<String> = batch.iter().map(|document| document.text.clone()).collect();
-            let vectors = if texts.is_empty() { Vec::new() } else { embedder.documents(&texts).await.map_err(told)? };
+            let vectors =
+                if texts.is_empty() { Vec::new() } else { embedder.documents(&texts).await.map_err(told)? };
             if vectors.len() != texts.len() {
-                return Err(format!("{} gave {} vectors for {} texts", embedder.provider(), vectors.len(), texts.len()));
+                return Err(format!(
+                    "{} gave {} vectors for {} texts",
+                    embedder.provider(),
+                    vectors.len(),
+                    texts.len()
+                ));
             }
             #[expect(clippy::cast_possible_truncation, reason = "vectors are not that precise")]
-            let narrow = |vector: Vec<f64>| vector.into_iter().map(|number| number as f32).collect::<Vec<f32>>();
+            let narrow =
+                |vector: Vec<f64>| vector.into_iter().map(|number| number as f32).collect::<Vec<f32>>();
             let vectors: Vec<_> = batch.into_iter().zip(vectors.into_iter().map(narrow)).collect();
             let of = model.clone();
             self.blocking(move |memory| memory.0.recall.embed(&of, &vectors)).await.map_err(told)?;
@@ -312,28 +336,41 @@ impl Memory {
         match tokio::time::timeout(MODEL_PATIENCE, embedder.query(question)).await {
             Ok(Ok(vector)) if vector.is_empty() => None,
             #[expect(clippy::cast_possible_truncation, reason = "vectors are not that precise")]
-            Ok(Ok(vector)) => Some(Meant { model, vector: vector.into_iter().map(|number| number as f32).collect() }),
+            Ok(Ok(vector)) => {
+                Some(Meant { model, vector: vector.into_iter().map(|number| number as f32).collect() })
+            }
             Ok(Err(error)) => {
                 unread.push(format!("what is alike in meaning: {error}"));
                 None
             }
             Err(_) => {
-                unread.push(format!("what is alike in meaning: {} did not answer in time", embedder.provider()));
+                unread.push(format!(
+                    "what is alike in meaning: {} did not answer in time",
+                    embedder.provider()
+                ));
                 None
             }
         }
     }
 
     /// Transcripts with what is known of whose they are.
-    async fn conversations(&self, files: Vec<PathBuf>, known: &HashMap<String, Known>) -> Result<Vec<Conversation>, MemoryError> {
+    async fn conversations(
+        &self,
+        files: Vec<PathBuf>,
+        known: &HashMap<String, Known>,
+    ) -> Result<Vec<Conversation>, MemoryError> {
         if files.is_empty() {
             return Ok(Vec::new());
         }
         let parts = &self.0.parts;
         let records = parts.sessions.list().await?;
-        let of_file: HashMap<String, &(SessionKey, SessionEntry)> =
-            records.iter().filter_map(|record| Some((transcript_of(&record.1)?.file_name(), record))).collect();
-        let record_of = |key: &SessionKey| records.iter().find(|(known, _)| known == key).map(|(_, record)| record.clone());
+        let of_file: HashMap<String, &(SessionKey, SessionEntry)> = records
+            .iter()
+            .filter_map(|record| Some((transcript_of(&record.1)?.file_name(), record)))
+            .collect();
+        let record_of = |key: &SessionKey| {
+            records.iter().find(|(known, _)| known == key).map(|(_, record)| record.clone())
+        };
         let mut conversations = Vec::new();
         for file in files {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -351,7 +388,9 @@ impl Memory {
                 audience: Audience::Owner,
             };
             conversations.push(match of_file.get(&name) {
-                Some((key, _)) if key.agent_key().is_some() && key.agent_id() != parts.places.agent => continue,
+                Some((key, _)) if key.agent_key().is_some() && key.agent_id() != parts.places.agent => {
+                    continue;
+                }
                 Some((key, record)) => {
                     let audience = Audience::of(key, Some(record), &record_of);
                     Conversation {
@@ -384,14 +423,18 @@ impl Memory {
                 let secrets = &memory.0.parts.secrets;
                 match work {
                     Work::Note(note) => memory.0.recall.index_note(&note, secrets),
-                    Work::Conversation(conversation) => memory.0.recall.index_conversation(&conversation, secrets),
+                    Work::Conversation(conversation) => {
+                        memory.0.recall.index_conversation(&conversation, secrets)
+                    }
                     Work::Gone(path) => memory.0.recall.forget_file(&path).map(|()| Default::default()),
                 }
             })
             .await;
         match done {
             Ok(indexed) => synced.added += indexed.added,
-            Err(MemoryError::Recall(error @ RecallError::Read { .. })) => synced.unread.push(error.to_string()),
+            Err(MemoryError::Recall(error @ RecallError::Read { .. })) => {
+                synced.unread.push(error.to_string())
+            }
             Err(error) => return Err(error),
         }
         Ok(())
@@ -405,7 +448,9 @@ impl Memory {
             Some(key) => self.0.parts.sessions.get(&key).await?.map(|record| (key, record)),
             None => None,
         };
-        let record_of = |key: &SessionKey| spawner.iter().find(|(known, _)| known == key).map(|(_, record)| record.clone());
+        let record_of = |key: &SessionKey| {
+            spawner.iter().find(|(known, _)| known == key).map(|(_, record)| record.clone())
+        };
         let audience = owned(Audience::of(key, record.as_ref(), &record_of), &self.0.parts.config);
         Ok(Viewer::new(key.clone(), audience, is_owner_alone, &self.0.parts.config))
     }

@@ -4,6 +4,7 @@
 //! are packed in blocks, so that a question costs what its words cost, and a new message what its own do.
 
 mod document;
+mod messages;
 mod postings;
 mod rank;
 mod reader;
@@ -23,6 +24,7 @@ use rusqlite::{Connection, ErrorCode};
 use crate::audience::Viewer;
 use crate::question::Question;
 use crate::unit::Unit;
+pub use messages::{Listed, Message, Totals, Wanted};
 pub use rank::Why;
 pub use sources::{Conversation, Indexed, Known, Note};
 pub use vectors::{Embedded, Unembedded};
@@ -131,7 +133,13 @@ impl Recall {
                 Some(meant) => vectors::most_alike(connection, &mut reader, &meant.model, &meant.vector)?,
                 None => rank::Meaning::default(),
             };
-            let (ranked, ideal) = rank::rank(&mut reader, &question, &meaning, &query.zone, query.most * (2 * query.around as usize + 1))?;
+            let (ranked, ideal) = rank::rank(
+                &mut reader,
+                &question,
+                &meaning,
+                &query.zone,
+                query.most * (2 * query.around as usize + 1),
+            )?;
             let best = ranked.first().map_or(0.0, |best| best.score);
             let whole = if ideal > 0.0 { ideal } else { best };
             let mut hits = Vec::with_capacity(ranked.len());
@@ -143,7 +151,8 @@ impl Recall {
                     continue;
                 }
                 if let Some(mut hit) = sources::hit(connection, &reader, found, whole)? {
-                    let (first, last) = (position.saturating_sub(query.around), position.saturating_add(query.around));
+                    let (first, last) =
+                        (position.saturating_sub(query.around), position.saturating_add(query.around));
                     hit.before = reader.units(source, first, position)?;
                     hit.after = reader.units(source, position + 1, last.saturating_add(1))?;
                     shown.extend((first..=last).map(|position| Place { source, position }));

@@ -13,18 +13,16 @@ mod ignored;
 mod image;
 mod list_files;
 mod locked_file;
-mod memory_files;
 mod memory_get;
 mod memory_search;
 mod message;
-mod passages;
 mod picture;
 mod places;
 mod process;
-mod ranking;
 mod read;
 mod session_status;
 mod sessions;
+mod sessions_search;
 mod web_cache;
 pub mod web_client;
 mod web_fetch;
@@ -38,6 +36,7 @@ use std::sync::Arc;
 use yabby_domain::config::Config;
 pub use yabby_domain::seam::office::Conversations;
 use yabby_domain::seam::tool::{Tool, ToolOutput};
+use yabby_memory::memory::Memory;
 
 use crate::web_client::{SystemLookup, Web};
 
@@ -48,9 +47,10 @@ pub use web_fetch::web_fetch;
 pub use web_search::{Ask, web_search};
 
 /// The tools of one agent. Their order never changes: providers cache the beginning of a request.
-pub fn all(conversations: Conversations, leash: Leash) -> Vec<Arc<dyn Tool>> {
+/// An agent without a memory has no tools for it.
+pub fn all(conversations: Conversations, leash: Leash, memory: Option<&Memory>) -> Vec<Arc<dyn Tool>> {
     let readable = || leash.readable.clone();
-    vec![
+    let mut tools: Vec<Arc<dyn Tool>> = vec![
         Arc::new(read::Read { readable: readable() }),
         Arc::new(list_files::ListFiles { readable: readable() }),
         Arc::new(write::Write),
@@ -60,15 +60,22 @@ pub fn all(conversations: Conversations, leash: Leash) -> Vec<Arc<dyn Tool>> {
         Arc::new(exec::Exec { leash: leash.clone(), sessions: conversations.sessions.clone() }),
         Arc::new(process::Process { leash: leash.clone() }),
         Arc::new(image::Image { readable: readable() }),
-        Arc::new(memory_search::MemorySearch::new(conversations)),
-        Arc::new(memory_get::MemoryGet),
+    ];
+    if let Some(memory) = memory {
+        tools.push(Arc::new(memory_search::MemorySearch { memory: memory.clone() }));
+        tools.push(Arc::new(memory_get::MemoryGet { memory: memory.clone() }));
+        tools.push(Arc::new(sessions_search::SessionsSearch { memory: memory.clone() }));
+    }
+    let others: [Arc<dyn Tool>; 6] = [
         Arc::new(message::Message { readable: readable() }),
         Arc::new(sessions::list::SessionsList),
         Arc::new(sessions::history::SessionsHistory),
         Arc::new(sessions::send::SessionsSend),
         Arc::new(sessions::spawn::SessionsSpawn),
         Arc::new(session_status::ShowStatus),
-    ]
+    ];
+    tools.extend(others);
+    tools
 }
 
 /// The tools that reach the web, as far as the configuration wants them; `variable` looks up keys in the

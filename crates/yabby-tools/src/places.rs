@@ -11,7 +11,7 @@ use yabby_domain::json::Value;
 use yabby_domain::seam::tool::{Company, ToolContext};
 use yabby_domain::untrusted;
 
-use crate::memory_files::NOTES;
+use crate::workspace::NOTES;
 use crate::workspace::{Workspace, told};
 
 #[derive(Clone)]

@@ -12,6 +12,9 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
+/// The name of the folder of notes.
+pub(crate) const NOTES: &str = "memory";
+
 pub(crate) struct Workspace {
     given: PathBuf,
     real: PathBuf,
@@ -50,10 +53,6 @@ impl Workspace {
 
     pub(crate) fn real(&self) -> &Path {
         &self.real
-    }
-
-    pub(crate) fn folder(&self) -> &Folder {
-        &self.folder
     }
 
     /// The names that a path consists of, from the workspace on.

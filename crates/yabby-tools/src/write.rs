@@ -12,8 +12,8 @@ use yabby_domain::text;
 
 use crate::arguments::Arguments;
 use crate::locked_file::LockedFile;
-use crate::memory_files::NOTES;
 use crate::places::Places;
+use crate::workspace::NOTES;
 use crate::workspace::{Folder, Workspace, told};
 
 /// One call writes no more than this.

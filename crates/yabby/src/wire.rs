@@ -3,10 +3,11 @@
 mod bundled;
 mod compat;
 pub mod keys;
+pub mod memory;
 pub mod models;
 pub mod secrets;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
@@ -15,14 +16,17 @@ use yabby_domain::agent::agents;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::model::ModelRef;
-use yabby_domain::seam::StoreError;
 use yabby_domain::seam::shelf::Shelf as _;
 use yabby_domain::seam::tool::{Tool, ToolSource};
+use yabby_domain::seam::{SessionStore, StoreError, TranscriptStore};
+use yabby_domain::secrets::Secrets;
 use yabby_domain::session::path::{self, Folders};
 use yabby_domain::skills::{self, SkillFile, Surroundings, platform};
 use yabby_engine::hooks::Hooks;
 use yabby_engine::{AgentHome, Engine, Parts};
 use yabby_mcp::McpServers;
+use yabby_memory::listening::Listening;
+use yabby_memory::memory::Memory;
 use yabby_models::{Retries, offline};
 use yabby_store::clock::SystemClock;
 use yabby_store::disk::{Disk as _, LocalDisk};
@@ -54,8 +58,8 @@ impl Wired {
         let config = Arc::new(config);
         let (models, default_model) =
             (models::providers(&place, &config, Retries::default())?, models::default_model(&place, &config));
-        let common = Common::new(&place, &config);
         let secrets = Arc::new(secrets::secrets(&place, &config, &place.environment));
+        let common = Common::new(&place, &config, secrets.clone());
         let engine = Engine::new(Parts {
             config,
             clock: Arc::new(SystemClock),
@@ -99,7 +103,7 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
     let store = path::store_path(config.text(&["session", "store"]), agent, &folders);
     let sessions = Arc::new(SessionFile::open(store, sessions::Settings::from_environment())?);
     let conversations = path::sessions_folder(&state, agent);
-    let transcripts = Arc::new(TranscriptFolder::open(&conversations));
+    let transcripts: Arc<dyn TranscriptStore> = Arc::new(TranscriptFolder::open(&conversations));
     let workspace = workspace(config, agent, &folders);
     if !workspace.exists() {
         LocalDisk.create_folder(&workspace).map_err(|source| StoreError::Io {
@@ -109,9 +113,15 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
         })?;
     }
     let shelf = ShelfPlaces { workspace: workspace.clone(), ..shelf_places(place) };
+    let memory =
+        remembered(place, common, config, agent, &workspace, Path::new(&conversations), sessions.clone());
+    let transcripts = match &memory {
+        Some(memory) => Arc::new(Listening { store: transcripts, memory: memory.clone() }),
+        None => transcripts,
+    };
     let talks = Conversations { sessions: sessions.clone(), transcripts: transcripts.clone() };
     let skills = Arc::new(FolderShelf::new(shelf.clone()));
-    let mut tools = yabby_tools::all(talks, leash(place, config, &shelf, &skills));
+    let mut tools = yabby_tools::all(talks, leash(place, config, &shelf, &skills), memory.as_ref());
     tools.extend(common.web.iter().cloned());
     Ok(AgentHome {
         sessions,
@@ -122,6 +132,25 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
         tools,
         shelf: skills,
         sources: common.sources.clone(),
+    })
+}
+
+/// What an agent remembers. Without an index it still talks: what is wrong with it is told in the log.
+fn remembered(
+    place: &Place,
+    common: &Common,
+    config: &Config,
+    agent: &AgentId,
+    workspace: &Path,
+    transcripts: &Path,
+    sessions: Arc<dyn SessionStore>,
+) -> Option<Memory> {
+    let config = Arc::new(config.clone());
+    let settings = memory::settings(place, &config, agent);
+    let ground = memory::Ground { agent, workspace, transcripts, sessions, secrets: common.secrets.clone() };
+    memory::memory(place, &config, settings.as_ref(), None, ground).unwrap_or_else(|error| {
+        tracing::warn!(%agent, %error, "the agent has no memory to search");
+        None
     })
 }
 
@@ -163,13 +192,15 @@ fn places_but_bundled(place: &Place) -> ShelfPlaces {
 struct Common {
     web: Vec<Arc<dyn Tool>>,
     sources: Vec<Arc<dyn ToolSource>>,
+    secrets: Arc<Secrets>,
 }
 
 impl Common {
-    fn new(place: &Place, config: &Config) -> Self {
+    fn new(place: &Place, config: &Config, secrets: Arc<Secrets>) -> Self {
         let servers = McpServers::new(config, variables(place));
         let servers = (!servers.is_empty()).then(|| Arc::new(servers) as Arc<dyn ToolSource>);
-        Self { web: yabby_tools::web(config, variables(place)), sources: servers.into_iter().collect() }
+        let web = yabby_tools::web(config, variables(place));
+        Self { web, sources: servers.into_iter().collect(), secrets }
     }
 }
 

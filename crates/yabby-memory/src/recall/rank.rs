@@ -105,7 +105,9 @@ pub(super) fn rank(
     let mut places = around(reader, &scores)?;
     add_by_meaning(reader, meaning, &mut places)?;
     let scale = meaning_scale(meaning, best_of(&places));
-    let lent = lent_terms(reader, question, &places, &|candidate| candidate.sum() + candidate.meant(meaning) * scale)?;
+    let lent = lent_terms(reader, question, &places, &|candidate| {
+        candidate.sum() + candidate.meant(meaning) * scale
+    })?;
     if !lent.is_empty() {
         for term in lent {
             scores.add(reader, &[term], 1.0)?;

@@ -130,8 +130,10 @@ fn put(connection: &Connection, model: &str, vectors: &[(u32, Vec<u8>)]) -> rusq
         let block = id / BLOCK;
         if !blocks.contains_key(&block) {
             let select = "SELECT data FROM yabby_vectors WHERE model = ? AND block = ?";
-            let known: Option<Vec<u8>> =
-                connection.prepare_cached(select)?.query_row(params![model, block], |row| row.get(0)).optional()?;
+            let known: Option<Vec<u8>> = connection
+                .prepare_cached(select)?
+                .query_row(params![model, block], |row| row.get(0))
+                .optional()?;
             blocks.insert(block, known.unwrap_or_else(|| vec![0; width * BLOCK as usize]));
         }
         let data = blocks.entry(block).or_default();
@@ -210,7 +212,9 @@ pub(super) fn most_alike(
         }
     }
     if all.len() > MOST_ALIKE {
-        all.select_nth_unstable_by(MOST_ALIKE, |one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        all.select_nth_unstable_by(MOST_ALIKE, |one, other| {
+            other.0.total_cmp(&one.0).then(one.1.cmp(&other.1))
+        });
         all.truncate(MOST_ALIKE);
     }
     Ok(all.into_iter().map(|(alike, id)| (id, alike)).collect())
@@ -225,7 +229,9 @@ mod tests {
         let one: Vec<f32> = (0..100).map(|at| (at as f32 * 0.37).sin()).collect();
         let other: Vec<f32> = (0..100).map(|at| (at as f32 * 0.39).sin()).collect();
         let length = |vector: &[f32]| vector.iter().map(|number| number * number).sum::<f32>().sqrt();
-        let exact = one.iter().zip(&other).map(|(one, other)| one * other).sum::<f32>() / length(&one) / length(&other);
+        let exact = one.iter().zip(&other).map(|(one, other)| one * other).sum::<f32>()
+            / length(&one)
+            / length(&other);
         let unit: Vec<f32> = one.iter().map(|number| number / length(&one)).collect();
         assert!((likeness(&unit, &pack(&other)) - exact).abs() < 0.01);
         assert!(likeness(&unit, &pack(&[0.0; 100])).abs() < 1e-9);
