@@ -77,6 +77,23 @@ impl Question {
     }
 }
 
+impl Question {
+    /// Where a text first has something of the question, in bytes; its beginning if nowhere.
+    pub fn first_in(&self, text: &str) -> usize {
+        let is_asked = |term: &String| {
+            self.concepts.iter().any(|concept| concept.terms.iter().any(|(asked, _)| asked == term))
+        };
+        let mut at = 0;
+        for token in text.split_inclusive(char::is_whitespace) {
+            if analysis::terms(token).iter().any(is_asked) {
+                return at;
+            }
+            at += token.len();
+        }
+        0
+    }
+}
+
 const WHEN: [&str; 8] = ["when", "wann", "quand", "cuando", "quando", "wanneer", "когда", "متى"];
 const LATEST: [&str; 10] = [
     "latest",

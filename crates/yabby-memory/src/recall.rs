@@ -23,7 +23,7 @@ use rusqlite::{Connection, ErrorCode};
 
 use crate::audience::Viewer;
 use crate::question::Question;
-use crate::unit::Unit;
+use crate::unit::{Role, Unit};
 pub use messages::{Listed, Message, Totals, Wanted};
 pub use rank::Why;
 pub use sources::{Conversation, Indexed, Known, Note};
@@ -92,6 +92,8 @@ pub struct Hit {
     pub why: Why,
     /// Its place in the source.
     pub position: u32,
+    /// Where in its text the first word of the question is, in bytes.
+    pub near: usize,
     /// What was said before and after it.
     pub before: Vec<Unit>,
     pub after: Vec<Unit>,
@@ -151,8 +153,10 @@ impl Recall {
                     continue;
                 }
                 if let Some(mut hit) = sources::hit(connection, &reader, found, whole)? {
-                    let (first, last) =
-                        (position.saturating_sub(query.around), position.saturating_add(query.around));
+                    // The parts of a note stand for themselves.
+                    let around = if hit.unit.role == Role::Note { 0 } else { query.around };
+                    let (first, last) = (position.saturating_sub(around), position.saturating_add(around));
+                    hit.near = question.first_in(&hit.unit.text);
                     hit.before = reader.units(source, first, position)?;
                     hit.after = reader.units(source, position + 1, last.saturating_add(1))?;
                     shown.extend((first..=last).map(|position| Place { source, position }));

@@ -62,7 +62,7 @@ pub fn why(hit: &Hit) -> Value {
 
 /// What was said, with the lines around it where they fit.
 pub fn snippet(hit: &Hit) -> String {
-    let own = line(&hit.unit);
+    let own = around(&line(&hit.unit), hit.near, LONGEST);
     let mut room = LONGEST.saturating_sub(own.chars().count());
     let mut fits = |unit: &&Unit| {
         let length = line(unit).chars().count() + 1;
@@ -73,7 +73,7 @@ pub fn snippet(hit: &Hit) -> String {
     let before: Vec<String> = hit.before.iter().rev().take_while(&mut fits).map(line).collect();
     let after: Vec<String> = hit.after.iter().take_while(&mut fits).map(line).collect();
     let lines = before.into_iter().rev().chain([own]).chain(after);
-    shortened(&lines.collect::<Vec<_>>().join("\n"))
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// `Anna: the key is under the mat`; a part of a note as it is.
@@ -84,14 +84,40 @@ pub fn line(unit: &Unit) -> String {
     }
 }
 
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
+/// At most so many characters of a text, with the place at `near` in them; `…` stands for what is left
+/// out.
+fn around(text: &str, near: usize, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_owned();
     }
+    let before = text.get(..near).map_or(0, |before| before.chars().count());
+    let from = before.saturating_sub(most / 4);
+    let shown: String = text.chars().skip(from).take(most).collect();
+    let (head, tail) = (if from > 0 { "…" } else { "" }, if count > from + most { "…" } else { "" });
+    format!("{head}{shown}{tail}")
 }
 
 /// Milliseconds since 1970 as a time that people read.
 pub fn stamp(milliseconds: i64) -> Option<String> {
     jiff::Timestamp::from_millisecond(milliseconds).ok().map(time::iso)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snippet_shows_the_place_and_cuts_between_characters() {
+        let table = [
+            ("short", 0, 10, "short"),
+            ("abcdefghij", 0, 4, "abcd…"),
+            ("abcdefghij", 8, 4, "…hij"),
+            ("ééééé😀éééé", 10, 4, "…é😀éé…"),
+            ("abc", 99, 2, "ab…"),
+        ];
+        for (text, near, most, expected) in table {
+            assert_eq!(around(text, near, most), expected, "{text} {near}");
+        }
+    }
 }

@@ -421,6 +421,7 @@ pub(super) fn hit(
                 score: (found.score / whole.max(f32::MIN_POSITIVE)).min(1.0),
                 why: found.why,
                 position: found.document.position,
+                near: 0,
                 before: Vec::new(),
                 after: Vec::new(),
             })
