@@ -6,15 +6,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::json;
 use yabby_domain::json::Object;
-use yabby_domain::seam::channel::ChannelError;
+use yabby_domain::seam::channel::{Capabilities, ChannelError};
 use yabby_domain::seam::office::{Decision, Question};
 use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::turn::Outcome;
 use yabby_engine::events::EventKind;
 use yabby_engine::{Engine, Heard};
-use yabby_testkit::scripted_model::{Line, ScriptedModel};
+use yabby_testkit::scripted_model::{Line, ScriptedModel, told};
 use yabby_testkit::stage::{Stage, accepted, direct, eventually, in_group, say, texts};
 
+use crate::mortal::{FOREVER, Life, World};
 use crate::props::{MAIN, OfficeProbe, Probe, assert_settled, gate, paused};
 
 fn stage(config: serde_json::Value) -> Stage {
@@ -329,5 +330,66 @@ async fn a_task_for_a_group_keeps_the_owners_own_to_itself() {
         say(&engine, heard).await;
         eventually("it was announced", || stage.channel.texts().len() == 2).await;
         assert_eq!(*ears.0.lock().unwrap(), [expected]);
+    }
+}
+
+fn a_message_that_makes_a_task() -> Heard {
+    let mut heard = direct("spawn a helper");
+    // By this name the platform's second delivery is known.
+    heard.message.message_id = Some("1".to_owned());
+    heard
+}
+
+fn where_tasks_are_done() -> World {
+    World::new(json!({}), Capabilities { knows_deliveries: true, ..Capabilities::default() }, 100_000)
+}
+
+/// How many steps the task has if nothing comes in between.
+fn steps_of_a_task(messages: &[Heard]) -> usize {
+    let whole = Life::of(FOREVER);
+    assert!(where_tasks_are_done().live(&whole, messages, &mut [false]));
+    FOREVER - whole.left()
+}
+
+fn assert_nothing_done_twice(world: &World, when: &str) {
+    let deeds = world.deeds.lock().unwrap();
+    let repeated = deeds.iter().find(|(deed, times)| deed.starts_with("write") && **times > 1);
+    assert!(repeated.is_none(), "{when}: {deeds:#?}");
+}
+
+#[test]
+fn a_task_is_done_and_announced_once_wherever_the_engine_dies() {
+    let messages = [a_message_that_makes_a_task()];
+    for died_after in 1..=steps_of_a_task(&messages) {
+        let mut world = where_tasks_are_done();
+        let mut acknowledged = [false];
+        let life = Life::of(died_after);
+        world.live(&life, &messages, &mut acknowledged);
+        let when = format!("dead after {died_after} ({})", life.last.lock().unwrap());
+        assert!(world.live(&Life::of(FOREVER), &messages, &mut acknowledged), "{when}");
+        assert_settled(&world.stage);
+        assert_nothing_done_twice(&world, &when);
+        let lines: Vec<String> = world.said(MAIN).iter().map(told).collect();
+        let announced =
+            lines.iter().filter(|line| line.starts_with("user: A background task has ended")).count();
+        let deeds = world.deeds.lock().unwrap();
+        let done =
+            deeds.keys().filter(|deed| deed.starts_with("write") && deed.contains("use a tool")).count();
+        assert!(announced <= 1 && done <= announced + 1, "{when}: {lines:#?}");
+        assert!(done == 0 || announced == 1, "{when}: {lines:#?}");
+    }
+}
+
+#[test]
+fn a_task_is_done_once_whatever_the_disk_refuses() {
+    let messages = [a_message_that_makes_a_task()];
+    for fault_after in 0..steps_of_a_task(&messages) {
+        let mut world = where_tasks_are_done();
+        let mut acknowledged = [false];
+        world.live(&Life::with_fault_after(fault_after), &messages, &mut acknowledged);
+        let when = format!("refused after {fault_after}");
+        assert!(world.live(&Life::of(FOREVER), &messages, &mut acknowledged), "{when}");
+        assert_settled(&world.stage);
+        assert_nothing_done_twice(&world, &when);
     }
 }
