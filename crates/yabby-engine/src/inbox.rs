@@ -282,8 +282,10 @@ impl Engine {
         };
         let patterns = mention_patterns(config, Some(&inbound.target.agent));
         let body = message.raw_body.as_deref().or(message.body.as_deref()).unwrap_or_default();
+        // An agent that says something here says it to this one, and to nobody else.
+        let for_an_agent = inbound.options.behalf.is_some();
         let mentions = mention_gate::Mentions {
-            required: policy.requires_mention(wish),
+            required: policy.requires_mention(wish) && !for_an_agent,
             detectable: told.reliable || !patterns.is_empty(),
             mentioned: Mentions::new(&patterns).occur_in_or_told(body, told),
             implicit: answers_agent,

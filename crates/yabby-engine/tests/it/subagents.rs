@@ -5,18 +5,19 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
+use yabby_domain::config::Config;
 use yabby_domain::json::Object;
 use yabby_domain::seam::channel::{Capabilities, ChannelError};
 use yabby_domain::seam::office::{Decision, Question};
 use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
-use yabby_domain::turn::Outcome;
+use yabby_domain::turn::{Behalf, Outcome, TurnOptions};
 use yabby_engine::events::EventKind;
-use yabby_engine::{Engine, Heard};
+use yabby_engine::{Engine, Heard, Hearing};
 use yabby_testkit::scripted_model::{Line, ScriptedModel, told};
 use yabby_testkit::stage::{Stage, accepted, direct, eventually, in_group, say, texts};
 
 use crate::mortal::{FOREVER, Life, World};
-use crate::props::{MAIN, OfficeProbe, Probe, assert_settled, gate, paused};
+use crate::props::{GROUP, MAIN, OfficeProbe, Probe, assert_settled, gate, paused};
 
 fn stage(config: serde_json::Value) -> Stage {
     Stage { tools: yabby_tools_of_sessions(), ..Stage::new(config) }
@@ -331,6 +332,44 @@ async fn a_task_for_a_group_keeps_the_owners_own_to_itself() {
         eventually("it was announced", || stage.channel.texts().len() == 2).await;
         assert_eq!(*ears.0.lock().unwrap(), [expected]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_that_must_mention_the_agent_hears_of_its_task_all_the_same() {
+    let (stage, worker) = with_worker();
+    let config = json!({
+        "agents": {"defaults": {"subagents": {"model": "worker/model"}}},
+        "messages": {"groupChat": {"mentionPatterns": ["yabby"]}},
+        "channels": {"telegram": {"allowFrom": ["7"], "groups": {"*": {"requireMention": true}}}},
+    });
+    let stage = Stage { config: Arc::new(Config::new(config)), ..stage };
+    let engine = stage.engine();
+    worker.will([Line::say("Seventeen.")]);
+    stage.model.will([
+        Line::call("sessions_spawn", json!({"task": "count"})),
+        Line::say("Wait."),
+        Line::say("There are seventeen."),
+    ]);
+    let overheard = engine.hear(in_group("7", "count the boats")).await.unwrap();
+    assert!(matches!(overheard, Hearing::Overheard));
+    say(&engine, in_group("7", "yabby, count the boats")).await;
+    eventually("it was announced", || stage.channel.texts().len() == 2).await;
+    assert_eq!(stage.channel.texts(), ["Wait.", "There are seventeen."]);
+    // And so does one that another session asks.
+    stage.model.will([
+        Line::call("sessions_send", json!({"session": GROUP, "words": "all well?"})),
+        Line::say("All is well."),
+        Line::say("They are well."),
+    ]);
+    say(&engine, direct("ask them")).await;
+    assert_eq!(stage.channel.texts().last().unwrap(), "They are well.");
+    assert!(stage.said(MAIN).await.iter().any(|line| line.contains("All is well.")));
+    // Even if the words say that they come from the group: an agent speaks to nobody else.
+    stage.model.will([Line::say("Still well.")]);
+    let behalf = Behalf { session: MAIN.to_owned(), ..Behalf::default() };
+    let options = TurnOptions { behalf: Some(behalf), ..TurnOptions::default() };
+    let report = say(&engine, Heard { options, ..in_group("7", "and now?") }).await;
+    assert_eq!(texts(&report), ["Still well."]);
 }
 
 fn a_message_that_makes_a_task() -> Heard {
