@@ -6,12 +6,10 @@ use std::ffi::OsStr;
 use std::io::{self, Read as _};
 use std::path::{Component, Path};
 
+use yabby_domain::bootstrap::NOTES;
 use yabby_domain::text;
 
 use crate::workspace::{Folder, Kind, Workspace};
-
-/// The name of the folder of notes.
-pub(crate) const NOTES: &str = "memory";
 
 /// More of one file is not looked at.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;

@@ -5,13 +5,13 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use yabby_domain::bootstrap::{self, NOTES, is_private};
 use yabby_domain::json::Value;
 use yabby_domain::seam::tool::{Company, ToolContext};
 use yabby_domain::untrusted;
 
-use crate::memory_files::NOTES;
 use crate::workspace::{Workspace, told};
 
 #[derive(Clone)]
@@ -37,17 +37,6 @@ pub(crate) struct Found {
     company: Company,
 }
 
-/// Files of the workspace that are the agent's own: what they say, it was told by its owner.
-const OWN: &[&str] = &[
-    "AGENTS.md",
-    "SOUL.md",
-    "TOOLS.md",
-    "IDENTITY.md",
-    "USER.md",
-    "HEARTBEAT.md",
-    "MEMORY.md",
-    "BOOTSTRAP.md",
-];
 const SKILL: &str = "SKILL.md";
 
 impl Places {
@@ -112,7 +101,7 @@ impl Places {
         if others_hear && is_private(&names) {
             return Err(private(path));
         }
-        if others_hear && OWN.iter().any(|own| names.as_os_str().eq_ignore_ascii_case(own)) {
+        if others_hear && bootstrap::FILES.iter().any(|own| names.as_os_str().eq_ignore_ascii_case(own)) {
             return Err(format!(
                 "{path} is the agent's own; it is not changed while others are in the conversation"
             ));
@@ -151,7 +140,8 @@ impl Found {
 
     fn is_own(&self, names: &Path) -> bool {
         let is_own = |name: &&str| names == Path::new(name);
-        names.file_name() == Some(OsStr::new(SKILL)) || self.is_workspace && OWN.iter().any(is_own)
+        names.file_name() == Some(OsStr::new(SKILL))
+            || self.is_workspace && bootstrap::FILES.iter().any(is_own)
     }
 
     /// From the root of all folders on.
@@ -167,16 +157,6 @@ impl Found {
 /// What a conversation that others hear is told about the owner's own files.
 pub(crate) fn private(path: &str) -> String {
     format!("{path} is private: it is the owner's own, and others are in this conversation")
-}
-
-/// The owner's own: what is remembered, and what is known about them. On some disks case makes no difference.
-pub(crate) fn is_private(names: &Path) -> bool {
-    let mut parts = names.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(name.to_string_lossy().to_lowercase()),
-        _ => None,
-    });
-    let (first, second) = (parts.next(), parts.next());
-    matches!((first.as_deref(), second), (Some("memory.md" | "user.md"), None) | (Some("memory"), _))
 }
 
 /// A name or a path on one line.
@@ -215,31 +195,4 @@ pub(crate) enum Next {
     Into,
     Past,
     Stop,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_owners_own_files() {
-        let table = [
-            ("MEMORY.md", true),
-            ("Memory.MD", true),
-            ("memory.md", true),
-            ("USER.md", true),
-            ("memory", true),
-            ("memory/2026-01-01.md", true),
-            ("memory/deep/x.bin", true),
-            ("MEMORY/x", true),
-            ("SOUL.md", false),
-            ("notes/memory/x.md", false),
-            ("USER.md/x", false),
-            ("memories/x", false),
-            ("", false),
-        ];
-        for (names, expected) in table {
-            assert_eq!(is_private(Path::new(names)), expected, "{names}");
-        }
-    }
 }
