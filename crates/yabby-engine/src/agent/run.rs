@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use yabby_domain::bootstrap::{self, Injected, Reader};
-use yabby_domain::channel::ChatType;
 use yabby_domain::compaction::is_due;
 use yabby_domain::compaction::projected::projected;
 use yabby_domain::config::Config;
@@ -25,7 +24,6 @@ use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::model::{ModelError, ModelErrorKind, ModelRequest, Purpose};
 use yabby_domain::seam::tool::{Company, Sent, Tool, ToolSpec};
 use yabby_domain::session::cli_session;
-use yabby_domain::session::key::Audience;
 use yabby_domain::status::SessionStatus;
 use yabby_domain::transcript::before_run::RunSettings;
 use yabby_domain::transcript::tree::NewEntry;
@@ -210,12 +208,7 @@ impl<'r> RunRequest<'r> {
 
     /// Who hears what is said here, or what becomes of it elsewhere.
     pub(crate) fn company(&self) -> Company {
-        let Opened { key, entry, .. } = self.opened;
-        let goes_to_others = self.inbound.options.behalf.as_ref().is_some_and(|behalf| behalf.among_others);
-        match key.audience(entry.chat_type().map(ChatType::as_str)) {
-            Audience::Person if self.sender_is_owner && !goes_to_others => Company::OwnerAlone,
-            Audience::Person | Audience::Group => Company::Others,
-        }
+        self.inbound.company(Some(&self.opened.entry))
     }
 
     async fn workspace_files(&self) -> Vec<Injected> {
