@@ -268,6 +268,32 @@ async fn where_nobody_can_be_asked_nobody_waits_and_time_runs_out_otherwise() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn questions_stand_in_the_order_in_which_they_were_asked() {
+    let stage = stage(
+        json!({"channels": {"telegram": {"allowFrom": ["7"]}}, "agents": {"defaults": {"maxConcurrent": 6}}}),
+    );
+    let engine = stage.engine();
+    let _watching = engine.approver();
+    let commands: Vec<String> = (0..6).map(|number| format!("make {number}")).collect();
+    let mut tickets = Vec::new();
+    for (number, command) in commands.iter().enumerate() {
+        stage.model.will([Line::call("exec", json!({"ask": command}))]);
+        let mut heard = direct("make it");
+        heard.message.session_key = Some(format!("agent:main:telegram:dm:{number}"));
+        tickets.push(accepted(&engine, heard).await);
+        eventually("it asks", || engine.open_questions().len() == number + 1).await;
+    }
+    let asked =
+        || -> Vec<String> { engine.open_questions().into_iter().map(|open| open.question.command).collect() };
+    assert_eq!(asked(), commands);
+    // One that is answered leaves the others where they are.
+    stage.model.will([Line::say("made")]);
+    assert!(engine.decide(&engine.open_questions()[2].id, Decision::Once));
+    tickets.remove(2).done.await.unwrap();
+    assert_eq!(asked(), ["make 0", "make 1", "make 3", "make 4", "make 5"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_policy_decides_which_tools_the_model_is_told_of() {
     let tools: Vec<Arc<dyn Tool>> = ["read", "exec", "web_fetch"]
         .map(|name| {
