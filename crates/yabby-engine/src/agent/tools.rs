@@ -18,7 +18,7 @@ use yabby_domain::secrets::Secrets;
 use yabby_domain::turn::Step;
 
 use super::answer::Call;
-use super::run::RunRequest;
+use super::request::RunRequest;
 use crate::events::EventKind;
 use crate::hooks::{HookEvent, HookPoint};
 use crate::office::SessionOffice;
