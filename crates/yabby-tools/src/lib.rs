@@ -25,6 +25,7 @@ mod ranking;
 mod read;
 mod session_status;
 mod sessions;
+mod walk;
 mod web_cache;
 pub mod web_client;
 mod web_fetch;

@@ -4,7 +4,6 @@
 //! What of the workspace is the owner's own is not for a conversation that others hear.
 
 use std::ffi::OsStr;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use yabby_domain::bootstrap::{self, NOTES, is_private};
@@ -44,12 +43,16 @@ impl Places {
         let allowed = context.config.list(&["tools", "fs", "allow"]).unwrap_or_default();
         let allowed = allowed.iter().filter_map(Value::as_str).map(PathBuf::from);
         Self {
-            workspace: context.workspace.clone(),
             // `/` would be no leash at all, and a relative one would depend on where the program was started.
             allowed: allowed.filter(|folder| folder.is_absolute() && folder.parent().is_some()).collect(),
             readable: readable.to_owned(),
-            company: context.company,
+            ..Self::of_workspace(context.workspace.clone(), context.company)
         }
+    }
+
+    /// A workspace and nothing else.
+    pub(crate) fn of_workspace(workspace: PathBuf, company: Company) -> Self {
+        Self { workspace, allowed: Vec::new(), readable: Vec::new(), company }
     }
 
     /// The folder that a path is in, and the names from there on; nothing is resolved yet.
@@ -162,37 +165,4 @@ pub(crate) fn private(path: &str) -> String {
 /// A name or a path on one line.
 pub(crate) fn on_one_line(name: &str) -> String {
     name.replace(char::is_control, "?")
-}
-
-/// Goes through a folder and what is below it, by name, following no link. `visit` is told of every entry,
-/// and whether to go into a folder is its answer.
-pub(crate) fn walk(
-    folder: &crate::workspace::Folder,
-    path: &Path,
-    depth: usize,
-    visit: &mut dyn FnMut(&Path, &crate::workspace::Entry, &crate::workspace::Folder) -> Next,
-) -> io::Result<bool> {
-    for entry in folder.entries()? {
-        let below = path.join(&entry.name);
-        match visit(&below, &entry, folder) {
-            Next::Stop => return Ok(false),
-            Next::Into if entry.kind == crate::workspace::Kind::Folder && depth > 0 => {
-                // One that is gone meanwhile, or not ours to look into, has nothing for us.
-                if let Ok(inner) = folder.folder(&entry.name)
-                    && !walk(&inner, &below, depth - 1, visit).unwrap_or(true)
-                {
-                    return Ok(false);
-                }
-            }
-            Next::Into | Next::Past => {}
-        }
-    }
-    Ok(true)
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    Into,
-    Past,
-    Stop,
 }
