@@ -1,5 +1,7 @@
 //! The files of a workspace that tell the agent who it is, whom it works for and how (`sessions.md` §7).
 
+use std::path::{Component, Path};
+
 use crate::config::Config;
 use crate::text;
 
@@ -16,6 +18,20 @@ pub const FILES: [&str; 9] = [
     "MEMORY.md",
     "memory.md",
 ];
+
+/// The folder of notes, one file a day.
+pub const NOTES: &str = "memory";
+
+/// Whether something in the workspace is the owner's own: what is remembered, and what is known about them.
+/// On some disks case makes no difference.
+pub fn is_private(names: &Path) -> bool {
+    let mut parts = names.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_string_lossy().to_lowercase()),
+        _ => None,
+    });
+    let (first, second) = (parts.next(), parts.next());
+    matches!((first.as_deref(), second), (Some("memory.md" | "user.md"), None) | (Some(NOTES), _))
+}
 
 /// A file of the workspace; `None` where there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +76,9 @@ pub fn injected(files: &[WorkspaceFile], reader: Reader, max: usize) -> Vec<Inje
     let has_memory = files.iter().any(|file| file.name == "MEMORY.md" && file.text.is_some());
     let is_told = |file: &&WorkspaceFile| match (file.name.as_str(), reader) {
         ("AGENTS.md" | "TOOLS.md", _) => true,
-        (_, Reader::Subagent) | ("USER.md" | "MEMORY.md" | "memory.md", Reader::AmongOthers) => false,
-        ("memory.md", Reader::OwnersAgent) => file.text.is_some() && !has_memory,
+        (_, Reader::Subagent) => false,
+        (name, Reader::AmongOthers) if is_private(Path::new(name)) => false,
+        ("memory.md", _) => file.text.is_some() && !has_memory,
         ("MEMORY.md" | "BOOTSTRAP.md", _) => file.text.is_some(),
         _ => true,
     };
@@ -135,6 +152,28 @@ mod tests {
         }
         files.retain(|file| file.name != "MEMORY.md");
         assert!(told(&files, Reader::OwnersAgent).contains(&"memory.md".to_owned()));
+    }
+
+    #[test]
+    fn the_owners_own_files() {
+        let table = [
+            ("MEMORY.md", true),
+            ("Memory.MD", true),
+            ("memory.md", true),
+            ("USER.md", true),
+            ("memory", true),
+            ("memory/2026-01-01.md", true),
+            ("memory/deep/x.bin", true),
+            ("MEMORY/x", true),
+            ("SOUL.md", false),
+            ("notes/memory/x.md", false),
+            ("USER.md/x", false),
+            ("memories/x", false),
+            ("", false),
+        ];
+        for (names, expected) in table {
+            assert_eq!(is_private(Path::new(names)), expected, "{names}");
+        }
     }
 
     #[test]

@@ -45,6 +45,7 @@ impl Secrets {
         let mut values = Vec::new();
         collect(config.root(), Holder::Section, &environment, &mut values);
         values.extend(given_to_skills(config));
+        values.extend(given_to_servers(config));
         for (name, value) in &environment {
             if is_secret_variable(name) {
                 values.push((*value).to_owned());
@@ -191,10 +192,22 @@ fn collect_members(members: &Object, holder: Holder, environment: &[(&str, &str)
 
 /// What skills are given as variables is theirs alone, whatever it is called; only an address is none.
 fn given_to_skills(config: &Config) -> Vec<String> {
-    let entries = config.get(&["skills", "entries"]).and_then(Value::as_object).into_iter().flatten();
+    variables_below(config, &["skills", "entries"]).map(str::to_owned).collect()
+}
+
+/// What MCP servers are given as variables, too, where it is no setting: no short word such as `production`,
+/// and no folder.
+fn given_to_servers(config: &Config) -> Vec<String> {
+    let variables = variables_below(config, &["tools", "mcp", "servers"]);
+    variables.filter(|text| text.len() >= LONG && !text.starts_with('/')).map(str::to_owned).collect()
+}
+
+/// The variables that the entries of a section give, but for addresses.
+fn variables_below<'c>(config: &'c Config, section: &[&str]) -> impl Iterator<Item = &'c str> {
+    let entries = config.get(section).and_then(Value::as_object).into_iter().flatten();
     let variables = entries.filter_map(|(_, entry)| entry.get("env")?.as_object()).flatten();
     let texts = variables.filter_map(|(_, value)| value.as_str());
-    texts.filter(|text| !text.contains("://")).map(str::to_owned).collect()
+    texts.filter(|text| !text.contains("://"))
 }
 
 /// Whether a key of the configuration holds a secret: `apiKey`, `botToken`, `signingSecret` and the like.
@@ -350,7 +363,7 @@ mod tests {
                 "three": {"apiKey": "file:~/key.txt"},
             }},
             "env": {"vars": {"OPENAI_API_KEY": "openai-value-77", "EDITOR": "editor-value"}},
-            "tools": {"mcp": {"servers": {"x": {"env": {"X_TOKEN": "server-token-5"}, "command": "program-name"}}}},
+            "tools": {"mcp": {"servers": {"x": {"env": {"X_TOKEN": "server-token-5", "TENANT": "server-tenant-5", "MODE": "production", "NOTES": "/data/my/notes"}, "command": "program-name"}}}},
             "session": {"mainKey": "main-key-value"},
             "agents": {"defaults": {"maxTokens": 123456}},
             "plugins": {"entries": {"p": {"config": {"credentials": {"user": "plugin-user", "list": ["plugin-list"]}}}}},
@@ -374,6 +387,7 @@ mod tests {
         let hidden = [
             "skill-key-value",
             "skill-tenant-9",
+            "server-tenant-5",
             "gateway-token-1",
             "tg-bot-value",
             "second-bot-value",
@@ -399,6 +413,8 @@ mod tests {
             "short",
             "editor-value",
             "program-name",
+            "production",
+            "/data/my/notes",
             "main-key-value",
             "123456",
             "true",

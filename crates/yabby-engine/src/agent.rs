@@ -8,6 +8,7 @@ pub(crate) mod conversation;
 mod failover;
 mod look;
 pub(crate) mod model;
+mod request;
 mod resume;
 pub(crate) mod run;
 pub(crate) mod system_prompt;
@@ -19,4 +20,5 @@ pub(crate) mod said {
 }
 
 pub(crate) use call::timed_out;
-pub(crate) use run::{Run, RunRequest, is_asked, overhead, run, time_limit};
+pub(crate) use request::{RunRequest, time_limit};
+pub(crate) use run::{Run, is_asked, overhead, run};

@@ -3,7 +3,6 @@
 //! Whoever can answer says so by holding an [`Approver`]; without one nobody is asked, and nobody waits. In a
 //! conversation of the owner, the question is also sent there, and `/approve` answers it.
 
-use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -21,13 +20,25 @@ pub const TIME_LIMIT: Duration = Duration::from_secs(120);
 /// Shared, since runs ask and clients answer.
 #[derive(Default)]
 pub(crate) struct Approvals {
-    open: Mutex<HashMap<String, Open>>,
+    /// In the order of asking.
+    open: Mutex<Vec<Open>>,
     approvers: AtomicUsize,
 }
 
+impl Approvals {
+    /// Takes a question off the list, if exactly one is meant.
+    fn take(&self, is_meant: impl Fn(&str) -> bool) -> Option<Open> {
+        let mut open = unpoisoned(&self.open);
+        let mut meant = open.iter().enumerate().filter(|(_, open)| is_meant(&open.asked.id));
+        match (meant.next(), meant.next()) {
+            (Some((only, _)), None) => Some(open.remove(only)),
+            _ => None,
+        }
+    }
+}
+
 struct Open {
-    session: SessionKey,
-    question: Question,
+    asked: OpenQuestion,
     decided: oneshot::Sender<Decision>,
 }
 
@@ -55,34 +66,17 @@ impl Engine {
         Approver(self.clone())
     }
 
-    /// The questions that wait for an answer, the oldest name first.
+    /// The questions that wait for an answer, the oldest first.
     pub fn open_questions(&self) -> Vec<OpenQuestion> {
-        let open = unpoisoned(&self.0.approvals.open);
-        let mut questions: Vec<OpenQuestion> = open
-            .iter()
-            .map(|(id, open)| OpenQuestion {
-                id: id.clone(),
-                session: open.session.clone(),
-                question: open.question.clone(),
-            })
-            .collect();
-        questions.sort_by(|one, other| one.id.cmp(&other.id));
-        questions
+        unpoisoned(&self.0.approvals.open).iter().map(|open| open.asked.clone()).collect()
     }
 
     /// Answers a question, which may be named by the beginning of its name; whether there was one such.
     pub fn decide(&self, id: &str, decision: Decision) -> bool {
-        let answered = {
-            let mut open = unpoisoned(&self.0.approvals.open);
-            let mut named = open.keys().filter(|known| !id.is_empty() && known.starts_with(id));
-            match (named.next().cloned(), named.next()) {
-                (Some(only), None) => open.remove(&only).map(|open| (only, open)),
-                _ => None,
-            }
-        };
-        let Some((id, open)) = answered else { return false };
-        self.tell(&open.session, None, EventKind::ApprovalResolved { id, decision });
-        open.decided.send(decision).is_ok()
+        let answered = self.0.approvals.take(|known| !id.is_empty() && known.starts_with(id));
+        let Some(Open { asked, decided }) = answered else { return false };
+        self.tell(&asked.session, None, EventKind::ApprovalResolved { id: asked.id, decision });
+        decided.send(decision).is_ok()
     }
 
     /// Asks whoever can answer. `announced` tells the session's own people; it may find nobody, too.
@@ -94,8 +88,8 @@ impl Engine {
     ) -> Decision {
         let id = fresh_id();
         let (decided, decision) = oneshot::channel();
-        let open = Open { session: session.clone(), question: question.clone(), decided };
-        unpoisoned(&self.0.approvals.open).insert(id.clone(), open);
+        let asked = OpenQuestion { id: id.clone(), session: session.clone(), question: question.clone() };
+        unpoisoned(&self.0.approvals.open).push(Open { asked, decided });
         // Whoever stops waiting leaves no question behind.
         let _closing = Closing { engine: self, id: &id };
         let watched = self.0.approvals.approvers.load(Ordering::Relaxed) > 0;
@@ -119,10 +113,9 @@ struct Closing<'c> {
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
-        let closed = unpoisoned(&self.engine.0.approvals.open).remove(self.id);
-        if let Some(open) = closed {
+        if let Some(open) = self.engine.0.approvals.take(|known| known == self.id) {
             let kind = EventKind::ApprovalResolved { id: self.id.to_owned(), decision: Decision::Unanswered };
-            self.engine.tell(&open.session, None, kind);
+            self.engine.tell(&open.asked.session, None, kind);
         }
     }
 }

@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 use yabby_domain::access::command_auth::{CommandAuthority, command_authority};
 use yabby_domain::access::group_policy::{MentionOverride, group_policy};
 use yabby_domain::access::mention_gate::{self, CommandInGroup};
+use yabby_domain::channel::ChatType;
 use yabby_domain::command::{Activation, is_control_message};
 use yabby_domain::config::Config;
 use yabby_domain::envelope::{Envelope, EnvelopeOptions};
@@ -16,7 +17,9 @@ use yabby_domain::mention::{ExplicitMention, Mentions, mention_patterns};
 use yabby_domain::queue::followup::FollowupRoute;
 use yabby_domain::route::{Routes, Source};
 use yabby_domain::seam::StoreError;
-use yabby_domain::session::key::{KeyPolicy, PeerKind, SessionKey, group_history_key};
+use yabby_domain::seam::tool::Company;
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::{Audience, KeyPolicy, PeerKind, SessionKey, group_history_key};
 use yabby_domain::session::open::Target;
 use yabby_domain::text;
 use yabby_domain::turn::{Accepted, Progress, Record, Step, TurnId, TurnOptions};
@@ -132,6 +135,15 @@ impl Inbound {
             None => self.authority.is_trusted || self.options.to_caller,
         };
         asks && !self.with_strangers
+    }
+
+    /// Who hears what is said in its session, or what becomes of it elsewhere; `entry` is the session's record.
+    pub(crate) fn company(&self, entry: Option<&SessionEntry>) -> Company {
+        let goes_to_others = self.options.behalf.as_ref().is_some_and(|behalf| behalf.among_others);
+        match self.key().audience(entry.and_then(SessionEntry::chat_type).map(ChatType::as_str)) {
+            Audience::Person if self.is_owner() && !goes_to_others => Company::OwnerAlone,
+            Audience::Person | Audience::Group => Company::Others,
+        }
     }
 
     /// The text in which commands are looked for.
@@ -282,8 +294,10 @@ impl Engine {
         };
         let patterns = mention_patterns(config, Some(&inbound.target.agent));
         let body = message.raw_body.as_deref().or(message.body.as_deref()).unwrap_or_default();
+        // An agent that says something here says it to this one, and to nobody else.
+        let for_an_agent = inbound.options.behalf.is_some();
         let mentions = mention_gate::Mentions {
-            required: policy.requires_mention(wish),
+            required: policy.requires_mention(wish) && !for_an_agent,
             detectable: told.reliable || !patterns.is_empty(),
             mentioned: Mentions::new(&patterns).occur_in_or_told(body, told),
             implicit: answers_agent,

@@ -436,6 +436,7 @@ async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<Run
         }
         () = control.cancel.cancelled() => TurnReport::new(&run, &key, Outcome::Aborted),
     };
+    let done_with = engine.announce(&inbound, &report).await;
     let (steered, late) = control.close();
     // One without anybody waiting for it is a copy: the message itself is in the queue.
     let is_original = |asked: &Asked| asked.done.is_some();
@@ -454,7 +455,10 @@ async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<Run
     let settled = others.iter().map(|other| (other.turn.clone(), joined_outcome));
     let settled: Vec<(TurnId, Outcome)> = settled.chain([(run.clone(), report.outcome)]).collect();
     let count = settled.len();
-    engine.0.log.settle(settled).await;
+    let is_settled = engine.0.log.settle(settled).await;
+    if let Some(session) = done_with.filter(|_| is_settled) {
+        session.put_away(&engine).await;
+    }
     let waiting =
         joined.iter().map(|message| (message.inbound.turn.clone(), unpoisoned(&message.done).take()));
     let steered = steered.into_iter().map(|asked| (asked.inbound.turn, asked.done));

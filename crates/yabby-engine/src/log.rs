@@ -43,16 +43,18 @@ impl TurnLog {
         self.add(turn, steps, Promise::Durable).await
     }
 
-    /// The turn is over; nobody takes it up again.
-    pub(crate) async fn settle(&self, turns: impl IntoIterator<Item = (TurnId, Outcome)>) {
+    /// The turn is over; nobody takes it up again. Whether that is written down.
+    pub(crate) async fn settle(&self, turns: impl IntoIterator<Item = (TurnId, Outcome)>) -> bool {
         let at = self.now();
         let settled = |(turn, outcome): (TurnId, Outcome)| Record::new(&turn, at, Step::Settled { outcome });
         let records: Vec<Record> = turns.into_iter().map(settled).collect();
-        if let Err(error) = self.journal.append(records, Promise::Written).await {
+        let written = self.journal.append(records, Promise::Written).await;
+        if let Err(error) = &written {
             // The reply is in the transcript and the journal knows that it was sent: a later start only
             // finds that there is nothing left to do.
             tracing::warn!(%error, "the end of a turn was not written down");
         }
+        written.is_ok()
     }
 
     async fn add(

@@ -29,6 +29,20 @@ use crate::{Engine, fresh_id};
 /// The name under which announcements come, so that one that comes twice is known.
 const ANNOUNCER: &str = "subagent";
 
+/// The session of a task that is done, which nobody wants to keep.
+#[must_use]
+pub(crate) struct DoneWith<'i>(&'i Inbound);
+
+impl DoneWith<'_> {
+    /// Puts it away. Not before its turn is settled: a turn that is taken up again and does not find its
+    /// conversation does the task again.
+    pub(crate) async fn put_away(self, engine: &Engine) {
+        if let Ok(home) = engine.home(&self.0.target.agent) {
+            put_away(&home, self.0.key()).await;
+        }
+    }
+}
+
 impl Engine {
     /// Gives a task to an agent of its own.
     pub(crate) async fn spawn_subagent(
@@ -113,13 +127,15 @@ impl Engine {
         Ok(warning)
     }
 
-    /// Announces the result of a task where it was asked for. Comes back when the announcement is on record.
-    pub(crate) async fn announce(&self, inbound: &Inbound, report: &TurnReport) {
-        let Some((behalf, announce)) =
-            inbound.options.behalf.as_ref().and_then(|behalf| Some((behalf, behalf.announce.as_ref()?)))
-        else {
-            return;
-        };
+    /// Announces the result of a task where it was asked for. Comes back when the announcement is on record;
+    /// the task's session, if it is of no use from then on.
+    pub(crate) async fn announce<'i>(
+        &self,
+        inbound: &'i Inbound,
+        report: &TurnReport,
+    ) -> Option<DoneWith<'i>> {
+        let behalf = inbound.options.behalf.as_ref()?;
+        let announce = behalf.announce.as_ref()?;
         if report.outcome != Outcome::Aborted {
             let requester = SessionKey::new(behalf.session.as_str());
             let message = InboundMessage {
@@ -141,14 +157,10 @@ impl Engine {
             let options = TurnOptions { behalf: Some(from), ..TurnOptions::default() };
             if let Err(error) = self.hear(Heard { message, options, ..Heard::default() }).await {
                 tracing::warn!(%error, session = %requester, "the result of a task was not announced");
-                return;
+                return None;
             }
         }
-        if announce.delete_after
-            && let Ok(home) = self.home(&inbound.target.agent)
-        {
-            put_away(&home, inbound.key()).await;
-        }
+        announce.delete_after.then_some(DoneWith(inbound))
     }
 
     /// Stops what works for a session; how many agents that were.

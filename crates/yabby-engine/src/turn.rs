@@ -61,7 +61,6 @@ pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunContro
     };
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let taken = TurnReport { duration_ms, ..taken };
-    engine.announce(inbound, &taken).await;
     let ended = EventKind::RunEnded { outcome: taken.outcome, error: taken.error.clone() };
     engine.tell(inbound.key(), Some(&inbound.turn), ended);
     taken

@@ -1,6 +1,7 @@
 //! What the tests of every crate stand on. Used from `tests/it` and from its own binaries only.
 
 pub mod clock;
+pub mod desk;
 pub mod faulty_disk;
 pub mod fuzz;
 pub mod hashed_embedder;

@@ -1,5 +1,6 @@
 //! `find`: files by their names.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
@@ -10,15 +11,12 @@ use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::text;
 
 use crate::arguments::Arguments;
-use crate::ignored::Ignored;
-use crate::places::{Access, Next, Places, on_one_line, walk};
-use crate::workspace::{Kind, told};
+use crate::places::{Access, Places, on_one_line};
+use crate::walk::{MOST_ENTRIES, each_file};
+use crate::workspace::told;
 
 const DEFAULT_LIMIT: usize = 1000;
 const MAX_LIMIT: usize = 5000;
-pub(crate) const DEEPEST: usize = 64;
-/// A walk that comes by more has nothing more to tell.
-pub(crate) const MOST_ENTRIES: usize = 500_000;
 
 pub(crate) struct Find {
     pub(crate) readable: Vec<PathBuf>,
@@ -56,37 +54,23 @@ impl Tool for Find {
         let path = arguments.path().unwrap_or(".").to_owned();
         let limit = arguments.count("limit", 1).unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
         let places = Places::of(context, &self.readable);
-        crate::blocking(move || find(&places, &path, &pattern, limit)).await
+        crate::blocking(move || find(&places, &path, &pattern, limit, MOST_ENTRIES)).await
     }
 }
 
-fn find(places: &Places, path: &str, pattern: &str, limit: usize) -> Result<ToolOutput, String> {
+fn find(places: &Places, path: &str, pattern: &str, limit: usize, most: usize) -> Result<ToolOutput, String> {
     let wanted = Wanted::new(pattern)?;
     let found = places.find(path, Access::Read)?;
     let folder = found.folder.folder_at(&found.names).map_err(|error| told(path, &error))?;
-    let mut ignored = Ignored::default();
-    ignored.enter(Path::new(""), &folder);
-    let (mut lines, mut seen) = (Vec::new(), 0);
-    walk(&folder, Path::new(""), DEEPEST, &mut |below, entry, folder| {
-        seen += 1;
-        if lines.len() > limit || seen > MOST_ENTRIES {
-            return Next::Stop;
+    let mut lines = Vec::new();
+    let searched = each_file(&found, &folder, most, &mut |below, _, _| {
+        if wanted.takes(below) {
+            lines.push(on_one_line(&below.to_string_lossy()));
         }
-        if ignored.leaves_out(below, entry.kind) || found.hides(below) {
-            return Next::Past;
-        }
-        match entry.kind {
-            Kind::Folder => {
-                if let Ok(inner) = folder.folder(&entry.name) {
-                    ignored.enter(below, &inner);
-                }
-            }
-            Kind::File if wanted.takes(below) => lines.push(on_one_line(&below.to_string_lossy())),
-            Kind::File | Kind::Link | Kind::Other => {}
-        }
-        Next::Into
-    })
-    .map_err(|error| told(path, &error))?;
+        // One more than is shown tells whether anything is left out.
+        if lines.len() > limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let searched = searched.map_err(|error| told(path, &error))?;
     let is_cut = lines.len() > limit;
     lines.truncate(limit);
     let mut listing = match lines.is_empty() {
@@ -96,6 +80,7 @@ fn find(places: &Places, path: &str, pattern: &str, limit: usize) -> Result<Tool
     if is_cut {
         listing.push_str(&format!("\n\n[Cut after {limit} files; narrow the pattern, or raise limit.]"));
     }
+    listing.push_str(&searched.note());
     Ok(ToolOutput::text(&listing))
 }
 
@@ -120,6 +105,27 @@ impl Wanted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use yabby_domain::seam::tool::Company;
+
+    #[test]
+    fn a_search_that_gives_up_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.md", "b.rs", "c.md"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let places = Places::of_workspace(folder.path().to_owned(), Company::OwnerAlone);
+        let note = "\n\n[Not everything was looked at: more than 2 entries are there. Name a folder in it.]";
+        //  pattern, entries, what is told
+        let table = [
+            ("*.md", 3, "a.md\nc.md".to_owned()),
+            ("*.md", 2, format!("a.md{note}")),
+            ("*.txt", 2, format!("No files found matching pattern{note}")),
+        ];
+        for (pattern, most, told) in table {
+            let output = find(&places, ".", pattern, 10, most).unwrap();
+            assert_eq!(output.blocks, ToolOutput::text(&told).blocks, "{pattern} {most}");
+        }
+    }
 
     #[test]
     fn globs_are_about_names_or_paths() {

@@ -1,7 +1,8 @@
 //! `grep`: lines of files that match.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 use async_trait::async_trait;
 use regex::{Regex, RegexBuilder};
@@ -11,10 +12,10 @@ use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::{text, untrusted};
 
 use crate::arguments::Arguments;
-use crate::find::{DEEPEST, MOST_ENTRIES, Wanted};
-use crate::ignored::Ignored;
-use crate::places::{Access, Next, Places, on_one_line, walk};
-use crate::workspace::{Kind, told};
+use crate::find::Wanted;
+use crate::places::{Access, Places, on_one_line};
+use crate::walk::{MOST_ENTRIES, Searched, each_file};
+use crate::workspace::told;
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 2000;
@@ -67,7 +68,7 @@ impl Tool for Grep {
         };
         let path = arguments.path().unwrap_or(".").to_owned();
         let places = Places::of(context, &self.readable);
-        crate::blocking(move || grep(&places, &path, search)).await
+        crate::blocking(move || grep(&places, &path, search, MOST_ENTRIES)).await
     }
 }
 
@@ -179,52 +180,63 @@ fn next_line(reader: &mut impl std::io::BufRead) -> Option<Option<String>> {
     Some(Some(text::from_outside(&text::lossy(&bytes)).into_owned()))
 }
 
-fn grep(places: &Places, path: &str, mut search: Search) -> Result<ToolOutput, String> {
+fn grep(places: &Places, path: &str, mut search: Search, most: usize) -> Result<ToolOutput, String> {
     let found = places.find(path, Access::Read)?;
-    match found.folder.folder_at(&found.names) {
+    let searched = match found.folder.folder_at(&found.names) {
         Ok(folder) => {
-            let mut ignored = Ignored::default();
-            ignored.enter(Path::new(""), &folder);
-            let mut seen = 0;
-            walk(&folder, Path::new(""), DEEPEST, &mut |below, entry, folder| {
-                seen += 1;
-                if search.is_cut || seen > MOST_ENTRIES {
-                    return Next::Stop;
+            let searched = each_file(&found, &folder, most, &mut |below, entry, folder| {
+                if search.wanted.as_ref().is_none_or(|wanted| wanted.takes(below))
+                    && let Ok(file) = folder.file(&entry.name)
+                {
+                    search.look(&on_one_line(&below.to_string_lossy()), file);
                 }
-                if ignored.leaves_out(below, entry.kind) || found.hides(below) {
-                    return Next::Past;
-                }
-                match entry.kind {
-                    Kind::Folder => {
-                        if let Ok(inner) = folder.folder(&entry.name) {
-                            ignored.enter(below, &inner);
-                        }
-                    }
-                    Kind::File if search.wanted.as_ref().is_none_or(|wanted| wanted.takes(below)) => {
-                        if let Ok(file) = folder.file(&entry.name) {
-                            search.look(&on_one_line(&below.to_string_lossy()), file);
-                        }
-                    }
-                    Kind::File | Kind::Link | Kind::Other => {}
-                }
-                Next::Into
-            })
-            .map_err(|error| told(path, &error))?;
+                if search.is_cut { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            searched.map_err(|error| told(path, &error))?
         }
         Err(_) => {
             let name = found.names.file_name().unwrap_or_default().to_string_lossy().into_owned();
             search.look(&on_one_line(&name), found.file(path)?);
+            Searched::Whole
         }
-    }
-    if search.lines.is_empty() {
-        return Ok(ToolOutput::text("No matches found"));
-    }
-    let mut listing = untrusted::fence(&format!("files in {path}"), &search.lines.join("\n"));
+    };
+    let mut listing = match search.lines.is_empty() {
+        true => "No matches found".to_owned(),
+        false => untrusted::fence(&format!("files in {path}"), &search.lines.join("\n")),
+    };
     if search.is_cut {
         listing.push_str(&format!(
             "\n\n[Cut after {} matches; narrow the search, or raise limit.]",
             search.matches
         ));
     }
+    listing.push_str(&searched.note());
     Ok(ToolOutput::text(&listing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use yabby_domain::json::Value;
+    use yabby_domain::seam::tool::Company;
+
+    #[test]
+    fn a_search_that_gives_up_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.md", "b.md", "c.md"] {
+            std::fs::write(folder.path().join(name), name).unwrap();
+        }
+        let places = Places::of_workspace(folder.path().to_owned(), Company::OwnerAlone);
+        //  pattern, entries, whether something is found, whether all of it was looked at
+        let table =
+            [("a", 3, true, true), ("a", 2, true, false), ("c", 2, false, false), ("c", 3, true, true)];
+        for (pattern, most, is_found, is_whole) in table {
+            let arguments = Object::from_iter([("pattern".to_owned(), Value::from(pattern))]);
+            let search = Search::of(Arguments(&arguments)).unwrap();
+            let output = grep(&places, ".", search, most).unwrap();
+            let told = output.blocks[0]["text"].as_str().unwrap();
+            assert_eq!(told.starts_with("No matches found"), !is_found, "{told}");
+            assert_eq!(!told.contains("[Not everything was looked at"), is_whole, "{told}");
+        }
+    }
 }

@@ -23,6 +23,7 @@ mod read;
 mod session_status;
 mod sessions;
 mod sessions_search;
+mod walk;
 mod web_cache;
 pub mod web_client;
 mod web_fetch;

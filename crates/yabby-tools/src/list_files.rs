@@ -8,7 +8,8 @@ use yabby_domain::json::Object;
 use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 
 use crate::arguments::Arguments;
-use crate::places::{Access, Next, Places, on_one_line, walk};
+use crate::places::{Access, Places, on_one_line};
+use crate::walk::{Next, walk};
 use crate::workspace::{Kind, told};
 
 const DEFAULT_LIMIT: usize = 500;

@@ -4,14 +4,13 @@
 //! What of the workspace is the owner's own is not for a conversation that others hear.
 
 use std::ffi::OsStr;
-use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use yabby_domain::bootstrap::{self, NOTES, is_private};
 use yabby_domain::json::Value;
 use yabby_domain::seam::tool::{Company, ToolContext};
 use yabby_domain::untrusted;
 
-use crate::workspace::NOTES;
 use crate::workspace::{Workspace, told};
 
 #[derive(Clone)]
@@ -37,17 +36,6 @@ pub(crate) struct Found {
     company: Company,
 }
 
-/// Files of the workspace that are the agent's own: what they say, it was told by its owner.
-const OWN: &[&str] = &[
-    "AGENTS.md",
-    "SOUL.md",
-    "TOOLS.md",
-    "IDENTITY.md",
-    "USER.md",
-    "HEARTBEAT.md",
-    "MEMORY.md",
-    "BOOTSTRAP.md",
-];
 const SKILL: &str = "SKILL.md";
 
 impl Places {
@@ -55,12 +43,16 @@ impl Places {
         let allowed = context.config.list(&["tools", "fs", "allow"]).unwrap_or_default();
         let allowed = allowed.iter().filter_map(Value::as_str).map(PathBuf::from);
         Self {
-            workspace: context.workspace.clone(),
             // `/` would be no leash at all, and a relative one would depend on where the program was started.
             allowed: allowed.filter(|folder| folder.is_absolute() && folder.parent().is_some()).collect(),
             readable: readable.to_owned(),
-            company: context.company,
+            ..Self::of_workspace(context.workspace.clone(), context.company)
         }
+    }
+
+    /// A workspace and nothing else.
+    pub(crate) fn of_workspace(workspace: PathBuf, company: Company) -> Self {
+        Self { workspace, allowed: Vec::new(), readable: Vec::new(), company }
     }
 
     /// The folder that a path is in, and the names from there on; nothing is resolved yet.
@@ -112,7 +104,7 @@ impl Places {
         if others_hear && is_private(&names) {
             return Err(private(path));
         }
-        if others_hear && OWN.iter().any(|own| names.as_os_str().eq_ignore_ascii_case(own)) {
+        if others_hear && bootstrap::FILES.iter().any(|own| names.as_os_str().eq_ignore_ascii_case(own)) {
             return Err(format!(
                 "{path} is the agent's own; it is not changed while others are in the conversation"
             ));
@@ -151,7 +143,8 @@ impl Found {
 
     fn is_own(&self, names: &Path) -> bool {
         let is_own = |name: &&str| names == Path::new(name);
-        names.file_name() == Some(OsStr::new(SKILL)) || self.is_workspace && OWN.iter().any(is_own)
+        names.file_name() == Some(OsStr::new(SKILL))
+            || self.is_workspace && bootstrap::FILES.iter().any(is_own)
     }
 
     /// From the root of all folders on.
@@ -169,77 +162,7 @@ pub(crate) fn private(path: &str) -> String {
     format!("{path} is private: it is the owner's own, and others are in this conversation")
 }
 
-/// The owner's own: what is remembered, and what is known about them. On some disks case makes no difference.
-pub(crate) fn is_private(names: &Path) -> bool {
-    let mut parts = names.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(name.to_string_lossy().to_lowercase()),
-        _ => None,
-    });
-    let (first, second) = (parts.next(), parts.next());
-    matches!((first.as_deref(), second), (Some("memory.md" | "user.md"), None) | (Some("memory"), _))
-}
-
 /// A name or a path on one line.
 pub(crate) fn on_one_line(name: &str) -> String {
     name.replace(char::is_control, "?")
-}
-
-/// Goes through a folder and what is below it, by name, following no link. `visit` is told of every entry,
-/// and whether to go into a folder is its answer.
-pub(crate) fn walk(
-    folder: &crate::workspace::Folder,
-    path: &Path,
-    depth: usize,
-    visit: &mut dyn FnMut(&Path, &crate::workspace::Entry, &crate::workspace::Folder) -> Next,
-) -> io::Result<bool> {
-    for entry in folder.entries()? {
-        let below = path.join(&entry.name);
-        match visit(&below, &entry, folder) {
-            Next::Stop => return Ok(false),
-            Next::Into if entry.kind == crate::workspace::Kind::Folder && depth > 0 => {
-                // One that is gone meanwhile, or not ours to look into, has nothing for us.
-                if let Ok(inner) = folder.folder(&entry.name)
-                    && !walk(&inner, &below, depth - 1, visit).unwrap_or(true)
-                {
-                    return Ok(false);
-                }
-            }
-            Next::Into | Next::Past => {}
-        }
-    }
-    Ok(true)
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    Into,
-    Past,
-    Stop,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_owners_own_files() {
-        let table = [
-            ("MEMORY.md", true),
-            ("Memory.MD", true),
-            ("memory.md", true),
-            ("USER.md", true),
-            ("memory", true),
-            ("memory/2026-01-01.md", true),
-            ("memory/deep/x.bin", true),
-            ("MEMORY/x", true),
-            ("SOUL.md", false),
-            ("notes/memory/x.md", false),
-            ("USER.md/x", false),
-            ("memories/x", false),
-            ("", false),
-        ];
-        for (names, expected) in table {
-            assert_eq!(is_private(Path::new(names)), expected, "{names}");
-        }
-    }
 }

@@ -12,9 +12,6 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
-/// The name of the folder of notes.
-pub(crate) const NOTES: &str = "memory";
-
 pub(crate) struct Workspace {
     given: PathBuf,
     real: PathBuf,

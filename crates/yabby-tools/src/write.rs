@@ -6,6 +6,7 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use serde_json::json;
+use yabby_domain::bootstrap::NOTES;
 use yabby_domain::json::Object;
 use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::text;
@@ -13,7 +14,6 @@ use yabby_domain::text;
 use crate::arguments::Arguments;
 use crate::locked_file::LockedFile;
 use crate::places::Places;
-use crate::workspace::NOTES;
 use crate::workspace::{Folder, Workspace, told};
 
 /// One call writes no more than this.

@@ -431,8 +431,8 @@ mod tests {
             match name {
                 "ls" | "git" | "sh" | "grep" => Some(format!("/usr/bin/{name}")),
                 "~/bin/x" if has_home => Some("/home/u/bin/x".to_owned()),
-                "~/bin/x" => Some("/work/~/bin/x".to_owned()),
-                "./ls" => Some("/work/ls".to_owned()),
+                "~/bin/x" => Some("/here/~/bin/x".to_owned()),
+                "./ls" => Some("/here/ls".to_owned()),
                 _ => None,
             }
         }

@@ -7,7 +7,7 @@ use yabby_domain::seam::model::{Answer, ModelError, ModelErrorKind, ModelEvent, 
 
 use yabby_domain::usage::Usage;
 
-use super::run::RunRequest;
+use super::request::RunRequest;
 use crate::events::{Call, EventKind};
 
 /// How a call ended.

@@ -25,7 +25,7 @@ use yabby_domain::usage;
 use super::answer;
 use super::call::{account, refusal};
 use super::conversation::Conversation;
-use super::run::RunRequest;
+use super::request::RunRequest;
 use crate::events::{Compacted, EventKind};
 use crate::hooks::{CompactionChange, HookEvent, HookPoint};
 use crate::turn::prompt::user_message;

@@ -1,35 +1,26 @@
 //! One run: model and tools, until there is an answer.
 //!
 //! Messages that arrive meanwhile are looked for at two points: between two calls of the model
-//! ([`RunControl::steered`]) and before the run ends ([`RunControl::followed_up`]).
+//! ([`steered`](crate::steering::RunControl::steered)) and before the run ends
+//! ([`followed_up`](crate::steering::RunControl::followed_up)).
 
-use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::time::Instant;
-use yabby_domain::bootstrap::{self, Injected, Reader};
-use yabby_domain::channel::ChatType;
 use yabby_domain::compaction::is_due;
 use yabby_domain::compaction::projected::projected;
-use yabby_domain::config::Config;
-use yabby_domain::delivery::DeliveryContext;
-use yabby_domain::directive::level::{Level, ThinkLevel};
-use yabby_domain::id::AgentId;
+use yabby_domain::directive::level::{Level as _, ThinkLevel};
 use yabby_domain::json::Object;
-use yabby_domain::leash::confinement::Confinement;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::provider_rules::may_think;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::model::{ModelError, ModelErrorKind, ModelRequest, Purpose};
-use yabby_domain::seam::tool::{Company, Sent, Tool, ToolSpec};
+use yabby_domain::seam::tool::{Sent, ToolSpec};
 use yabby_domain::session::cli_session;
-use yabby_domain::session::key::Audience;
-use yabby_domain::status::SessionStatus;
 use yabby_domain::transcript::before_run::RunSettings;
 use yabby_domain::transcript::tree::NewEntry;
-use yabby_domain::turn::{Progress, Step, TurnId};
+use yabby_domain::turn::Step;
 use yabby_domain::usage::Usage;
 
 use super::answer;
@@ -38,59 +29,21 @@ use super::compact::{self, Why};
 use super::context::{Extent, told};
 use super::conversation::{Conversation, FLUSH_MARK};
 use super::failover::is_worth_another;
-use super::model::{ModelChoice, Models};
+use super::request::RunRequest;
 use super::resume::{Standing, asked_at, standing};
 use super::system_prompt;
-use super::toolbox::{Toolbox, User};
 use super::tools::call_tools;
-use crate::Engine;
 use crate::commands::queued_prompt;
 use crate::events::{Compacted, EventKind};
 use crate::hooks::{HookEvent, HookPoint};
 use crate::inbox::Inbound;
-use crate::lane::address;
-use crate::steering::RunControl;
 use crate::turn::TurnError;
-use crate::turn::blocks::Blocks;
-use crate::turn::flush::{flush_on_overflow, may_flush};
-use crate::turn::open::Opened;
+use crate::turn::flush::flush_on_overflow;
 use crate::turn::payloads::unsent;
 use crate::turn::prompt::{Prompt, user_message};
 
 /// How often a request that was too long is tried again: compacted, trimmed, and cut down to its end.
 const OVERFLOW_TRIES: usize = 3;
-
-/// What a run is for.
-pub(crate) struct RunRequest<'r> {
-    pub(crate) engine: &'r Engine,
-    pub(crate) turn: &'r TurnId,
-    pub(crate) opened: &'r Opened,
-    pub(crate) agent: AgentId,
-    pub(crate) choice: ModelChoice,
-    /// Who is asked next if this one cannot answer.
-    fallbacks: VecDeque<ModelRef>,
-    pub(crate) thinking: ThinkLevel,
-    pub(crate) prompt: Prompt,
-    pub(crate) purpose: Purpose,
-    /// What only this run's system prompt says.
-    pub(crate) extra_system: Option<String>,
-    pub(crate) control: &'r RunControl,
-    pub(crate) sender: Option<String>,
-    pub(crate) sender_is_owner: bool,
-    /// Where the session talks.
-    pub(crate) address: Option<DeliveryContext>,
-    pub(crate) resume: Option<Arc<Progress>>,
-    pub(crate) status: Arc<SessionStatus>,
-    pub(crate) deadline: Instant,
-    /// Where pieces of the answer go while it is being written.
-    pub(crate) blocks: Option<Blocks>,
-    pub(crate) may_flush: bool,
-    extent: Extent,
-    inbound: &'r Inbound,
-    tools: Toolbox,
-    /// The files of the workspace that the system prompt tells.
-    pub(crate) files: Arc<Vec<Injected>>,
-}
 
 /// How a run went.
 #[derive(Debug)]
@@ -109,156 +62,6 @@ pub(crate) struct Run {
     pub(crate) sent: Vec<Sent>,
     /// Pieces of the answer that were sent already.
     pub(crate) blocks: Vec<ReplyPayload>,
-}
-
-impl<'r> RunRequest<'r> {
-    /// The run of a turn.
-    pub(crate) async fn turn(
-        engine: &'r Engine,
-        inbound: &'r Inbound,
-        opened: &'r Opened,
-        prompt: Prompt,
-        control: &'r RunControl,
-    ) -> Result<Self, ModelError> {
-        Ok(Self {
-            blocks: Blocks::start(engine, inbound, opened),
-            resume: inbound.resume.clone(),
-            extra_system: inbound.options.extra_system_prompt.clone(),
-            ..Self::new(engine, inbound, opened, prompt, control, Purpose::Turn).await?
-        })
-    }
-
-    pub(crate) async fn new(
-        engine: &'r Engine,
-        inbound: &'r Inbound,
-        opened: &'r Opened,
-        prompt: Prompt,
-        control: &'r RunControl,
-        purpose: Purpose,
-    ) -> Result<Self, ModelError> {
-        let limit = time_limit(inbound, &opened.config);
-        let mut request = Self {
-            engine,
-            turn: &inbound.turn,
-            opened,
-            agent: inbound.target.agent.clone(),
-            fallbacks: {
-                let models = Models::of(engine, &opened.config, &inbound.target.agent);
-                models.fallbacks(&opened.model.clone()?.model).into()
-            },
-            choice: opened.model.clone()?,
-            thinking: opened.thinking(),
-            prompt,
-            purpose,
-            extra_system: None,
-            control,
-            sender: inbound.message.sender().label(),
-            sender_is_owner: inbound.is_owner(),
-            address: address(inbound).or_else(|| opened.entry.delivery()),
-            resume: None,
-            status: Arc::new(engine.status_of(inbound, opened)),
-            deadline: Instant::now() + limit,
-            blocks: None,
-            may_flush: may_flush(inbound, opened),
-            extent: Extent::Whole,
-            inbound,
-            tools: Toolbox::open(opened).await,
-            files: Arc::default(),
-        };
-        request.files = Arc::new(request.workspace_files().await);
-        request.equip();
-        Ok(request)
-    }
-
-    /// Takes the tools that may be used with the model.
-    fn equip(&mut self) {
-        let user = User { company: self.company(), is_confined: self.is_confined(), purpose: self.purpose };
-        self.tools.restrict(self.inbound, self.opened, &self.choice.model, user);
-    }
-
-    /// A memory flush in the midst of this run. It is told no more of the history than the model can
-    /// read.
-    pub(crate) fn flush_of(&self, prompt: Prompt, system: String) -> RunRequest<'_> {
-        let mut flush = RunRequest {
-            engine: self.engine,
-            turn: self.turn,
-            opened: self.opened,
-            agent: self.agent.clone(),
-            choice: self.choice.clone(),
-            fallbacks: self.fallbacks.clone(),
-            thinking: self.thinking,
-            prompt,
-            purpose: Purpose::Flush,
-            extra_system: Some(system),
-            control: self.control,
-            sender: self.sender.clone(),
-            sender_is_owner: self.sender_is_owner,
-            address: self.address.clone(),
-            resume: None,
-            status: self.status.clone(),
-            deadline: self.deadline,
-            blocks: None,
-            may_flush: false,
-            extent: Extent::Recent(self.choice.window(&self.opened.config) / 2),
-            inbound: self.inbound,
-            tools: self.tools.clone(),
-            files: self.files.clone(),
-        };
-        flush.equip();
-        flush
-    }
-
-    /// Who hears what is said here, or what becomes of it elsewhere.
-    pub(crate) fn company(&self) -> Company {
-        let Opened { key, entry, .. } = self.opened;
-        let goes_to_others = self.inbound.options.behalf.as_ref().is_some_and(|behalf| behalf.among_others);
-        match key.audience(entry.chat_type().map(ChatType::as_str)) {
-            Audience::Person if self.sender_is_owner && !goes_to_others => Company::OwnerAlone,
-            Audience::Person | Audience::Group => Company::Others,
-        }
-    }
-
-    async fn workspace_files(&self) -> Vec<Injected> {
-        let reader = match self.company() {
-            _ if self.opened.key.is_subagent() => Reader::Subagent,
-            Company::OwnerAlone => Reader::OwnersAgent,
-            Company::Others | Company::OthersNoted => Reader::AmongOthers,
-        };
-        let files = self.opened.home.shelf.workspace_files().await;
-        bootstrap::injected(&files, reader, bootstrap::max_chars(&self.opened.config))
-    }
-
-    /// Whether commands run behind walls here.
-    pub(crate) fn is_confined(&self) -> bool {
-        // Who writes a word that nobody knows wanted walls, most likely.
-        !matches!(Confinement::of(&self.opened.config, &self.agent, &self.opened.key), Ok(None))
-    }
-
-    pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.tools.find(name)
-    }
-
-    /// What every question of the run says about itself.
-    pub(super) fn question(&self, messages: Vec<Message>) -> ModelRequest {
-        ModelRequest {
-            session_id: self.opened.session_id.clone(),
-            agent: self.agent.clone(),
-            profile: self.opened.pinned_profile(),
-            workspace: Some(self.opened.home.workspace.clone()),
-            ..ModelRequest::new(self.choice.model.clone(), messages)
-        }
-    }
-
-    pub(crate) fn specs(&self) -> Vec<ToolSpec> {
-        self.tools.specs()
-    }
-}
-
-/// How long a turn may take.
-pub(crate) fn time_limit(inbound: &Inbound, config: &Config) -> Duration {
-    let configured = config.number(&["agents", "defaults", "timeoutSeconds"]);
-    let configured = configured.filter(|seconds| *seconds >= 1.0).unwrap_or(600.0).min(86_400.0);
-    inbound.options.timeout_ms.map_or_else(|| Duration::from_secs_f64(configured), Duration::from_millis)
 }
 
 /// Runs until there is an answer, or a reason why there is none.

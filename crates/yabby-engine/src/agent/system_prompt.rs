@@ -9,7 +9,7 @@ use yabby_domain::json::{self, Object, Value};
 use yabby_domain::seam::tool::ToolSpec;
 use yabby_domain::text;
 
-use super::run::RunRequest;
+use super::request::RunRequest;
 use crate::Engine;
 use crate::commands::status::user_zone;
 

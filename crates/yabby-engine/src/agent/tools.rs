@@ -18,7 +18,7 @@ use yabby_domain::secrets::Secrets;
 use yabby_domain::turn::Step;
 
 use super::answer::Call;
-use super::run::RunRequest;
+use super::request::RunRequest;
 use crate::events::EventKind;
 use crate::hooks::{HookEvent, HookPoint};
 use crate::office::SessionOffice;
@@ -96,11 +96,10 @@ async fn make(request: &RunRequest<'_>, call: &Call, tool: Option<Arc<dyn Tool>>
 
 /// What a tool tells, without what nobody is to see: it goes into the transcript, to the model and to hooks.
 fn without_secrets(output: ToolOutput, secrets: &Secrets) -> ToolOutput {
-    let is_picture = |block: &Value| block.get("type").and_then(Value::as_str) == Some("image");
-    let hide = |block: Value| if is_picture(&block) { block } else { secrets.redact_value(block) };
+    let hide = |value: Value| secrets.redact_value(value);
     ToolOutput {
         blocks: output.blocks.into_iter().map(hide).collect(),
-        details: output.details.map(|details| secrets.redact_value(details)),
+        details: output.details.map(hide),
         ..output
     }
 }

@@ -12,6 +12,7 @@ use yabby_domain::delivery::DeliveryContext;
 use yabby_domain::reply::deliverable::{DeliveryOptions, deliverable};
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::channel::{Action, Channel, ChannelError, Outgoing};
+use yabby_domain::seam::tool::Company;
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::send_policy::{SendDecision, SendPolicy, SendQuery};
 use yabby_domain::turn::{DeliveryState, Step};
@@ -156,6 +157,7 @@ pub(crate) enum Fate {
 pub(crate) struct Outbox {
     channel: Arc<dyn Channel>,
     to: DeliveryContext,
+    company: Company,
 }
 
 impl Outbox {
@@ -184,7 +186,7 @@ impl Outbox {
         }
         let to = address(inbound).or_else(|| entry.and_then(SessionEntry::delivery))?;
         let channel = engine.channel(to.channel.as_deref()?)?.clone();
-        Some(Self { channel, to })
+        Some(Self { channel, to, company: inbound.company(entry) })
     }
 
     pub(crate) fn likes_blocks(&self) -> bool {
@@ -202,8 +204,11 @@ impl Outbox {
         block: Option<&ReplyPayload>,
     ) -> Fate {
         let to = self.to.to.clone().unwrap_or_default();
+        let mut payload = match self.company {
+            Company::OwnerAlone => payload.clone(),
+            Company::Others | Company::OthersNoted => payload.clone().for_others(),
+        };
         let text = payload.text.clone().unwrap_or_default();
-        let mut payload = payload.clone();
         if engine.0.hooks.has(HookPoint::MessageSending) {
             match engine.0.hooks.sending(inbound.key().as_str(), &to, text).await {
                 Some(text) => payload.text = Some(text).filter(|text| !text.is_empty()),

@@ -6,7 +6,7 @@ use yabby_domain::turn::Outcome;
 use yabby_engine::events::EventKind;
 use yabby_testkit::loopback::Loopback;
 use yabby_testkit::scripted_model::Line;
-use yabby_testkit::stage::{Stage, accepted, direct, eventually, say, texts};
+use yabby_testkit::stage::{Stage, accepted, direct, eventually, in_group, say, texts};
 
 use crate::props::{MAIN, assert_settled, gate, paused};
 
@@ -154,4 +154,28 @@ async fn media_and_reply_tags_become_what_they_mean() {
         Some(&["./tree.png".to_owned()][..])
     );
     assert_eq!(sent.reply_to_id.as_deref(), Some("m7"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_owners_own_files_are_not_sent_to_others() {
+    let reply = "Here.\nMEDIA:./USER.md\nMEDIA:./a.png";
+    let config =
+        json!({"channels": {"telegram": {"allowFrom": ["7"], "groups": {"*": {"requireMention": false}}}}});
+    for likes_blocks in [false, true] {
+        let capabilities = Capabilities { likes_blocks, ..Capabilities::default() };
+        let channel = Loopback::new("telegram", capabilities);
+        let stage = Stage { channel, ..Stage::new(config.clone()) };
+        let engine = stage.engine();
+        stage.model.will([Line::say(reply), Line::say(reply)]);
+        say(&engine, in_group("7", "who am I?")).await;
+        let sent = stage.channel.sent();
+        assert_eq!(sent[0].payload.text.as_deref(), Some("Here.\nMEDIA:./USER.md"));
+        for sent in &sent {
+            assert_eq!(sent.payload.media_urls, Some(vec!["./a.png".to_owned()]));
+        }
+        say(&engine, direct("who am I?")).await;
+        let alone = &stage.channel.sent()[sent.len()].payload;
+        assert_eq!(alone.text.as_deref(), Some("Here."));
+        assert_eq!(alone.media_urls, Some(vec!["./USER.md".to_owned(), "./a.png".to_owned()]));
+    }
 }

@@ -43,6 +43,11 @@ use yabby_testkit::loopback::Loopback;
 use yabby_testkit::scripted_model::told;
 use yabby_testkit::stage::Stage;
 
+use crate::props::OfficeProbe;
+
+/// More steps than any test takes.
+pub const FOREVER: usize = 100_000;
+
 /// The life of one engine: so many steps, and no more.
 pub struct Life {
     left: AtomicUsize,
@@ -64,7 +69,7 @@ impl Life {
 
     /// One that goes on although a step of it fails: the one after so many others.
     pub fn with_fault_after(steps: usize) -> Arc<Self> {
-        let long = 100_000;
+        let long = FOREVER;
         Arc::new(Self {
             left: AtomicUsize::new(long),
             refused: Some(long - steps),
@@ -320,6 +325,13 @@ impl ModelProvider for Rules {
             let call = |(number, name): (usize, &&str)| json!({"type": "toolCall", "id": format!("toolu_{}_{number}", request.messages.len()), "name": name, "arguments": {"word": word}});
             names.iter().enumerate().map(call).collect::<Vec<Value>>()
         };
+        if question.starts_with("spawn") && !called {
+            let arguments = json!({"task": "use a tool", "label": "digging", "cleanup": "delete"});
+            let id = format!("toolu_{}", request.messages.len());
+            let call =
+                json!({"type": "toolCall", "id": id, "name": "sessions_spawn", "arguments": arguments});
+            return Ok(Answer { blocks: vec![call], stop: Stop::ToolUse, ..Answer::default() });
+        }
         let wants_tools = question.contains("tool") || request.purpose == Purpose::Flush;
         let (blocks, stop) = if request.purpose == Purpose::Summary {
             (vec![text_block("a summary")], Stop::Done)
@@ -375,8 +387,11 @@ impl World {
         let stage = &self.stage;
         let (sessions, transcripts) = (stage.sessions.clone(), stage.transcripts.clone());
         let tool = |name, effect| MortalTool { name, effect, deeds: self.deeds.clone(), life: life.clone() };
-        let tools: Vec<Arc<dyn Tool>> =
-            vec![Arc::new(tool("write", Effect::Lasting)), Arc::new(tool("read", Effect::None))];
+        let tools: Vec<Arc<dyn Tool>> = vec![
+            Arc::new(tool("write", Effect::Lasting)),
+            Arc::new(tool("read", Effect::None)),
+            Arc::new(OfficeProbe::new("sessions_spawn")),
+        ];
         let mortal = life.clone();
         let homes = move |_: &Config, agent: &AgentId| {
             Ok(AgentHome {

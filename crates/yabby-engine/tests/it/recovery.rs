@@ -10,11 +10,8 @@ use yabby_engine::Heard;
 use yabby_testkit::scripted_model::told;
 use yabby_testkit::stage::direct;
 
-use crate::mortal::{Life, World};
+use crate::mortal::{FOREVER, Life, World};
 use crate::props::{MAIN, assert_settled};
-
-/// So many steps that no scenario takes them all.
-const FOREVER: usize = 100_000;
 
 struct Scenario {
     config: Value,

@@ -5,17 +5,19 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
+use yabby_domain::config::Config;
 use yabby_domain::json::Object;
-use yabby_domain::seam::channel::ChannelError;
+use yabby_domain::seam::channel::{Capabilities, ChannelError};
 use yabby_domain::seam::office::{Decision, Question};
 use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
-use yabby_domain::turn::Outcome;
+use yabby_domain::turn::{Behalf, Outcome, TurnOptions};
 use yabby_engine::events::EventKind;
-use yabby_engine::{Engine, Heard};
-use yabby_testkit::scripted_model::{Line, ScriptedModel};
+use yabby_engine::{Engine, Heard, Hearing};
+use yabby_testkit::scripted_model::{Line, ScriptedModel, told};
 use yabby_testkit::stage::{Stage, accepted, direct, eventually, in_group, say, texts};
 
-use crate::props::{MAIN, OfficeProbe, Probe, assert_settled, gate, paused};
+use crate::mortal::{FOREVER, Life, World};
+use crate::props::{GROUP, MAIN, OfficeProbe, Probe, assert_settled, gate, paused};
 
 fn stage(config: serde_json::Value) -> Stage {
     Stage { tools: yabby_tools_of_sessions(), ..Stage::new(config) }
@@ -266,6 +268,32 @@ async fn where_nobody_can_be_asked_nobody_waits_and_time_runs_out_otherwise() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn questions_stand_in_the_order_in_which_they_were_asked() {
+    let stage = stage(
+        json!({"channels": {"telegram": {"allowFrom": ["7"]}}, "agents": {"defaults": {"maxConcurrent": 6}}}),
+    );
+    let engine = stage.engine();
+    let _watching = engine.approver();
+    let commands: Vec<String> = (0..6).map(|number| format!("make {number}")).collect();
+    let mut tickets = Vec::new();
+    for (number, command) in commands.iter().enumerate() {
+        stage.model.will([Line::call("exec", json!({"ask": command}))]);
+        let mut heard = direct("make it");
+        heard.message.session_key = Some(format!("agent:main:telegram:dm:{number}"));
+        tickets.push(accepted(&engine, heard).await);
+        eventually("it asks", || engine.open_questions().len() == number + 1).await;
+    }
+    let asked =
+        || -> Vec<String> { engine.open_questions().into_iter().map(|open| open.question.command).collect() };
+    assert_eq!(asked(), commands);
+    // One that is answered leaves the others where they are.
+    stage.model.will([Line::say("made")]);
+    assert!(engine.decide(&engine.open_questions()[2].id, Decision::Once));
+    tickets.remove(2).done.await.unwrap();
+    assert_eq!(asked(), ["make 0", "make 1", "make 3", "make 4", "make 5"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_policy_decides_which_tools_the_model_is_told_of() {
     let tools: Vec<Arc<dyn Tool>> = ["read", "exec", "web_fetch"]
         .map(|name| {
@@ -329,5 +357,104 @@ async fn a_task_for_a_group_keeps_the_owners_own_to_itself() {
         say(&engine, heard).await;
         eventually("it was announced", || stage.channel.texts().len() == 2).await;
         assert_eq!(*ears.0.lock().unwrap(), [expected]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_that_must_mention_the_agent_hears_of_its_task_all_the_same() {
+    let (stage, worker) = with_worker();
+    let config = json!({
+        "agents": {"defaults": {"subagents": {"model": "worker/model"}}},
+        "messages": {"groupChat": {"mentionPatterns": ["yabby"]}},
+        "channels": {"telegram": {"allowFrom": ["7"], "groups": {"*": {"requireMention": true}}}},
+    });
+    let stage = Stage { config: Arc::new(Config::new(config)), ..stage };
+    let engine = stage.engine();
+    worker.will([Line::say("Seventeen.")]);
+    stage.model.will([
+        Line::call("sessions_spawn", json!({"task": "count"})),
+        Line::say("Wait."),
+        Line::say("There are seventeen."),
+    ]);
+    let overheard = engine.hear(in_group("7", "count the boats")).await.unwrap();
+    assert!(matches!(overheard, Hearing::Overheard));
+    say(&engine, in_group("7", "yabby, count the boats")).await;
+    eventually("it was announced", || stage.channel.texts().len() == 2).await;
+    assert_eq!(stage.channel.texts(), ["Wait.", "There are seventeen."]);
+    // And so does one that another session asks.
+    stage.model.will([
+        Line::call("sessions_send", json!({"session": GROUP, "words": "all well?"})),
+        Line::say("All is well."),
+        Line::say("They are well."),
+    ]);
+    say(&engine, direct("ask them")).await;
+    assert_eq!(stage.channel.texts().last().unwrap(), "They are well.");
+    assert!(stage.said(MAIN).await.iter().any(|line| line.contains("All is well.")));
+    // Even if the words say that they come from the group: an agent speaks to nobody else.
+    stage.model.will([Line::say("Still well.")]);
+    let behalf = Behalf { session: MAIN.to_owned(), ..Behalf::default() };
+    let options = TurnOptions { behalf: Some(behalf), ..TurnOptions::default() };
+    let report = say(&engine, Heard { options, ..in_group("7", "and now?") }).await;
+    assert_eq!(texts(&report), ["Still well."]);
+}
+
+fn a_message_that_makes_a_task() -> Heard {
+    let mut heard = direct("spawn a helper");
+    // By this name the platform's second delivery is known.
+    heard.message.message_id = Some("1".to_owned());
+    heard
+}
+
+fn where_tasks_are_done() -> World {
+    World::new(json!({}), Capabilities { knows_deliveries: true, ..Capabilities::default() }, 100_000)
+}
+
+/// How many steps the task has if nothing comes in between.
+fn steps_of_a_task(messages: &[Heard]) -> usize {
+    let whole = Life::of(FOREVER);
+    assert!(where_tasks_are_done().live(&whole, messages, &mut [false]));
+    FOREVER - whole.left()
+}
+
+fn assert_nothing_done_twice(world: &World, when: &str) {
+    let deeds = world.deeds.lock().unwrap();
+    let repeated = deeds.iter().find(|(deed, times)| deed.starts_with("write") && **times > 1);
+    assert!(repeated.is_none(), "{when}: {deeds:#?}");
+}
+
+#[test]
+fn a_task_is_done_and_announced_once_wherever_the_engine_dies() {
+    let messages = [a_message_that_makes_a_task()];
+    for died_after in 1..=steps_of_a_task(&messages) {
+        let mut world = where_tasks_are_done();
+        let mut acknowledged = [false];
+        let life = Life::of(died_after);
+        world.live(&life, &messages, &mut acknowledged);
+        let when = format!("dead after {died_after} ({})", life.last.lock().unwrap());
+        assert!(world.live(&Life::of(FOREVER), &messages, &mut acknowledged), "{when}");
+        assert_settled(&world.stage);
+        assert_nothing_done_twice(&world, &when);
+        let lines: Vec<String> = world.said(MAIN).iter().map(told).collect();
+        let announced =
+            lines.iter().filter(|line| line.starts_with("user: A background task has ended")).count();
+        let deeds = world.deeds.lock().unwrap();
+        let done =
+            deeds.keys().filter(|deed| deed.starts_with("write") && deed.contains("use a tool")).count();
+        assert!(announced <= 1 && done <= announced + 1, "{when}: {lines:#?}");
+        assert!(done == 0 || announced == 1, "{when}: {lines:#?}");
+    }
+}
+
+#[test]
+fn a_task_is_done_once_whatever_the_disk_refuses() {
+    let messages = [a_message_that_makes_a_task()];
+    for fault_after in 0..steps_of_a_task(&messages) {
+        let mut world = where_tasks_are_done();
+        let mut acknowledged = [false];
+        world.live(&Life::with_fault_after(fault_after), &messages, &mut acknowledged);
+        let when = format!("refused after {fault_after}");
+        assert!(world.live(&Life::of(FOREVER), &messages, &mut acknowledged), "{when}");
+        assert_settled(&world.stage);
+        assert_nothing_done_twice(&world, &when);
     }
 }

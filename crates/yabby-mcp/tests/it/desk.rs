@@ -5,12 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use yabby_domain::config::Config;
-use yabby_domain::seam::Clock as _;
-use yabby_domain::seam::tool::{Company, Tool, ToolContext, ToolOutput, ToolSource as _};
-use yabby_domain::session::key::SessionKey;
-use yabby_domain::status::SessionStatus;
+use yabby_domain::seam::tool::{Tool, ToolContext, ToolOutput, ToolSource as _};
 use yabby_mcp::McpServers;
-use yabby_testkit::clock::FixedClock;
+use yabby_testkit::desk::owners_call;
 use yabby_testkit::note_office::NoteOffice;
 
 /// The server of the tests.
@@ -28,22 +25,7 @@ impl Desk {
             "ANTHROPIC_API_KEY" => Some("our-own-secret".to_owned()),
             name => std::env::var(name).ok(),
         };
-        let context = ToolContext {
-            config: Arc::new(config.clone()),
-            office: Arc::new(NoteOffice::default()),
-            call: "call".to_owned(),
-            company: Company::OwnerAlone,
-            is_confined: false,
-            address: None,
-            sees_images: true,
-            agent: Default::default(),
-            session_key: SessionKey::new("agent:main:main"),
-            session_id: "now".to_owned(),
-            workspace: PathBuf::new(),
-            now: FixedClock::at(1_770_120_000_000).now(),
-            sender_is_owner: true,
-            status: Arc::new(SessionStatus::default()),
-        };
+        let context = owners_call(Arc::new(config.clone()), &NoteOffice::default(), PathBuf::new());
         Self { servers: McpServers::new(&config, variable), context }
     }
 

@@ -3,24 +3,20 @@
 use std::fs;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::seam::model::{Answer, ModelError, ModelEvent, ModelProvider as _, ModelRequest, Stop};
-use yabby_domain::seam::tool::{Company, Tool, ToolContext, ToolOutput};
-use yabby_domain::session::key::SessionKey;
-use yabby_domain::status::SessionStatus;
+use yabby_domain::seam::tool::{Tool, ToolOutput};
 use yabby_models::offline::Offline;
 use yabby_testkit::clock::FixedClock;
+use yabby_testkit::desk::owners_call;
 use yabby_testkit::memory_approvals::MemoryApprovals;
 use yabby_testkit::memory_store::{MemorySessions, MemoryTranscripts};
 use yabby_testkit::note_office::NoteOffice;
+use yabby_testkit::stage::NOON;
 use yabby_tools::{Conversations, Leash};
-
-/// 2026-02-03, at noon.
-pub const NOON: i64 = 1_770_120_000_000;
 
 pub struct Room {
     folder: TempDir,
@@ -137,22 +133,8 @@ impl Room {
 
     async fn run(&self, name: &str, arguments: &Value) -> ToolOutput {
         let tool = self.tools.iter().find(|tool| tool.spec().name == name).unwrap();
-        let context = ToolContext {
-            config: Arc::default(),
-            office: Arc::new(NoteOffice::default()),
-            call: "call".to_owned(),
-            company: Company::OwnerAlone,
-            is_confined: false,
-            address: None,
-            sees_images: true,
-            agent: Default::default(),
-            session_key: SessionKey::new("agent:main:main"),
-            session_id: "s".to_owned(),
-            workspace: self.folder.path().to_owned(),
-            now: Timestamp::from_millisecond(NOON).unwrap(),
-            sender_is_owner: true,
-            status: Arc::new(SessionStatus { version: "1.2.3".into(), ..SessionStatus::default() }),
-        };
+        let office = NoteOffice::default();
+        let context = owners_call(Arc::default(), &office, self.folder.path().to_owned());
         tool.call(arguments.as_object().unwrap(), &context).await
     }
 }

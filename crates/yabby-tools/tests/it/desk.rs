@@ -8,19 +8,20 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use yabby_domain::config::Config;
 use yabby_domain::message::Message;
-use yabby_domain::seam::tool::{Company, Tool, ToolContext, ToolOutput};
-use yabby_domain::seam::{Begin, Clock as _, SessionStore as _, TranscriptStore as _};
+use yabby_domain::seam::tool::{Tool, ToolContext, ToolOutput};
+use yabby_domain::seam::{Begin, SessionStore as _, TranscriptStore as _};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
-use yabby_domain::status::SessionStatus;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::transcript::tree::NewEntry;
 use yabby_store::disk::LocalDisk;
 use yabby_store::files::exec_approvals::ExecApprovalsFile;
 use yabby_store::paths::{Choice, Place};
 use yabby_testkit::clock::FixedClock;
+use yabby_testkit::desk::owners_call;
 use yabby_testkit::memory_store::{MemorySessions, MemoryTranscripts};
 use yabby_testkit::note_office::NoteOffice;
+use yabby_testkit::stage::NOON;
 use yabby_tools::{Conversations, Leash};
 
 pub struct Desk {
@@ -44,32 +45,15 @@ impl Desk {
     /// In a folder that somebody else looks after.
     pub fn at(folder: &Path) -> Self {
         let folder = folder.to_owned();
-        let clock = FixedClock::at(1_770_120_000_000);
-        let now = clock.now();
         let sessions = MemorySessions::default();
-        let transcripts = MemoryTranscripts::new(Arc::new(clock));
+        let transcripts = MemoryTranscripts::new(Arc::new(FixedClock::at(NOON)));
         let conversations = Conversations {
             sessions: Arc::new(sessions.clone()),
             transcripts: Arc::new(transcripts.clone()),
         };
         let office = NoteOffice::default();
         let (approvals, leash) = leash(&folder);
-        let context = ToolContext {
-            config: Arc::default(),
-            office: Arc::new(office.clone()),
-            call: "call".to_owned(),
-            company: Company::OwnerAlone,
-            is_confined: false,
-            address: None,
-            sees_images: true,
-            agent: Default::default(),
-            session_key: SessionKey::new("agent:main:main"),
-            session_id: "now".to_owned(),
-            workspace: folder.join("workspace"),
-            now,
-            sender_is_owner: true,
-            status: Arc::new(SessionStatus { version: "1.2.3".into(), ..SessionStatus::default() }),
-        };
+        let context = owners_call(Arc::default(), &office, folder.join("workspace"));
         fs::create_dir_all(&context.workspace).unwrap();
         let tools = yabby_tools::all(conversations, leash);
         Self { tools, folder, _kept: None, sessions, transcripts, context, office, approvals }

@@ -208,7 +208,7 @@ async fn lines_are_found_except_in_what_git_ignores() {
 #[tokio::test]
 async fn what_others_may_have_written_is_fenced_and_the_agents_own_is_not() {
     let desk = Desk::new();
-    for name in ["AGENTS.md", "SOUL.md", "MEMORY.md", "skills/x/SKILL.md"] {
+    for name in ["AGENTS.md", "SOUL.md", "MEMORY.md", "memory.md", "skills/x/SKILL.md"] {
         desk.put(name, "mine");
         assert_eq!(desk.told("read", json!({"path": name})).await, "mine", "{name}");
     }

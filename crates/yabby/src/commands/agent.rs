@@ -70,9 +70,6 @@ struct Destination {
     id: Option<String>,
 }
 
-/// Whatever goes on for longer than this after an answer is told of.
-const A_MOMENT: std::time::Duration = std::time::Duration::from_millis(250);
-
 /// Nothing goes on for longer, whatever it is.
 const LONGEST_TASK: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
 
@@ -160,8 +157,7 @@ async fn finish_tasks(
     key: &SessionKey,
     json: bool,
 ) -> Result<()> {
-    // The lane of the answer itself is not closed at once.
-    let busy = if engine.idle(A_MOMENT).await { 0 } else { engine.busy().len() };
+    let busy = engine.busy().len();
     if busy > 0 {
         let tasks = terminal::counted(busy, "task");
         anstream::eprintln!(

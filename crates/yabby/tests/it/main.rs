@@ -6,6 +6,7 @@ mod agent;
 mod agents;
 mod approvals;
 mod config;
+mod discretion;
 mod docs;
 mod doctor;
 mod exec;

@@ -404,3 +404,17 @@ fn a_command_that_is_always_allowed_is_asked_about_once() {
     assert_eq!(terminal.finish(), 0);
     assert!(home.out(&["approvals", "get"]).contains("touch"));
 }
+
+#[test]
+fn a_question_that_is_closed_waits_for_no_key() {
+    let call = exec::call("exec", &json!({"command": "touch ran"}));
+    let service = exec::service([call, exec::answer()]);
+    let ask = ["agent", "--agent", "main", "--timeout", "3", "-m", "go"];
+    let (home, mut terminal) = about_to_run(&service, &ask);
+    terminal.wait_for("[o]nce, [a]lways or [n]o?");
+    // Not a whole answer, and nobody ends it.
+    terminal.type_in("on");
+    terminal.wait_for("the question is closed");
+    assert_eq!(terminal.finish(), 1, "{}", terminal.screen());
+    assert!(!home.path().join(".openclaw/workspace/ran").exists());
+}

@@ -84,7 +84,7 @@ async fn nothing_outside_is_read_or_written() {
             format!("exec 9< {state}/openclaw.json; cat <&9"),
             format!("cp {state}/openclaw.json stolen; cat stolen"),
             "find / -name openclaw.json -exec cat {} + 2>/dev/null".to_owned(),
-            "cat /etc/shadow /etc/gshadow; ls /root/.ssh".to_owned(),
+            "cat /etc/shadow /etc/gshadow; ls ~root/.ssh".to_owned(),
             "dd if=/dev/vda of=/dev/stdout count=1; cat /dev/mem /dev/kmem".to_owned(),
             format!("unshare -Urm sh -c 'umount -l /tmp; mount -o remount,rw /; cat {state}/openclaw.json'"),
             format!("unshare -Ur chroot / cat {state}/openclaw.json"),
