@@ -123,6 +123,8 @@ impl Viewer {
     /// Whoever reads along in a session; the configuration may share more with them.
     pub fn new(key: SessionKey, audience: Audience, is_owner_alone: bool, config: &Config) -> Self {
         let sharing = Sharing::of(config, &key);
+        // In a room nobody is alone.
+        let is_owner_alone = is_owner_alone && !matches!(audience, Audience::Room(_));
         Self { session_key: Some(key), audience, is_owner_alone, sharing }
     }
 

@@ -371,6 +371,8 @@ impl Memory {
         let record_of = |key: &SessionKey| {
             records.iter().find(|(known, _)| known == key).map(|(_, record)| record.clone())
         };
+        // Where agents share their records, nobody knows whose a transcript without one is.
+        let is_shared = records.iter().any(|(key, _)| !self.is_ours(key));
         let mut conversations = Vec::new();
         for file in files {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -410,11 +412,16 @@ impl Memory {
                         audience: Audience::of_text(&known.audience),
                         ..nobodys
                     },
+                    None if is_shared => continue,
                     None => nobodys,
                 },
             });
         }
         Ok(conversations)
+    }
+
+    fn is_ours(&self, key: &SessionKey) -> bool {
+        key.agent_key().is_none() || key.agent_id() == self.0.parts.places.agent
     }
 
     async fn read(&self, work: Work, synced: &mut Synced) -> Result<(), MemoryError> {

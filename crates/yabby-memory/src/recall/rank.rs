@@ -322,8 +322,11 @@ fn lent_terms(
     }
     let mut terms = Vec::with_capacity(values.len());
     for (term, value) in values {
-        let rarity = rarity(reader.documents, reader.frequency(&term)?);
-        terms.push((value * rarity, term));
+        let frequency = reader.frequency(&term)?;
+        // What only the lender says finds nobody else.
+        if frequency > 1.0 {
+            terms.push((value * rarity(reader.documents, frequency), term));
+        }
     }
     terms.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
     let most = terms.first().map_or(1.0, |(value, _)| *value);

@@ -44,7 +44,7 @@ impl Room {
             readable: Vec::new(),
             skill_variables: Arc::new(|_, _| Vec::new()),
         };
-        let tools = yabby_tools::all(conversations, leash);
+        let tools = yabby_tools::all(conversations, leash, None);
         Self {
             folder,
             request: request(tools.iter().map(|tool| tool.spec()).collect()),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use yabby_domain::config::Config;
+use yabby_domain::id::AgentId;
 use yabby_domain::message::Message;
 use yabby_domain::seam::tool::{Tool, ToolContext, ToolOutput};
 use yabby_domain::seam::{Begin, SessionStore as _, TranscriptStore as _};
@@ -14,21 +15,21 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::transcript::tree::NewEntry;
+use yabby_memory::memory::{Memory, Parts, Places};
 use yabby_store::disk::LocalDisk;
 use yabby_store::files::exec_approvals::ExecApprovalsFile;
+use yabby_store::files::transcripts::TranscriptFolder;
 use yabby_store::paths::{Choice, Place};
-use yabby_testkit::clock::FixedClock;
 use yabby_testkit::desk::owners_call;
-use yabby_testkit::memory_store::{MemorySessions, MemoryTranscripts};
+use yabby_testkit::memory_store::MemorySessions;
 use yabby_testkit::note_office::NoteOffice;
-use yabby_testkit::stage::NOON;
 use yabby_tools::{Conversations, Leash};
 
 pub struct Desk {
     folder: PathBuf,
     _kept: Option<TempDir>,
     pub sessions: MemorySessions,
-    pub transcripts: MemoryTranscripts,
+    pub transcripts: TranscriptFolder,
     pub tools: Vec<Arc<dyn Tool>>,
     pub context: ToolContext,
     pub office: NoteOffice,
@@ -46,7 +47,7 @@ impl Desk {
     pub fn at(folder: &Path) -> Self {
         let folder = folder.to_owned();
         let sessions = MemorySessions::default();
-        let transcripts = MemoryTranscripts::new(Arc::new(FixedClock::at(NOON)));
+        let transcripts = TranscriptFolder::open(transcripts_in(&folder));
         let conversations = Conversations {
             sessions: Arc::new(sessions.clone()),
             transcripts: Arc::new(transcripts.clone()),
@@ -55,7 +56,8 @@ impl Desk {
         let (approvals, leash) = leash(&folder);
         let context = owners_call(Arc::default(), &office, folder.join("workspace"));
         fs::create_dir_all(&context.workspace).unwrap();
-        let tools = yabby_tools::all(conversations, leash);
+        let memory = memory(&folder, &sessions, Arc::default());
+        let tools = yabby_tools::all(conversations, leash, Some(&memory));
         Self { tools, folder, _kept: None, sessions, transcripts, context, office, approvals }
     }
 
@@ -79,7 +81,8 @@ impl Desk {
             sessions: Arc::new(self.sessions.clone()),
             transcripts: Arc::new(self.transcripts.clone()),
         };
-        yabby_tools::all(conversations, leash(&self.folder).1)
+        let memory = memory(&self.folder, &self.sessions, self.context.config.clone());
+        yabby_tools::all(conversations, leash(&self.folder).1, Some(&memory))
     }
 
     pub fn outside(&self) -> &Path {
@@ -157,6 +160,24 @@ impl Desk {
         };
         writer.append(roles.zip(said).map(message).collect()).await.unwrap();
     }
+}
+
+fn transcripts_in(folder: &Path) -> PathBuf {
+    folder.join("home/.yabby/agents/main/sessions")
+}
+
+fn memory(folder: &Path, sessions: &MemorySessions, config: Arc<Config>) -> Memory {
+    let places = Places {
+        agent: AgentId::default(),
+        index: folder.join("home/.yabby/recall/main.sqlite"),
+        transcripts: transcripts_in(folder),
+        workspace: folder.join("workspace"),
+        extra_paths: Vec::new(),
+        has_notes: true,
+        has_sessions: true,
+    };
+    let sessions = Arc::new(sessions.clone());
+    Memory::open(Parts { places, config, sessions, secrets: Arc::default(), embedder: None }).unwrap()
 }
 
 /// Commands with a home, secrets and a keeper of their own.

@@ -61,6 +61,8 @@ async fn results_have_the_fields_of_the_reference() {
 #[tokio::test]
 async fn lines_of_a_note_are_read() {
     let desk = remembered();
+    let missing = desk.context.workspace.join("memory/no.md");
+    let missing = format!("ENOENT: no such file or directory, lstat '{}'", missing.display());
     let table = [
         (
             json!({"path": "memory/2026-02-01.md", "from": 2, "lines": 1}),
@@ -76,7 +78,7 @@ async fn lines_of_a_note_are_read() {
         ),
         (
             json!({"path": "memory/no.md"}),
-            json!({"path": "memory/no.md", "text": "", "disabled": true, "error": "memory/no.md does not exist"}),
+            json!({"path": "memory/no.md", "text": "", "disabled": true, "error": missing}),
         ),
         (json!({}), json!({"path": "", "text": "", "disabled": true, "error": "path required"})),
     ];
@@ -106,7 +108,7 @@ async fn what_is_remembered_is_not_read_out_where_others_listen() {
     desk.context.company = Company::Others;
     assert_eq!(desk.found("birthday dentist harbour").await, []);
     let found = desk.found("boat").await;
-    assert_eq!(found.iter().map(|(place, _)| place.as_str()).collect::<Vec<_>>(), ["sessions/now.jsonl:1"]);
+    assert_eq!(found.iter().map(|(place, _)| place.as_str()).collect::<Vec<_>>(), ["sessions/now.jsonl:2"]);
     let output = desk.call("memory_search", json!({"query": "birthday"})).await;
     let unread = output.details.unwrap()["unread"][0].as_str().unwrap().to_owned();
     assert!(unread.contains("they are private, and others are in this conversation"), "{unread}");

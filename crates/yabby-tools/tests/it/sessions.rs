@@ -8,7 +8,7 @@ use yabby_domain::id::AgentId;
 use yabby_domain::message::Message;
 use yabby_domain::seam::office::{Task, Told};
 use yabby_domain::seam::tool::Company;
-use yabby_domain::seam::{Begin, SessionStore as _, TranscriptStore as _};
+use yabby_domain::seam::{Begin, SessionStore as _, TranscriptStore};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::transcript::file_name::TranscriptId;
@@ -27,7 +27,7 @@ const MINUTE: i64 = 60_000;
 /// of the agent `work`.
 async fn talked() -> Desk {
     let desk = Desk::new();
-    lend(&desk, "main", desk.sessions.clone(), desk.transcripts.clone());
+    lend(&desk, "main", desk.sessions.clone(), Arc::new(desk.transcripts.clone()));
     desk.session("agent:main:main", "id-main", &["where is the key?", "With Ann."]).await;
     desk.session("agent:main:telegram:dm:7", "id-ben", &["the safe opens with 4711", "Noted."]).await;
     desk.session("agent:main:telegram:group:9", "id-club", &["[Club] Zoe: hello", "Hello, Zoe."]).await;
@@ -59,7 +59,7 @@ async fn talked() -> Desk {
         .await;
     let (sessions, transcripts) =
         (MemorySessions::default(), MemoryTranscripts::new(Arc::new(FixedClock::at(NOW))));
-    lend(&desk, "work", sessions.clone(), transcripts);
+    lend(&desk, "work", sessions.clone(), Arc::new(transcripts));
     update(
         &sessions,
         "agent:work:main",
@@ -69,8 +69,8 @@ async fn talked() -> Desk {
     desk
 }
 
-fn lend(desk: &Desk, agent: &str, sessions: MemorySessions, transcripts: MemoryTranscripts) {
-    let conversations = Conversations { sessions: Arc::new(sessions), transcripts: Arc::new(transcripts) };
+fn lend(desk: &Desk, agent: &str, sessions: MemorySessions, transcripts: Arc<dyn TranscriptStore>) {
+    let conversations = Conversations { sessions: Arc::new(sessions), transcripts };
     desk.office.lend(AgentId::normalize(agent), conversations);
 }
 
