@@ -29,7 +29,7 @@ fn write_chunk(home: &Home, path: &str, text: &str, embedding: &str) {
         )
         .expect("inserted");
     plain
-        .execute("INSERT INTO chunks_fts VALUES (?1, ?2, ?3, 'memory', 'words', 1, 2)", [text, &id, path])
+        .execute("INSERT INTO chunks_fts VALUES (?1, ?2, ?3, 'memory', 'words', 1.0, 2.0)", [text, &id, path])
         .expect("inserted");
     plain
         .execute(
