@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use rusqlite::Connection;
@@ -86,6 +86,31 @@ fn a_program_that_ends_leaves_the_old_index() {
         let index = home.open(json!({})).await;
         assert_eq!(best(&index, "router").await.as_deref(), Some("MEMORY.md"));
     });
+}
+
+#[tokio::test]
+async fn drafts_of_programs_that_were_killed_go_away_in_the_end() {
+    let home = Home::new();
+    let index = home.open(json!({})).await;
+    for (name, hours) in [("main.sqlite.tmp-old", 30), ("main.sqlite.tmp-new", 1), ("other.tmp-old", 30)] {
+        let path = home.path().join("memory").join(name);
+        let file = fs::File::create(path).expect("written");
+        file.set_modified(SystemTime::now() - Duration::from_secs(hours * 3600)).expect("set back");
+    }
+    sync(&index).await;
+    assert_eq!(home.files(), ["main.sqlite", "main.sqlite.tmp-new", "other.tmp-old"]);
+}
+
+#[tokio::test]
+async fn an_index_that_is_removed_is_built_again() {
+    let home = Home::new();
+    let index = home.open(json!({})).await;
+    sync(&index).await;
+    fs::remove_file(home.store()).expect("it was there");
+    assert!(search(&index, "router").await.is_empty());
+    assert!(index.status().await.expect("a status").dirty);
+    index.sync(Reason::Manual, false, None).await.expect("synced");
+    assert_eq!(best(&index, "router").await.as_deref(), Some("MEMORY.md"));
 }
 
 #[tokio::test]
