@@ -20,12 +20,15 @@ function boxes(text) {
 
 const server = http.createServer(async (request, response) => {
   let body = "";
+  request.setEncoding("utf8");
   for await (const piece of request) body += piece;
   const { input } = JSON.parse(body);
   asked.push(...input);
   response.setHeader("content-type", "application/json");
   response.end(JSON.stringify({ data: input.map((text, index) => ({ index, embedding: boxes(text) })) }));
 });
+// A connection that is kept for long may be used again at any time.
+server.keepAliveTimeout = 0;
 await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
 
 /** What the reference's command line prints, and the texts it had embedded meanwhile. */
