@@ -9,6 +9,7 @@ mod continued;
 mod conversations;
 mod doctor;
 mod locks;
+mod memory;
 mod prompts;
 mod sessions;
 mod storm;
@@ -28,7 +29,7 @@ use crate::worker::Worker;
 type Told = Result<String>;
 type Story = fn(&Stage, &mut Peer) -> Told;
 
-const STORIES: [(&str, Story); 25] = [
+const STORIES: [(&str, Story); 26] = [
     ("yabby reads the reference's store, and changes no byte", sessions::read_what_the_reference_saved),
     ("yabby reads stores of other hands, and changes no byte", sessions::read_foreign_stores),
     ("the reference reads yabby's store", sessions::written_by_yabby),
@@ -69,6 +70,7 @@ const STORIES: [(&str, Story); 25] = [
         "yabby's prompt for a workspace is not longer than OpenClaw's, and lists its skill alike",
         prompts::side_by_side,
     ),
+    ("both keep one index of memories, and neither embeds what the other has", memory::in_turns),
 ];
 
 /// All stories, or those whose names contain these words.

@@ -353,7 +353,11 @@ fn extra_paths(layers: &Layers<'_>) -> Vec<String> {
 }
 
 fn remote(layers: &Layers<'_>, provider: &Provider) -> Option<Remote> {
-    let is_set = |field| layers.get(&["remote", field]).is_some_and(truthy);
+    // An empty text hides what is said about all agents, and yet that counts here.
+    let is_set = |field| {
+        let mut layers = [layers.own, layers.of_all].into_iter().flatten();
+        layers.any(|layer| json::at(layer, &["remote", field]).is_some_and(truthy))
+    };
     let is_remote = match provider {
         Provider::Local => false,
         Provider::Auto | Provider::Openai | Provider::Gemini | Provider::Voyage | Provider::Other(_) => true,

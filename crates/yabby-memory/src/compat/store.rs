@@ -154,6 +154,7 @@ impl Store {
             fs::create_dir_all(folder).map_err(|source| StoreError::file(folder, source))?;
         }
         let at = |source| sorted(path, source);
+        let before = identity(path);
         let connection = Connection::open(path).map_err(at)?;
         connection.busy_timeout(PATIENCE).map_err(at)?;
         let vectors = match parts.vectors {
@@ -165,7 +166,20 @@ impl Store {
         };
         let words = schema::create(&connection, parts.words).map_err(at)?;
         let dims = schema::vector_dims(&connection).map_err(at)?;
-        Ok(Self { identity: identity(path), path: path.to_owned(), connection, parts, vectors, words, dims })
+        // Should another file have taken its place meanwhile, nobody knows which one this is.
+        let identity = identity(path).filter(|now| before.is_none_or(|before| before == *now));
+        Ok(Self { identity, path: path.to_owned(), connection, parts, vectors, words, dims })
+    }
+
+    /// Begins an index that nobody sees yet. It is not made durable step by step, but as a whole when it
+    /// takes its place; until then it may as well be lost.
+    pub(super) fn begin(draft: &Draft, parts: Parts) -> Result<Self, StoreError> {
+        let store = Self::open(draft.path(), parts)?;
+        store
+            .connection
+            .execute_batch("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY")
+            .map_err(|source| store.sorted(source))?;
+        Ok(store)
     }
 
     pub fn path(&self) -> &Path {
@@ -287,8 +301,12 @@ impl Store {
 /// The draft of an index, which goes away with whoever works on it.
 pub(super) struct Draft(PathBuf);
 
+/// A draft that nobody has touched for so long is of a program that was killed.
+const FORSAKEN: Duration = Duration::from_secs(24 * 60 * 60);
+
 impl Draft {
     pub(super) fn beside(path: &Path) -> Self {
+        remove_forsaken(path);
         Self(with_ending(path, &format!(".tmp-{}", uuid::Uuid::new_v4())))
     }
 
@@ -302,6 +320,19 @@ impl Drop for Draft {
         for ending in ["", "-journal", "-wal", "-shm"] {
             // After the draft has taken its place, nothing is there.
             let _ = fs::remove_file(with_ending(&self.0, ending));
+        }
+    }
+}
+
+fn remove_forsaken(path: &Path) {
+    let Some((folder, name)) = path.parent().zip(path.file_name()) else { return };
+    let beginning = format!("{}.tmp-", name.to_string_lossy());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_draft = entry.file_name().to_string_lossy().starts_with(&beginning);
+        let age = entry.metadata().and_then(|about| about.modified()).ok().and_then(|at| at.elapsed().ok());
+        if is_draft && age.is_some_and(|age| age > FORSAKEN) {
+            // Whoever may not remove it may still index.
+            let _ = fs::remove_file(entry.path());
         }
     }
 }

@@ -192,7 +192,7 @@ impl Shared {
         let draft = Arc::new(Draft::beside(&path));
         let (new, old) = (Arc::clone(&draft), path.clone());
         let store = StoreHandle::open(move || {
-            let mut store = Store::open(new.path(), parts)?;
+            let mut store = Store::begin(&new, parts)?;
             if keep_cache && let Err(problem) = store.take_cache_of(&old) {
                 tracing::warn!("the cached embeddings of {} could not be read: {problem}", old.display());
             }

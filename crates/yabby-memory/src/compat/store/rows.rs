@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use jiff::Timestamp;
-use rusqlite::types::Value as Column;
+use rusqlite::types::{Value as Column, ValueRef};
 use rusqlite::{Connection, Row, ToSql, params, params_from_iter};
 use yabby_domain::text;
 
@@ -370,9 +370,15 @@ fn counted(count: impl TryInto<i64>) -> i64 {
     count.try_into().unwrap_or(i64::MAX)
 }
 
-/// A count in a row; what should not be below zero, is not.
+/// A count in a row. Node writes every number as a real one, and where a column has no type of its own, as
+/// in `chunks_fts`, it stays one.
 fn count_in(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    row.get::<_, i64>(column).map(|count| u64::try_from(count).unwrap_or(0))
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    row.get_ref(column).map(|value| match value {
+        ValueRef::Integer(count) => u64::try_from(count).unwrap_or(0),
+        ValueRef::Real(count) => count as u64,
+        ValueRef::Null | ValueRef::Text(_) | ValueRef::Blob(_) => 0,
+    })
 }
 
 fn text_of(text: &str) -> Column {

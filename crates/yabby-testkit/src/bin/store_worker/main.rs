@@ -6,6 +6,7 @@
 mod churn;
 mod gate;
 mod measure;
+mod memory;
 mod sample;
 mod serve;
 mod steps;

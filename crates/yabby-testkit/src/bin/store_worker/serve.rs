@@ -21,6 +21,7 @@ use yabby_store::files::sessions::{SessionFile, Settings};
 use yabby_store::files::transcripts::{TranscriptFolder, Writer};
 
 use crate::gate::Gate;
+use crate::memory::{self, Memory};
 use crate::steps::{Deed, Step};
 use crate::{Result, measure, say};
 
@@ -101,6 +102,13 @@ enum Errand {
         file: PathBuf,
         rounds: usize,
     },
+    OpenMemory {
+        state: String,
+        config: Value,
+    },
+    Memory {
+        deed: memory::Deed,
+    },
 }
 
 pub fn serve() -> Result<()> {
@@ -123,6 +131,7 @@ struct Desk {
     stores: HashMap<PathBuf, SessionFile>,
     held_stores: HashMap<PathBuf, HeldStore>,
     held_transcripts: HashMap<PathBuf, Writer>,
+    memory: Option<Memory>,
 }
 
 struct HeldStore {
@@ -185,6 +194,11 @@ impl Desk {
                 measure::beside_the_disk(&folder, &store, &keys, count, &message)
             }
             Errand::Preview { file, rounds } => measure::preview(&file, rounds),
+            Errand::OpenMemory { state, config } => {
+                self.memory = Some(Memory::open(&state, config)?);
+                Ok(Value::Null)
+            }
+            Errand::Memory { deed } => self.memory.as_ref().ok_or("no memory is open")?.act(deed),
         }
     }
 

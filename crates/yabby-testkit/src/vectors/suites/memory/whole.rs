@@ -289,7 +289,7 @@ fn with_plain_schema(tables: &Value) -> Value {
 fn rows(database: &Connection, sql: &str) -> Option<Value> {
     use rusqlite::types::ValueRef;
     let mut statement = database.prepare(sql).ok()?;
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.query([]).ok()?;
     let mut all = Vec::new();
     while let Some(row) = rows.next().ok()? {
