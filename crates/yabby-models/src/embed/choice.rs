@@ -218,7 +218,8 @@ fn local_folder(settings: &EmbedSettings) -> Result<PathBuf, String> {
     let named = settings.local.model_path.as_deref().and_then(text::non_blank);
     let named = named.filter(|path| !path.starts_with("hf:") && !path.starts_with("http")).map(PathBuf::from);
     let beside = named.as_ref().filter(|path| path.is_file()).and_then(|path| path.parent());
-    let folders = [named.clone(), beside.map(PathBuf::from), Some(settings.local.folder.clone())];
+    let usual = Some(settings.local.folder.clone()).filter(|folder| !folder.as_os_str().is_empty());
+    let folders = [named.clone(), beside.map(PathBuf::from), usual];
     let found = folders.into_iter().flatten().find(|folder| yabby_minilm::is_installed(folder));
     found.ok_or_else(|| match named {
         Some(path) => format!(
