@@ -1,4 +1,4 @@
-//! Jobs: many texts for a provider to embed when it has time, at half the price (`memory.md` §5.3).
+//! Jobs: many texts for a provider to embed when it has time, at a lower price (`memory.md` §5.3).
 //!
 //! A job that fails is no misfortune: the texts are asked for one request at a time then. After two
 //! failures in a row no more jobs are tried.
@@ -48,6 +48,9 @@ const LIMIT: u32 = 2;
 
 /// Texts in one job, as OpenAI has it.
 const MOST_TEXTS: usize = 50_000;
+
+/// Bytes of texts in one job: half of what OpenAI takes as a file, since there is more in it than texts.
+const MOST_BYTES: usize = 100 << 20;
 
 /// One request of a job may take as long as a large file does.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -102,8 +105,7 @@ impl Jobs {
     async fn attempt(&self, service: &Service, line: &Line, job: &Job) -> Result<Vectors, Fault> {
         let (said, blank): (Vec<_>, Vec<_>) =
             job.texts.iter().partition(|(_, text)| text::non_blank(text).is_some());
-        let parts: Vec<Part<'_>> =
-            said.chunks(MOST_TEXTS).map(|texts| Part { job, texts: texts.to_vec() }).collect();
+        let parts = parts(job, said);
         let running: Vec<_> = parts.iter().map(|part| self.one(service, line, part)).collect();
         let done = stream::iter(running).buffer_unordered(self.settings.concurrency.max(1));
         let done: Vec<Vectors> = done.try_collect().await?;
@@ -133,6 +135,23 @@ impl Jobs {
     fn luck(&self) -> MutexGuard<'_, Luck> {
         self.luck.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// As many parts as the provider wants to have.
+fn parts<'j>(job: &'j Job, texts: Vec<&'j (String, String)>) -> Vec<Part<'j>> {
+    let mut parts: Vec<Part<'j>> = Vec::new();
+    let mut bytes = 0;
+    for named in texts {
+        bytes += named.1.len();
+        match parts.last_mut() {
+            Some(part) if part.texts.len() < MOST_TEXTS && bytes <= MOST_BYTES => part.texts.push(named),
+            _ => {
+                bytes = named.1.len();
+                parts.push(Part { job, texts: vec![named] });
+            }
+        }
+    }
+    parts
 }
 
 /// How a job that was asked for stands.
@@ -200,5 +219,26 @@ impl Part<'_> {
     fn lines(&self, line: impl Fn(&str, &str) -> Value) -> String {
         let lines = self.texts.iter().map(|(name, text)| format!("{}\n", line(name, text)));
         text::to_outside(&lines.collect::<String>()).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_has_as_many_parts_as_the_provider_wants() {
+        let job = |count: usize, length: usize| {
+            let texts = (0..count).map(|at| (at.to_string(), "x".repeat(length))).collect();
+            Job { source: "memory".into(), agent: "main".into(), texts }
+        };
+        for (count, length, expected) in
+            [(0, 1, &[][..]), (1, 1, &[1]), (50_001, 1, &[50_000, 1]), (5, 40 << 20, &[2, 2, 1])]
+        {
+            let job = job(count, length);
+            let got: Vec<usize> =
+                parts(&job, job.texts.iter().collect()).iter().map(|part| part.texts.len()).collect();
+            assert_eq!(got, expected, "{count} of {length}");
+        }
     }
 }
