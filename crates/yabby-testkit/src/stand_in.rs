@@ -2,6 +2,7 @@
 //! wire format of the service, and remember what they were asked.
 
 mod anthropic;
+pub mod embeddings;
 mod gemini;
 mod openai_chat;
 mod openai_responses;

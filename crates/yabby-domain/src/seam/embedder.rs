@@ -1,5 +1,7 @@
 //! The door to whoever turns texts into vectors whose nearness is nearness of meaning (`memory.md` §5).
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 
 #[async_trait]
@@ -18,6 +20,39 @@ pub trait Embedder: Send + Sync {
 
     /// The vectors of texts, in their order; an empty one where there is none.
     async fn documents(&self, texts: &[String]) -> Result<Vec<Vec<f64>>, EmbedError>;
+
+    /// The vectors of many texts by the names that these have been given: as a job of the provider where it
+    /// takes such, which is cheaper and may last an hour, and by plain requests otherwise.
+    async fn job(&self, job: &Job) -> Result<HashMap<String, Vec<f64>>, EmbedError> {
+        let (names, texts): (Vec<String>, Vec<String>) = job.texts.iter().cloned().unzip();
+        Ok(names.into_iter().zip(self.documents(&texts).await?).collect())
+    }
+
+    /// How it stands with jobs, if the provider takes any.
+    fn jobs(&self) -> Option<JobsState> {
+        None
+    }
+}
+
+/// Texts for a provider to embed when it has time (`memory.md` §5.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// `memory` or `sessions`, and the agent whose they are: the provider shows both to whoever pays.
+    pub source: String,
+    pub agent: String,
+    /// Each with its own name (`custom_id`).
+    pub texts: Vec<(String, String)>,
+}
+
+/// How it stands with jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobsState {
+    /// They are wanted, and have not failed too often.
+    pub enabled: bool,
+    /// In a row.
+    pub failures: u32,
+    /// So many turn them off.
+    pub limit: u32,
 }
 
 /// Why there is no vector. The text is what people read.

@@ -10,6 +10,10 @@ mod claude_through_engine;
 mod clients;
 mod compaction;
 mod conversation;
+mod embed;
+mod embed_choice;
+mod embed_jobs;
+mod embed_local;
 #[cfg(unix)]
 mod real_claude;
 mod room;

@@ -1,0 +1,161 @@
+//! Jobs for embeddings, with stand-ins for the services.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use yabby_domain::seam::embedder::{Job, JobsState};
+use yabby_models::embed::Provider;
+use yabby_testkit::stand_in::embeddings::{EmbeddingStandIn, JobEnd, vector};
+
+use crate::embed::{base_url, embedder, settings};
+
+const TAKE_JOBS: [Provider; 3] = [Provider::OpenAi, Provider::Gemini, Provider::Voyage];
+
+fn job(texts: &[(&str, &str)]) -> Job {
+    let texts = texts.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+    Job { source: "memory".into(), agent: "main".into(), texts }
+}
+
+fn some() -> Job {
+    job(&[("a", "the lake"), ("b", "the hospital"), ("empty", " "), ("c", "monday")])
+}
+
+fn expected() -> HashMap<String, Vec<f64>> {
+    let all = [
+        ("a", vector("the lake")),
+        ("b", vector("the hospital")),
+        ("empty", vec![]),
+        ("c", vector("monday")),
+    ];
+    all.into_iter().map(|(name, vector)| (name.to_owned(), vector)).collect()
+}
+
+#[tokio::test]
+async fn jobs_answer_by_the_names_of_texts() {
+    for provider in TAKE_JOBS {
+        let stand_in = EmbeddingStandIn::start().await;
+        let embedder = embedder(&settings(provider, &base_url(provider, &stand_in)));
+        stand_in.jobs_end([JobEnd::Done(3)]);
+        assert_eq!(embedder.job(&some()).await.unwrap(), expected(), "{provider:?}");
+        let paths = stand_in.paths();
+        assert!(
+            !paths.iter().any(|path| path.contains("/embeddings") || path.contains("EmbedContents")),
+            "{paths:?}"
+        );
+        assert_eq!(embedder.jobs(), Some(JobsState { enabled: true, failures: 0, limit: 2 }));
+    }
+}
+
+#[tokio::test]
+async fn jobs_are_in_the_words_of_their_service() {
+    let stand_in = EmbeddingStandIn::start().await;
+    let embedder_of = |provider| embedder(&settings(provider, &base_url(provider, &stand_in)));
+    let one = job(&[("a", "the lake")]);
+    embedder_of(Provider::OpenAi).job(&one).await.unwrap();
+    let request =
+        |files: &[Vec<Value>]| files.iter().flatten().find(|line| line["response"].is_null()).cloned();
+    assert_eq!(
+        request(&stand_in.files()),
+        Some(
+            json!({"custom_id": "a", "method": "POST", "url": "/v1/embeddings", "body": {"model": "m", "input": "the lake"}})
+        )
+    );
+    let asked = stand_in.asked();
+    assert_eq!(
+        stand_in.paths(),
+        ["POST /v1/files", "POST /v1/batches", "GET /v1/batches/batch_1", "GET /v1/files/file-2/content"]
+    );
+    assert!(asked[0].headers["content-type"].starts_with("multipart/form-data"));
+    let about = json!({
+        "input_file_id": "file-1", "endpoint": "/v1/embeddings", "completion_window": "24h",
+        "metadata": {"source": "memory", "agent": "main"},
+    });
+    assert_eq!(asked[1].body, about);
+    embedder_of(Provider::Voyage).job(&one).await.unwrap();
+    let asked = stand_in.asked().into_iter().rfind(|asked| asked.path == "/v1/batches").unwrap();
+    assert_eq!(asked.body["completion_window"], "12h");
+    assert_eq!(asked.body["request_params"], json!({"model": "m", "input_type": "document"}));
+
+    let stand_in = EmbeddingStandIn::start().await;
+    let embedder = embedder(&settings(Provider::Gemini, &base_url(Provider::Gemini, &stand_in)));
+    embedder.job(&one).await.unwrap();
+    assert_eq!(
+        stand_in.paths(),
+        [
+            "POST /upload/v1beta/files?uploadType=multipart",
+            "POST /v1beta/models/m:asyncBatchEmbedContent",
+            "GET /v1beta/batches/b1",
+            "GET /download/v1beta/files/f2:download?alt=media",
+        ]
+    );
+    let asked = stand_in.asked();
+    assert!(asked[0].headers["content-type"].starts_with("multipart/related; boundary="));
+    assert_eq!(asked[1].body["batch"]["inputConfig"], json!({"fileName": "files/f1"}));
+}
+
+#[tokio::test]
+async fn a_failed_job_is_made_up_for_and_two_are_the_last() {
+    for (provider, end) in [
+        (Provider::OpenAi, JobEnd::Failed),
+        (Provider::OpenAi, JobEnd::OneMissing),
+        (Provider::OpenAi, JobEnd::Unknown),
+        (Provider::Voyage, JobEnd::Failed),
+        (Provider::Gemini, JobEnd::Failed),
+        (Provider::Gemini, JobEnd::OneMissing),
+    ] {
+        let stand_in = EmbeddingStandIn::start().await;
+        let embedder = embedder(&settings(provider, &base_url(provider, &stand_in)));
+        let state = || embedder.jobs().unwrap();
+        // One that works in between makes good for one that does not.
+        stand_in.jobs_end([end.clone(), JobEnd::Done(1), end.clone(), end.clone()]);
+        for (enabled, failures) in [(true, 1), (true, 0), (true, 1), (false, 2), (false, 2)] {
+            assert_eq!(embedder.job(&some()).await.unwrap(), expected(), "{provider:?} {end:?}");
+            assert_eq!((state().enabled, state().failures), (enabled, failures), "{provider:?} {end:?}");
+        }
+        let begun =
+            stand_in.paths().iter().filter(|path| path.starts_with("POST") && path.contains("atch")).count();
+        let plain = stand_in.paths().iter().filter(|path| path.contains(":batchEmbedContents")).count();
+        assert_eq!(begun - plain, 4, "{:?}", stand_in.paths());
+    }
+}
+
+#[tokio::test]
+async fn a_model_of_google_that_takes_no_jobs_is_not_asked_again() {
+    let stand_in = EmbeddingStandIn::start().await;
+    let embedder = embedder(&settings(Provider::Gemini, &base_url(Provider::Gemini, &stand_in)));
+    stand_in.jobs_end([JobEnd::Unknown]);
+    assert_eq!(embedder.job(&some()).await.unwrap(), expected());
+    assert_eq!(embedder.jobs(), Some(JobsState { enabled: false, failures: 1, limit: 2 }));
+}
+
+#[tokio::test]
+async fn a_job_that_takes_too_long_is_tried_once_more() {
+    for provider in TAKE_JOBS {
+        let stand_in = EmbeddingStandIn::start().await;
+        let mut settings = settings(provider, &base_url(provider, &stand_in));
+        settings.remote.jobs.timeout = Duration::from_millis(60);
+        let embedder = embedder(&settings);
+        stand_in.jobs_end([JobEnd::Never, JobEnd::Done(1), JobEnd::Never, JobEnd::Never]);
+        assert_eq!(embedder.job(&some()).await.unwrap(), expected(), "{provider:?}");
+        assert_eq!(embedder.jobs().map(|jobs| jobs.failures), Some(0));
+        let cancelled = stand_in.paths().iter().filter(|path| path.contains("cancel")).count();
+        assert_eq!(cancelled, 1, "{provider:?}");
+        assert_eq!(embedder.job(&some()).await.unwrap(), expected(), "{provider:?}");
+        assert_eq!(embedder.jobs().map(|jobs| jobs.enabled), Some(false), "{provider:?}");
+    }
+}
+
+#[tokio::test]
+async fn who_takes_no_jobs_or_shall_not_is_asked_plainly() {
+    let stand_in = EmbeddingStandIn::start().await;
+    let ollama = embedder(&settings(Provider::Ollama, &base_url(Provider::Ollama, &stand_in)));
+    assert_eq!(ollama.jobs(), None);
+    assert_eq!(ollama.job(&some()).await.unwrap(), expected());
+    let mut off = settings(Provider::OpenAi, &base_url(Provider::OpenAi, &stand_in));
+    off.remote.jobs.enabled = false;
+    let openai = embedder(&off);
+    assert_eq!(openai.jobs(), Some(JobsState { enabled: false, failures: 0, limit: 2 }));
+    assert_eq!(openai.job(&some()).await.unwrap(), expected());
+    assert_eq!(stand_in.paths(), ["POST /api/embed", "POST /v1/embeddings"]);
+}
