@@ -45,7 +45,7 @@ fn main() -> Outcome<()> {
         let recall = remember(&conversation, folder.path())?;
         if let Some(model) = &model {
             loop {
-                let batch = recall.unembedded(MODEL, 512)?;
+                let batch = recall.unembedded(MODEL, 512, false)?;
                 if batch.is_empty() {
                     break;
                 }

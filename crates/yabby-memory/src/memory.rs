@@ -62,7 +62,24 @@ pub struct Parts {
     pub sessions: Arc<dyn SessionStore>,
     pub secrets: Arc<Secrets>,
     /// Whoever knows what is alike; without one, words decide.
-    pub embedder: Option<Arc<dyn Embedder>>,
+    pub meaning: Option<Meaning>,
+}
+
+/// Who knows what is alike, and what they are told.
+#[derive(Clone)]
+pub struct Meaning {
+    pub embedder: Arc<dyn Embedder>,
+    /// What was said, too, and not only notes.
+    pub sees_sessions: bool,
+}
+
+impl Meaning {
+    /// Vectors of two models, or of one behind two addresses, are never compared.
+    fn name(&self) -> String {
+        let embedder = &self.embedder;
+        let told = if self.sees_sessions { "" } else { "/notes" };
+        format!("{}/{}/{}{told}", embedder.provider(), embedder.model(), embedder.provider_key())
+    }
 }
 
 /// An agent's memory. Copies are the same.
@@ -277,7 +294,7 @@ impl Memory {
                 if let Err(error) = memory.read_grown().await {
                     tracing::warn!(%error, "a conversation was not indexed");
                 }
-                if memory.0.parts.embedder.is_some() {
+                if memory.0.parts.meaning.is_some() {
                     let _ = memory.embed(&|_| {}).await;
                 }
             });
@@ -291,15 +308,18 @@ impl Memory {
 
     /// Has the model look at everything that it has not seen yet. Comes back with why it stopped.
     pub async fn embed(&self, progress: OnProgress<'_>) -> Result<Embedded, String> {
-        let Some(embedder) = &self.0.parts.embedder else { return Ok(Embedded::default()) };
+        let Some(meaning) = &self.0.parts.meaning else { return Ok(Embedded::default()) };
         let _one = self.0.embedding.lock().await;
-        let model = model_name(embedder.as_ref());
+        let (model, embedder, notes_only) = (meaning.name(), &meaning.embedder, !meaning.sees_sessions);
         loop {
             let of = model.clone();
-            let batch =
-                self.blocking(move |memory| memory.0.recall.unembedded(&of, TEXTS)).await.map_err(told)?;
+            let batch = self
+                .blocking(move |memory| memory.0.recall.unembedded(&of, TEXTS, notes_only))
+                .await
+                .map_err(told)?;
             let of = model.clone();
-            let embedded = self.blocking(move |memory| memory.0.recall.embedded(&of)).await.map_err(told)?;
+            let embedded =
+                self.blocking(move |memory| memory.0.recall.embedded(&of, notes_only)).await.map_err(told)?;
             progress(Progress { done: embedded.done as usize, all: embedded.all as usize });
             if batch.is_empty() && embedded.done >= embedded.all {
                 return Ok(embedded);
@@ -326,11 +346,10 @@ impl Memory {
 
     /// What a question means to the model, if there is one that has seen something.
     async fn meaning_of(&self, question: &str, unread: &mut Vec<String>) -> Option<Meant> {
-        let embedder = self.0.parts.embedder.as_ref()?;
-        let model = model_name(embedder.as_ref());
+        let meaning = self.0.parts.meaning.as_ref()?;
+        let (model, embedder) = (meaning.name(), &meaning.embedder);
         let of = model.clone();
-        let embedded = self.blocking(move |memory| memory.0.recall.embedded(&of)).await.ok()?;
-        if embedded.done == 0 {
+        if !self.blocking(move |memory| memory.0.recall.has_embedded(&of)).await.ok()? {
             return None;
         }
         match tokio::time::timeout(MODEL_PATIENCE, embedder.query(question)).await {
@@ -470,8 +489,15 @@ impl Memory {
         &self.0.parts.places
     }
 
-    pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
-        self.0.parts.embedder.as_ref()
+    pub fn meaning(&self) -> Option<&Meaning> {
+        self.0.parts.meaning.as_ref()
+    }
+
+    /// How far the model has come with what is remembered.
+    pub async fn embedded(&self) -> Result<Embedded, MemoryError> {
+        let Some(meaning) = &self.0.parts.meaning else { return Ok(Embedded::default()) };
+        let (model, notes_only) = (meaning.name(), !meaning.sees_sessions);
+        self.blocking(move |memory| memory.0.recall.embedded(&model, notes_only)).await
     }
 
     /// Runs away from the threads that wait.
@@ -489,11 +515,6 @@ enum Work {
     Note(Note),
     Conversation(Conversation),
     Gone(String),
-}
-
-/// Vectors of two models, or of one behind two addresses, are never compared.
-fn model_name(embedder: &dyn Embedder) -> String {
-    format!("{}/{}/{}", embedder.provider(), embedder.model(), embedder.provider_key())
 }
 
 fn told(error: impl ToString) -> String {

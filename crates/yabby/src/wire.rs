@@ -2,6 +2,7 @@
 
 mod bundled;
 mod compat;
+pub mod embeddings;
 pub mod keys;
 pub mod memory;
 pub mod models;
@@ -148,10 +149,9 @@ fn remembered(
     let config = Arc::new(config.clone());
     let settings = memory::settings(place, &config, agent);
     let ground = memory::Ground { agent, workspace, transcripts, sessions, secrets: common.secrets.clone() };
-    memory::memory(place, &config, settings.as_ref(), None, ground).unwrap_or_else(|error| {
-        tracing::warn!(%agent, %error, "the agent has no memory to search");
-        None
-    })
+    memory::memory(place, &config, settings.as_ref()?, ground)
+        .inspect_err(|error| tracing::warn!(%agent, %error, "the agent has no memory to search"))
+        .ok()
 }
 
 /// Where the texts of every agent are.

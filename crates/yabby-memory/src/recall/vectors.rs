@@ -34,16 +34,21 @@ pub struct Embedded {
 
 impl Recall {
     /// Documents that the model has not seen, the oldest first. Those it knows from elsewhere are filled in.
-    pub fn unembedded(&self, model: &str, most: usize) -> Result<Vec<Unembedded>, RecallError> {
+    pub fn unembedded(
+        &self,
+        model: &str,
+        most: usize,
+        notes_only: bool,
+    ) -> Result<Vec<Unembedded>, RecallError> {
         self.write(|connection| {
             let upto = upto(connection, model)?;
             let select = "SELECT unit.id, unit.role, unit.speaker, unit.heading, unit.text, before.speaker, before.text
                 FROM yabby_units unit LEFT JOIN yabby_units before
                 ON before.source = unit.source AND before.position = unit.position - 1
-                WHERE unit.id >= ? ORDER BY unit.id LIMIT ?";
+                WHERE unit.id >= ? AND (unit.role = 'note' OR NOT ?) ORDER BY unit.id LIMIT ?";
             let mut statement = connection.prepare_cached(select)?;
             let limit = i64::try_from(most).unwrap_or(i64::MAX);
-            let rows = statement.query_map(params![upto, limit], |row| {
+            let rows = statement.query_map(params![upto, notes_only, limit], |row| {
                 let unit = Unit {
                     role: Role::of_str(row.get_ref(1)?.as_str().unwrap_or_default()),
                     speaker: row.get(2)?,
@@ -88,11 +93,20 @@ impl Recall {
         })
     }
 
-    pub fn embedded(&self, model: &str) -> Result<Embedded, RecallError> {
+    /// Whether a model has seen anything.
+    pub fn has_embedded(&self, model: &str) -> Result<bool, RecallError> {
+        self.read(|connection| Ok(upto(connection, model)? > 0))
+    }
+
+    /// How far a model has come with everything, or with notes only.
+    pub fn embedded(&self, model: &str, notes_only: bool) -> Result<Embedded, RecallError> {
         self.read(|connection| {
-            let count = "SELECT count(*), coalesce(sum(id < ?), 0) FROM yabby_units";
+            let count =
+                "SELECT count(*), coalesce(sum(id < ?), 0) FROM yabby_units WHERE role = 'note' OR NOT ?";
             let upto = upto(connection, model)?;
-            connection.query_row(count, [upto], |row| Ok(Embedded { all: row.get(0)?, done: row.get(1)? }))
+            connection.query_row(count, params![upto, notes_only], |row| {
+                Ok(Embedded { all: row.get(0)?, done: row.get(1)? })
+            })
         })
     }
 }
