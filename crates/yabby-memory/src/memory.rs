@@ -185,7 +185,16 @@ impl Memory {
             now: search.now,
             zone: search.zone,
         };
-        let mut hits = self.blocking(move |memory| memory.0.recall.search(&query)).await?;
+        let again = query.clone();
+        let found = self.blocking(move |memory| memory.0.recall.search(&query)).await;
+        let mut hits = match found {
+            // It was begun anew: everything is read once more.
+            Err(MemoryError::Recall(error)) if error.is_damage() => {
+                self.sync(&|_| {}).await?;
+                self.blocking(move |memory| memory.0.recall.search(&again)).await?
+            }
+            other => other?,
+        };
         hits.retain(|hit| hit.score >= search.least);
         Ok(Found { hits, unread, model })
     }
@@ -214,9 +223,16 @@ impl Memory {
         }
     }
 
-    /// Looks at every file, and reads those that changed.
+    /// Looks at every file, and reads those that changed. An index that turns out to be damaged is built anew.
     pub async fn sync(&self, progress: OnProgress<'_>) -> Result<Synced, MemoryError> {
         let _one = self.0.syncing.lock().await;
+        match self.read_changed(progress).await {
+            Err(MemoryError::Recall(error)) if error.is_damage() => self.read_changed(progress).await,
+            other => other,
+        }
+    }
+
+    async fn read_changed(&self, progress: OnProgress<'_>) -> Result<Synced, MemoryError> {
         self.0.grown.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let places = self.0.parts.places.clone();
         let (notes, transcripts, known) = self

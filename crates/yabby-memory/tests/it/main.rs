@@ -4,3 +4,8 @@ mod compat;
 mod compat_damage;
 mod compat_files;
 mod compat_sharing;
+mod hostile;
+mod house;
+mod keeping_up;
+mod languages;
+mod people;
