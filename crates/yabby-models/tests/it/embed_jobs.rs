@@ -73,7 +73,7 @@ async fn jobs_are_in_the_words_of_their_service() {
     });
     assert_eq!(asked[1].body, about);
     embedder_of(Provider::Voyage).job(&one).await.unwrap();
-    let asked = stand_in.asked().into_iter().rfind(|asked| asked.path == "/v1/batches").unwrap();
+    let asked = stand_in.asked().into_iter().rfind(|asked| asked.path == "/like/v1/batches").unwrap();
     assert_eq!(asked.body["completion_window"], "12h");
     assert_eq!(asked.body["request_params"], json!({"model": "m", "input_type": "document"}));
 
