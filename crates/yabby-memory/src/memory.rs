@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::runtime::Handle;
@@ -17,7 +18,9 @@ use yabby_domain::channel::ChatType;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
+use yabby_domain::recollection::Remembered;
 use yabby_domain::seam::embedder::Embedder;
+use yabby_domain::seam::recollection::{Asked, Recollection};
 use yabby_domain::seam::{SessionStore, StoreError};
 use yabby_domain::secrets::Secrets;
 use yabby_domain::session::entry::SessionEntry;
@@ -31,6 +34,7 @@ use crate::compat::files;
 use crate::recall::{
     Conversation, Embedded, Filter, Hit, Known, Meant, Message, Note, Query, Recall, RecallError, Wanted,
 };
+use crate::shown;
 
 /// How long a search waits for what is new, and for a model.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -571,4 +575,29 @@ fn owned(audience: Audience, config: &Config) -> Audience {
     let mut addresses = links.addresses(name);
     addresses.push(name.clone());
     if addresses.iter().any(|address| is_owner(address)) { Audience::Owner } else { audience }
+}
+
+#[async_trait]
+impl Recollection for Memory {
+    async fn recollect(&self, asked: Asked) -> Vec<Remembered> {
+        let Ok(viewer) = self.viewer(&asked.session_key, asked.is_owner_alone).await else {
+            return Vec::new();
+        };
+        let search = Search {
+            text: asked.words,
+            viewer,
+            filter: Filter { current_session: Some(asked.session_id), ..Filter::default() },
+            most: asked.most,
+            least: 0.0,
+            around: 1,
+            now: asked.now,
+            zone: TimeZone::system(),
+        };
+        let found = self.search(search).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "nothing was remembered for a message");
+            Found::default()
+        });
+        let remembered = |hit: &Hit| Remembered { score: f64::from(hit.score), text: shown::snippet(hit) };
+        found.hits.iter().map(remembered).collect()
+    }
 }
