@@ -4,6 +4,7 @@
 //! are packed in blocks, so that a question costs what its words cost, and a new message what its own do.
 
 mod document;
+mod forget;
 mod messages;
 mod postings;
 mod rank;
@@ -24,6 +25,7 @@ use rusqlite::{Connection, ErrorCode};
 use crate::audience::Viewer;
 use crate::question::Question;
 use crate::unit::{Role, Unit};
+pub use forget::Gone;
 pub use messages::{Listed, Message, Totals, Wanted};
 pub use rank::Why;
 pub use sources::{Conversation, Indexed, Known, Note};
@@ -107,6 +109,13 @@ pub enum RecallError {
     Read { path: String, source: std::io::Error },
 }
 
+impl RecallError {
+    /// Whether the file is no index any more. It can be set aside, and built again.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Index { source, .. } if is_damage(source))
+    }
+}
+
 impl Recall {
     /// Opens an index, or begins one. A file that is damaged is set aside.
     pub fn open(path: &Path) -> Result<Self, RecallError> {
@@ -167,6 +176,51 @@ impl Recall {
         })
     }
 
+    /// Takes over from another index whose conversations are whose, and what shall never be found again: what
+    /// no file says.
+    pub(crate) fn inherit(&self, other: &Path) -> Result<(), RecallError> {
+        self.with_other(other, |connection| {
+            connection.execute_batch(
+                "INSERT OR IGNORE INTO yabby_forgotten SELECT hash FROM other.yabby_forgotten;
+                 INSERT OR IGNORE INTO yabby_sources
+                    (kind, path, agent, session_key, session_id, channel, chat_type, audience, size)
+                 SELECT kind, path, agent, session_key, session_id, channel, chat_type, audience, -1
+                 FROM other.yabby_sources;",
+            )
+        })
+    }
+
+    /// Puts what another index has found in the place of everything here, all at once. What models said about
+    /// texts stays, as it holds for texts wherever they stand.
+    pub(crate) fn become_like(&self, other: &Path) -> Result<(), RecallError> {
+        const TABLES: [&str; 6] = ["totals", "sources", "units", "speakers", "facts", "postings"];
+        self.with_other(other, |connection| {
+            for table in TABLES {
+                connection.execute_batch(&format!(
+                    "DELETE FROM main.yabby_{table};
+                     INSERT INTO main.yabby_{table} SELECT * FROM other.yabby_{table};"
+                ))?;
+            }
+            connection.execute_batch("DELETE FROM main.yabby_vectors; DELETE FROM main.yabby_models")
+        })
+    }
+
+    /// Writes with another index at hand, under the name `other`.
+    fn with_other(
+        &self,
+        other: &Path,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<(), RecallError> {
+        let path = other.to_string_lossy();
+        let attach = |connection: &Connection| connection.execute("ATTACH DATABASE ?1 AS other", [&path]);
+        let wrong = |source| wrong(&self.path, source);
+        attach(&self.writer.lock().unwrap_or_else(PoisonError::into_inner)).map_err(wrong)?;
+        let done = self.write(work);
+        let detach = "DETACH DATABASE other";
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).execute_batch(detach).map_err(wrong)?;
+        done
+    }
+
     /// Runs with a connection that sees one state of the index.
     fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, RecallError> {
         let idle = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -202,7 +256,7 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 }
 
 /// Keeps a damaged file under another name. What it was made of is still there.
-fn set_aside(path: &Path) {
+pub fn set_aside(path: &Path) {
     let now = Timestamp::now().as_millisecond();
     for ending in ["", "-wal", "-shm"] {
         let named = |tail: &str| PathBuf::from(format!("{}{tail}", path.display()));

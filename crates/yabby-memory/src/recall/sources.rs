@@ -148,6 +148,7 @@ impl Recall {
             if anew {
                 writer.remove(state.id, 0)?;
                 (state.read, state.lines, state.units) = (0, 0, 0);
+                state.people.clear();
             }
             let in_room = matches!(conversation.audience, Audience::Room(_));
             let added = match read_on(&mut file, &mut state, in_room, secrets, &mut writer) {
