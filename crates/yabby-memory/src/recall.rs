@@ -152,7 +152,13 @@ impl Recall {
                 query.most * (2 * query.around as usize + 1),
             )?;
             let best = ranked.first().map_or(0.0, |best| best.score);
-            let whole = if ideal > 0.0 { ideal } else { best };
+            // Without a word of the question anywhere, a hit is as good as it is alike.
+            let most_alike = meaning.values().copied().fold(0.0, f32::max);
+            let whole = match ideal > 0.0 {
+                true => ideal,
+                false if most_alike > 0.0 => best / most_alike,
+                false => best,
+            };
             let mut hits = Vec::with_capacity(ranked.len());
             let mut shown: HashSet<Place> = HashSet::new();
             for found in ranked {

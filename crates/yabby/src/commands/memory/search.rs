@@ -8,8 +8,8 @@ use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
-use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Value};
+use yabby_domain::session::key::SessionKey;
 use yabby_memory::audience::{Audience, Sharing, Viewer};
 use yabby_memory::compat::files::Source;
 use yabby_memory::compat::{Reason, SearchOptions};
@@ -61,8 +61,11 @@ pub struct Arguments {
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let desk = Desk::open(setting)?;
     let agent = desk.agent(arguments.agent.as_deref());
-    let search = |kept: &AgentMemory| desk.runtime.block_on(search(&desk, kept, &agent, arguments));
-    let results = desk.with_memory(&agent, |kept| search(kept).map_err(failed))?;
+    let key_of = |named: &Option<String>| named.as_deref().map(|named| desk.session(named, &agent));
+    let keys = Keys { session: key_of(&arguments.session), seen_as: key_of(&arguments.seen_as) };
+    let results = desk.with_memory(&agent, |kept| {
+        desk.runtime.block_on(search(&desk, kept, &keys, arguments)).map_err(failed)
+    })?;
     match results {
         None if arguments.json => terminal::print_json(&json!({"results": [], "disabled": true})),
         None => Ok(writeln!(anstream::stdout(), "{DISABLED}")?),
@@ -80,30 +83,30 @@ fn failed(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
+/// The sessions that the command line names.
+struct Keys {
+    session: Option<SessionKey>,
+    seen_as: Option<SessionKey>,
+}
+
 /// What was found, in both forms.
 struct Results {
     json: Vec<Value>,
     text: String,
 }
 
-async fn search(
-    desk: &Desk<'_>,
-    kept: &AgentMemory,
-    agent: &AgentId,
-    arguments: &Arguments,
-) -> Result<Results> {
+async fn search(desk: &Desk<'_>, kept: &AgentMemory, keys: &Keys, arguments: &Arguments) -> Result<Results> {
     if kept.ranks_like_reference {
         return like_reference(kept, arguments).await;
     }
     if let (Wanted::Named(_), Err(reason)) = (kept.choice.requested, &kept.choice.embedder) {
         tell_unread(&[format!("found by words only: {}", reason.replace('\n', " "))]);
     }
-    let session = arguments.session.as_deref().map(|named| desk.session(named, agent));
-    let viewer = match &arguments.seen_as {
-        Some(named) => seen_as(desk, kept, agent, named).await?,
+    let viewer = match &keys.seen_as {
+        Some(key) => seen_as(kept, key).await?,
         // The owner at their own machine; a session that they name is one that they may look into.
         None => Viewer {
-            session_key: session.clone(),
+            session_key: keys.session.clone(),
             sharing: Sharing {
                 notes: false,
                 groups_with_owner: desk.config.flag(&["memory", "share", "groups"]).unwrap_or(false),
@@ -122,7 +125,7 @@ async fn search(
             text: arguments.query.clone(),
             viewer,
             filter: Filter {
-                session_key: session.map(|key| key.as_str().to_owned()),
+                session_key: keys.session.as_ref().map(|key| key.as_str().to_owned()),
                 channel: arguments.channel.as_ref().map(|channel| channel.to_lowercase()),
                 ..Filter::default()
             },
@@ -138,11 +141,10 @@ async fn search(
 }
 
 /// Who looks from a session. In the owner's own one that is the owner, with nobody listening.
-async fn seen_as(desk: &Desk<'_>, kept: &AgentMemory, agent: &AgentId, named: &str) -> Result<Viewer> {
-    let key = desk.session(named, agent);
-    let viewer = kept.memory.viewer(&key, false).await?;
+async fn seen_as(kept: &AgentMemory, key: &SessionKey) -> Result<Viewer> {
+    let viewer = kept.memory.viewer(key, false).await?;
     match viewer.audience {
-        Audience::Owner => Ok(kept.memory.viewer(&key, true).await?),
+        Audience::Owner => Ok(kept.memory.viewer(key, true).await?),
         Audience::Person(_) | Audience::Room(_) => Ok(viewer),
     }
 }

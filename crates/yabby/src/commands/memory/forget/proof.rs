@@ -14,7 +14,7 @@ use super::super::Desk;
 use crate::wire::memory::AgentMemory;
 
 /// Fewer characters are everywhere, and prove nothing.
-const SHORTEST: usize = 5;
+const SHORTEST: usize = 4;
 
 /// An index keeps long texts in pieces. So many bytes of one are its own.
 const PIECE: usize = 48;
@@ -64,7 +64,7 @@ impl Proof {
     }
 
     fn look_into_index(&mut self, file: &Path, text: &str, needles: &BTreeSet<String>) {
-        if needles.iter().flat_map(|needle| pieces(needle)).any(|piece| text.contains(piece)) {
+        if needles.iter().flat_map(|needle| pieces(needle)).any(|piece| !places(text, piece).is_empty()) {
             self.traces.push(Trace { path: file.to_owned(), line: None, what: "an index".to_owned() });
         }
     }
@@ -138,6 +138,19 @@ fn is_log(file: &Path) -> bool {
     ["-wal", "-shm", "-journal"].iter().any(|ending| name.ends_with(ending))
 }
 
+/// Where some words stand. Among the digits of a hash or an id everything turns up by chance.
+fn places(text: &str, words: &str) -> Vec<usize> {
+    const SHORTEST_HASH: usize = 32;
+    let is_digit = |byte: &&u8| byte.is_ascii_hexdigit() || **byte == b'-';
+    let is_in_hash = |at: usize| {
+        let (before, after) = text.as_bytes().split_at(at);
+        let run =
+            before.iter().rev().take_while(is_digit).count() + after.iter().take_while(is_digit).count();
+        words.bytes().all(|byte| is_digit(&&byte)) && run >= SHORTEST_HASH
+    };
+    text.match_indices(words).map(|(at, _)| at).filter(|at| !is_in_hash(*at)).collect()
+}
+
 /// A text as it may stand in a file: as it is, in JSON, and in JSON within JSON.
 fn spellings(needle: &str) -> BTreeSet<String> {
     let quoted = |text: &str| {
@@ -196,5 +209,13 @@ mod tests {
         let pieces = pieces(&long);
         assert_eq!(pieces.iter().map(|piece| piece.len()).collect::<Vec<_>>(), [48, 48]);
         assert_eq!(super::pieces("short"), ["short"]);
+    }
+
+    #[test]
+    fn digits_of_an_id_are_no_trace() {
+        let id = "5d1c4711-6f0e-4c52-9a35-2b1f0c6f8e11";
+        assert_eq!(places(id, "4711"), Vec::<usize>::new());
+        assert_eq!(places(&format!("{id} is 4711"), "4711"), [id.len() + 4]);
+        assert_eq!(places("user4711 is it", "4711"), [4]);
     }
 }
