@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::runtime::Handle;
@@ -17,7 +18,9 @@ use yabby_domain::channel::ChatType;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
+use yabby_domain::recollection::Remembered;
 use yabby_domain::seam::embedder::Embedder;
+use yabby_domain::seam::recollection::{Asked, Recollection};
 use yabby_domain::seam::{SessionStore, StoreError};
 use yabby_domain::secrets::Secrets;
 use yabby_domain::session::entry::SessionEntry;
@@ -31,6 +34,7 @@ use crate::compat::files;
 use crate::recall::{
     Conversation, Embedded, Filter, Hit, Known, Meant, Message, Note, Query, Recall, RecallError, Wanted,
 };
+use crate::shown;
 
 /// How long a search waits for what is new, and for a model.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -186,7 +190,16 @@ impl Memory {
             now: search.now,
             zone: search.zone,
         };
-        let mut hits = self.blocking(move |memory| memory.0.recall.search(&query)).await?;
+        let again = query.clone();
+        let found = self.blocking(move |memory| memory.0.recall.search(&query)).await;
+        let mut hits = match found {
+            // It was begun anew: everything is read once more.
+            Err(MemoryError::Recall(error)) if error.is_damage() => {
+                self.sync(&|_| {}).await?;
+                self.blocking(move |memory| memory.0.recall.search(&again)).await?
+            }
+            other => other?,
+        };
         hits.retain(|hit| hit.score >= search.least);
         Ok(Found { hits, unread, model })
     }
@@ -215,9 +228,16 @@ impl Memory {
         }
     }
 
-    /// Looks at every file, and reads those that changed.
+    /// Looks at every file, and reads those that changed. An index that turns out to be damaged is built anew.
     pub async fn sync(&self, progress: OnProgress<'_>) -> Result<Synced, MemoryError> {
         let _one = self.0.syncing.lock().await;
+        match self.read_changed(progress).await {
+            Err(MemoryError::Recall(error)) if error.is_damage() => self.read_changed(progress).await,
+            other => other,
+        }
+    }
+
+    async fn read_changed(&self, progress: OnProgress<'_>) -> Result<Synced, MemoryError> {
         self.0.grown.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let places = self.0.parts.places.clone();
         let Survey { notes, transcripts, known } = self.survey().await?;
@@ -611,4 +631,29 @@ fn owned(audience: Audience, config: &Config) -> Audience {
     let mut addresses = links.addresses(name);
     addresses.push(name.clone());
     if addresses.iter().any(|address| is_owner(address)) { Audience::Owner } else { audience }
+}
+
+#[async_trait]
+impl Recollection for Memory {
+    async fn recollect(&self, asked: Asked) -> Vec<Remembered> {
+        let Ok(viewer) = self.viewer(&asked.session_key, asked.is_owner_alone).await else {
+            return Vec::new();
+        };
+        let search = Search {
+            text: asked.words,
+            viewer,
+            filter: Filter { current_session: Some(asked.session_id), ..Filter::default() },
+            most: asked.most,
+            least: 0.0,
+            around: 1,
+            now: asked.now,
+            zone: TimeZone::system(),
+        };
+        let found = self.search(search).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "nothing was remembered for a message");
+            Found::default()
+        });
+        let remembered = |hit: &Hit| Remembered { score: f64::from(hit.score), text: shown::snippet(hit) };
+        found.hits.iter().map(remembered).collect()
+    }
 }

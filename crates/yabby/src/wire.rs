@@ -17,6 +17,7 @@ use yabby_domain::agent::agents;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::model::ModelRef;
+use yabby_domain::seam::recollection::Recollection;
 use yabby_domain::seam::shelf::Shelf as _;
 use yabby_domain::seam::tool::{Tool, ToolSource};
 use yabby_domain::seam::{SessionStore, StoreError, TranscriptStore};
@@ -132,6 +133,7 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
         workspace,
         tools,
         shelf: skills,
+        memory: memory.map(|memory| Arc::new(memory) as Arc<dyn Recollection>),
         sources: common.sources.clone(),
     })
 }

@@ -1,5 +1,6 @@
 //! Likeness of meaning: a vector for every document, a byte a number, in blocks that are read in one go.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -184,15 +185,17 @@ fn put(connection: &Connection, model: &str, vectors: &[(u32, Vec<u8>)]) -> rusq
     let mut blocks: HashMap<u32, Vec<u8>> = HashMap::new();
     for (id, vector) in vectors {
         let block = id / BLOCK;
-        if !blocks.contains_key(&block) {
-            let select = "SELECT data FROM yabby_vectors WHERE model = ? AND block = ?";
-            let known: Option<Vec<u8>> = connection
-                .prepare_cached(select)?
-                .query_row(params![model, block], |row| row.get(0))
-                .optional()?;
-            blocks.insert(block, known.unwrap_or_else(|| vec![0; width * BLOCK as usize]));
-        }
-        let data = blocks.entry(block).or_default();
+        let data = match blocks.entry(block) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let select = "SELECT data FROM yabby_vectors WHERE model = ? AND block = ?";
+                let known: Option<Vec<u8>> = connection
+                    .prepare_cached(select)?
+                    .query_row(params![model, block], |row| row.get(0))
+                    .optional()?;
+                place.insert(known.unwrap_or_else(|| vec![0; width * BLOCK as usize]))
+            }
+        };
         let at = (id % BLOCK) as usize * width;
         if let Some(place) = data.get_mut(at..at + vector.len()) {
             place.copy_from_slice(vector);

@@ -130,21 +130,12 @@ impl<'s> Desk<'s> {
         AgentMemory::open(&self.setting.place, &self.config, agent)
     }
 
-    /// Does something with the memory of an agent. An index that turns out to be damaged is set aside, and
-    /// built again from what it was made of.
+    /// Does something with the memory of an agent. An index that turns out to be damaged has been set aside by
+    /// then, and another one begun, which the second attempt fills.
     fn with_memory<T>(&self, agent: &AgentId, act: impl Fn(&AgentMemory) -> Result<T>) -> Result<Option<T>> {
         let Some(kept) = self.memory(agent)? else { return Ok(None) };
         match act(&kept) {
-            Err(error) if is_damage(&error) => {
-                let path = kept.memory.recall().path().to_owned();
-                drop(kept);
-                yabby_memory::recall::set_aside(&path);
-                let shown = terminal::harmless(&self.setting.place.shortened(&path));
-                anstream::eprintln!(
-                    "note: {shown} is damaged; it is kept under another name, and built again"
-                );
-                self.memory(agent)?.map(|kept| act(&kept)).transpose()
-            }
+            Err(error) if is_damage(&error) => act(&kept).map(Some),
             done => done.map(Some),
         }
     }

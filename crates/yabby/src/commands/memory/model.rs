@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::json;
-use yabby_models::embed::{self, From, Installed, PACKAGE_URL, Precision, Status};
+use yabby_models::embed::{self, Installed, ModelSource, PACKAGE_URL, Precision, Status};
 use yabby_models::{Http, Patience};
 
 use super::{BAD, GOOD, Sheet, VALUE};
@@ -73,7 +73,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
 fn install(from: Option<&str>, into: PathBuf) -> Result<Installed> {
     let from = from.unwrap_or(PACKAGE_URL);
     let is_address = ["http://", "https://"].iter().any(|scheme| from.starts_with(scheme));
-    let from = if is_address { From::Url(from.to_owned()) } else { From::Path(from.into()) };
+    let from = if is_address { ModelSource::Url(from.to_owned()) } else { ModelSource::Path(from.into()) };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let http = Http::new(Patience::default())?;
     let bar = Bar::new("installing");
