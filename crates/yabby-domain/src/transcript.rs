@@ -13,6 +13,7 @@ pub mod envelope;
 pub mod file;
 pub mod file_name;
 pub mod file_repair;
+pub mod forget;
 pub mod fork;
 pub mod guard;
 pub mod header;

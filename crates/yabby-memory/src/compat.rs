@@ -10,6 +10,7 @@ pub mod deltas;
 pub mod embedding;
 mod extension;
 pub mod files;
+pub mod forget;
 pub mod fts_query;
 pub mod hybrid;
 mod index;

@@ -64,6 +64,7 @@ pub struct Places {
 }
 
 /// What a memory is made of.
+#[derive(Clone)]
 pub struct Parts {
     pub places: Places,
     pub config: Arc<Config>,
@@ -243,19 +244,7 @@ impl Memory {
     async fn read_changed(&self, progress: OnProgress<'_>) -> Result<Synced, MemoryError> {
         self.0.grown.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let places = self.0.parts.places.clone();
-        let (notes, transcripts, known) = self
-            .blocking(move |memory| {
-                let places = &memory.0.parts.places;
-                let notes = if places.has_notes {
-                    files::memory_files(&places.workspace, &places.extra_paths)
-                } else {
-                    Vec::new()
-                };
-                let transcripts =
-                    if places.has_sessions { files::transcripts(&places.transcripts) } else { Vec::new() };
-                Ok((notes, transcripts, memory.0.recall.known()?))
-            })
-            .await?;
+        let Survey { notes, transcripts, known } = self.survey().await?;
         let mut work: Vec<Work> = Vec::new();
         let mut names: HashSet<String> = HashSet::new();
         for file in &notes {
@@ -285,6 +274,49 @@ impl Memory {
         }
         progress(Progress { done: all, all });
         Ok(synced)
+    }
+
+    /// Builds the index anew beside the one that is there, and puts it in its place when it is whole. Until
+    /// then everybody finds what they found before.
+    pub async fn rebuild(&self, progress: OnProgress<'_>) -> Result<Synced, MemoryError> {
+        let draft = Draft::beside(&self.0.parts.places.index);
+        let places = Places { index: draft.0.clone(), ..self.0.parts.places.clone() };
+        let beside = Self::open(Parts { places, ..self.0.parts.clone() })?;
+        let old = self.0.recall.path().to_owned();
+        beside.blocking(move |memory| memory.0.recall.inherit(&old)).await?;
+        let synced = beside.sync(progress).await?;
+        let _one = self.0.syncing.lock().await;
+        let path = draft.0.clone();
+        self.blocking(move |memory| memory.0.recall.become_like(&path)).await?;
+        Ok(synced)
+    }
+
+    /// How many files are not in the index as they are.
+    pub async fn unread_files(&self) -> Result<usize, MemoryError> {
+        let workspace = self.0.parts.places.workspace.clone();
+        let Survey { notes, transcripts, known } = self.survey().await?;
+        let notes = notes.iter().map(|file| (files::memory_name(file, &workspace), file));
+        let said = transcripts.iter().map(|file| (files::transcript_name(file), file));
+        let there: HashMap<String, &PathBuf> = notes.chain(said).collect();
+        let changed = there.iter().filter(|(path, file)| !is_known(&known, path, file)).count();
+        let gone = known.keys().filter(|path| !there.contains_key(*path)).count();
+        Ok(changed + gone)
+    }
+
+    /// What files there are, and what is known of them.
+    async fn survey(&self) -> Result<Survey, MemoryError> {
+        self.blocking(move |memory| {
+            let places = &memory.0.parts.places;
+            let notes = if places.has_notes {
+                files::memory_files(&places.workspace, &places.extra_paths)
+            } else {
+                Vec::new()
+            };
+            let transcripts =
+                if places.has_sessions { files::transcripts(&places.transcripts) } else { Vec::new() };
+            Ok(Survey { notes, transcripts, known: memory.0.recall.known()? })
+        })
+        .await
     }
 
     /// Reads the transcripts that were said to have grown.
@@ -520,6 +552,30 @@ impl Memory {
         let memory = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&memory)).await;
         done.map_err(|_| MemoryError::Interrupted)?.map_err(MemoryError::from)
+    }
+}
+
+/// The files of a memory.
+struct Survey {
+    notes: Vec<PathBuf>,
+    transcripts: Vec<PathBuf>,
+    known: HashMap<String, Known>,
+}
+
+/// An index that nobody sees yet; it goes away with whoever works on it.
+struct Draft(PathBuf);
+
+impl Draft {
+    fn beside(index: &Path) -> Self {
+        Self(PathBuf::from(format!("{}.tmp-{}", index.display(), uuid::Uuid::new_v4())))
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        for ending in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(format!("{}{ending}", self.0.display()));
+        }
     }
 }
 

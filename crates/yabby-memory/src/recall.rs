@@ -4,6 +4,7 @@
 //! are packed in blocks, so that a question costs what its words cost, and a new message what its own do.
 
 mod document;
+mod forget;
 mod messages;
 mod postings;
 mod rank;
@@ -24,6 +25,7 @@ use rusqlite::{Connection, ErrorCode};
 use crate::audience::Viewer;
 use crate::question::Question;
 use crate::unit::{Role, Unit};
+pub use forget::Gone;
 pub use messages::{Listed, Message, Totals, Wanted};
 pub use rank::Why;
 pub use sources::{Conversation, Indexed, Known, Note, Outcome, Work};
@@ -136,7 +138,13 @@ impl Recall {
                 query.most * (2 * query.around as usize + 1),
             )?;
             let best = ranked.first().map_or(0.0, |best| best.score);
-            let whole = if ideal > 0.0 { ideal } else { best };
+            // Without a word of the question anywhere, a hit is as good as it is alike.
+            let most_alike = meaning.values().copied().fold(0.0, f32::max);
+            let whole = match ideal > 0.0 {
+                true => ideal,
+                false if most_alike > 0.0 => best / most_alike,
+                false => best,
+            };
             let mut hits = Vec::with_capacity(ranked.len());
             let mut shown: HashSet<Place> = HashSet::new();
             for found in ranked {
@@ -158,6 +166,51 @@ impl Recall {
             }
             Ok(hits)
         })
+    }
+
+    /// Takes over from another index whose conversations are whose, and what shall never be found again: what
+    /// no file says.
+    pub(crate) fn inherit(&self, other: &Path) -> Result<(), RecallError> {
+        self.with_other(other, |connection| {
+            connection.execute_batch(
+                "INSERT OR IGNORE INTO yabby_forgotten SELECT hash FROM other.yabby_forgotten;
+                 INSERT OR IGNORE INTO yabby_sources
+                    (kind, path, agent, session_key, session_id, channel, chat_type, audience, size)
+                 SELECT kind, path, agent, session_key, session_id, channel, chat_type, audience, -1
+                 FROM other.yabby_sources;",
+            )
+        })
+    }
+
+    /// Puts what another index has found in the place of everything here, all at once. What models said about
+    /// texts stays, as it holds for texts wherever they stand.
+    pub(crate) fn become_like(&self, other: &Path) -> Result<(), RecallError> {
+        const TABLES: [&str; 6] = ["totals", "sources", "units", "speakers", "facts", "postings"];
+        self.with_other(other, |connection| {
+            for table in TABLES {
+                connection.execute_batch(&format!(
+                    "DELETE FROM main.yabby_{table};
+                     INSERT INTO main.yabby_{table} SELECT * FROM other.yabby_{table};"
+                ))?;
+            }
+            connection.execute_batch("DELETE FROM main.yabby_vectors; DELETE FROM main.yabby_models")
+        })
+    }
+
+    /// Writes with another index at hand, under the name `other`.
+    fn with_other(
+        &self,
+        other: &Path,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<(), RecallError> {
+        let path = other.to_string_lossy();
+        let attach = |connection: &Connection| connection.execute("ATTACH DATABASE ?1 AS other", [&path]);
+        let wrong = |source| wrong(&self.path, source);
+        attach(&self.writer.lock().unwrap_or_else(PoisonError::into_inner)).map_err(wrong)?;
+        let done = self.write(work);
+        let detach = "DETACH DATABASE other";
+        let detached = self.writer.lock().unwrap_or_else(PoisonError::into_inner).execute_batch(detach);
+        done.and(detached.map_err(wrong))
     }
 
     /// Runs with a connection that sees one state of the index.

@@ -11,6 +11,7 @@ use yabby_domain::text;
 use yabby_domain::transcript::context::message_of;
 use yabby_domain::transcript::entry::Entry;
 use yabby_domain::transcript::envelope::{split_envelope, strip_message_ids};
+use yabby_domain::transcript::forget::FORGOTTEN;
 
 use crate::unit::{Role, Unit};
 
@@ -38,7 +39,12 @@ pub fn units(line: &str, number: u32, in_room: bool, secrets: &Secrets) -> Vec<U
     for (speaker, words) in said {
         let words = text::from_outside(&text::lossy(words.as_bytes())).into_owned();
         let words = secrets.redact(&words);
-        for part in parts(text::trim(&words)) {
+        let words = text::trim(&words);
+        // What was taken back says nothing.
+        if words.lines().all(|line| line == FORGOTTEN) {
+            continue;
+        }
+        for part in parts(words) {
             units.push(Unit {
                 entry: entry.id().map(str::to_owned),
                 first_line: number,

@@ -16,6 +16,7 @@ mod locked_file;
 mod memory_get;
 mod memory_search;
 mod message;
+pub mod notes;
 mod picture;
 mod places;
 mod process;

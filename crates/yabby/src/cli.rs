@@ -8,8 +8,8 @@ use yabby_config::lookup::Profile;
 use yabby_store::paths::Choice;
 
 use crate::commands::{
-    agent, agents, approvals, completion, config, doctor, history, import, models, sessions, setup, skills,
-    turns, usage,
+    agent, agents, approvals, completion, config, doctor, history, import, memory, models, sessions, setup,
+    skills, turns, usage,
 };
 
 #[derive(Parser)]
@@ -107,6 +107,11 @@ pub enum Command {
     /// List the agents
     #[command(after_help = "Examples:\n  yabby agents\n  yabby agents list --bindings --json")]
     Agents(agents::Arguments),
+    /// Search what was noted and said, and look after the index of it
+    #[command(
+        after_help = "Examples:\n  yabby memory search \"when is Anna's birthday?\"\n  yabby memory status\n  yabby memory index --force\n  yabby memory add \"The spare key is with Ann\"\n  yabby memory forget memory/2026-02-03.md:3"
+    )]
+    Memory(Box<memory::Arguments>),
     /// Show which models there are, and choose the one that answers
     #[command(
         after_help = "Examples:\n  yabby models                         which model answers, and where its key is\n  yabby models list --all --provider anthropic\n  yabby models set anthropic/claude-opus-4-5\n  yabby models probe                   whether it answers"

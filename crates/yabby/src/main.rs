@@ -6,6 +6,7 @@ mod commands;
 mod failure;
 mod logs;
 mod pager;
+mod progress;
 mod setting;
 mod terminal;
 mod usage;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Sessions(arguments) => commands::sessions::run(&setting, arguments),
         Command::History(arguments) => commands::history::run(&setting, arguments),
         Command::Agents(arguments) => commands::agents::run(&setting, arguments),
+        Command::Memory(arguments) => commands::memory::run(&setting, arguments),
         Command::Models(arguments) => commands::models::run(&setting, arguments),
         Command::Skills(arguments) => commands::skills::run(&setting, arguments),
         Command::Setup(arguments) => commands::setup::run(&setting, arguments),

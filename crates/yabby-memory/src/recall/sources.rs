@@ -182,6 +182,7 @@ fn index_conversation(
     if anew {
         writer.remove(state.id, 0)?;
         (state.read, state.lines, state.units) = (0, 0, 0);
+        state.people.clear();
     }
     let in_room = matches!(conversation.audience, Audience::Room(_));
     let (added, failure) = read_on(&mut file, &mut state, in_room, secrets, writer)?;

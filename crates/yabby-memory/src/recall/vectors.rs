@@ -1,7 +1,7 @@
 //! Likeness of meaning: a vector for every document, a byte a number, in blocks that are read in one go.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -12,7 +12,7 @@ use super::{Recall, RecallError};
 use crate::unit::{Role, Unit};
 
 /// How many documents share a row.
-const BLOCK: u32 = 64;
+pub(super) const BLOCK: u32 = 64;
 
 /// So many of the most alike count.
 const MOST_ALIKE: usize = 1000;
@@ -43,25 +43,8 @@ impl Recall {
     ) -> Result<Vec<Unembedded>, RecallError> {
         self.write(|connection| {
             let upto = upto(connection, model)?;
-            let select = "SELECT unit.id, unit.role, unit.speaker, unit.heading, unit.text, before.speaker, before.text
-                FROM yabby_units unit LEFT JOIN yabby_units before
-                ON before.source = unit.source AND before.position = unit.position - 1
-                WHERE unit.id >= ? AND (unit.role = 'note' OR NOT ?) ORDER BY unit.id LIMIT ?";
-            let mut statement = connection.prepare_cached(select)?;
-            let limit = i64::try_from(most).unwrap_or(i64::MAX);
-            let rows = statement.query_map(params![upto, notes_only, limit], |row| {
-                let unit = Unit {
-                    role: Role::of_str(row.get_ref(1)?.as_str().unwrap_or_default()),
-                    speaker: row.get(2)?,
-                    heading: row.get(3)?,
-                    text: row.get(4)?,
-                    ..Unit::default()
-                };
-                let before: Option<(String, String)> = row.get::<_, Option<String>>(5)?.zip(row.get(6)?);
-                let text = embedded_text(&unit, before);
-                Ok(Unembedded { id: row.get(0)?, hash: hash_of(&text), text })
-            })?;
-            let found: Vec<Unembedded> = rows.collect::<rusqlite::Result<_>>()?;
+            let mut found = Vec::new();
+            each_text(connection, upto, notes_only, most, |document| found.push(document))?;
             let (mut known, mut unknown) = (Vec::new(), Vec::new());
             for document in found {
                 let select = "SELECT vector FROM yabby_embeddings WHERE model = ? AND hash = ?";
@@ -99,6 +82,14 @@ impl Recall {
         self.read(|connection| Ok(upto(connection, model)? > 0))
     }
 
+    /// How many vectors are kept for texts that come up again.
+    pub fn kept_vectors(&self) -> Result<u64, RecallError> {
+        self.read(|connection| {
+            connection.query_row("SELECT count(*) FROM yabby_embeddings", [], |row| row.get::<_, i64>(0))
+        })
+        .map(i64::unsigned_abs)
+    }
+
     /// How far a model has come with everything, or with notes only.
     pub fn embedded(&self, model: &str, notes_only: bool) -> Result<Embedded, RecallError> {
         self.read(|connection| {
@@ -110,6 +101,57 @@ impl Recall {
             })
         })
     }
+}
+
+/// The documents from one on, as a model is told them.
+fn each_text(
+    connection: &Connection,
+    from: u32,
+    notes_only: bool,
+    most: usize,
+    mut take: impl FnMut(Unembedded),
+) -> rusqlite::Result<()> {
+    let select =
+        "SELECT unit.id, unit.role, unit.speaker, unit.heading, unit.text, before.speaker, before.text
+        FROM yabby_units unit LEFT JOIN yabby_units before
+        ON before.source = unit.source AND before.position = unit.position - 1
+        WHERE unit.id >= ? AND (unit.role = 'note' OR NOT ?) ORDER BY unit.id LIMIT ?";
+    let mut statement = connection.prepare_cached(select)?;
+    let limit = i64::try_from(most).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![from, notes_only, limit])?;
+    while let Some(row) = rows.next()? {
+        let unit = Unit {
+            role: Role::of_str(row.get_ref(1)?.as_str().unwrap_or_default()),
+            speaker: row.get(2)?,
+            heading: row.get(3)?,
+            text: row.get(4)?,
+            ..Unit::default()
+        };
+        let before: Option<(String, String)> = row.get::<_, Option<String>>(5)?.zip(row.get(6)?);
+        let text = embedded_text(&unit, before);
+        take(Unembedded { id: row.get(0)?, hash: hash_of(&text), text });
+    }
+    Ok(())
+}
+
+/// Drops the vectors of texts that are nowhere any more.
+pub(super) fn drop_unknown(connection: &Connection) -> rusqlite::Result<()> {
+    let mut known: HashSet<[u8; 32]> = HashSet::new();
+    each_text(connection, 0, false, usize::MAX, |document| {
+        known.insert(document.hash);
+    })?;
+    let hashes: Vec<Vec<u8>> = connection
+        .prepare("SELECT DISTINCT hash FROM yabby_embeddings")?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut delete = connection.prepare_cached("DELETE FROM yabby_embeddings WHERE hash = ?")?;
+    for hash in hashes {
+        let is_known = <[u8; 32]>::try_from(hash.as_slice()).is_ok_and(|hash| known.contains(&hash));
+        if !is_known {
+            delete.execute([hash])?;
+        }
+    }
+    Ok(())
 }
 
 /// What a model is told of a unit: who speaks matters to what is meant, and what was said before it.

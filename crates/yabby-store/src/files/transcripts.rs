@@ -6,6 +6,7 @@
 //! [`TranscriptStore`]: yabby_domain::seam::TranscriptStore
 
 mod adopting;
+mod forgetting;
 mod lock;
 mod mending;
 mod pen;

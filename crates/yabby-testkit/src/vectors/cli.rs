@@ -8,14 +8,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
 use yabby_domain::json::{self, Object, Value};
 
 use super::{FileReport, Outcome, Standing, broken, compare, not_yet};
+use crate::stand_in::embeddings::{EmbeddingStandIn, JobEnd};
 use home::Home;
 use normal::Normal;
 
 /// Commands that exist; recordings of others wait for theirs.
-const COMMANDS: [&[&str]; 5] = [&["sessions"], &["agents", "list"], &["config"], &["agent"], &["models"]];
+const COMMANDS: [&[&str]; 6] =
+    [&["sessions"], &["agents", "list"], &["config"], &["agent"], &["models"], &["memory"]];
 /// What the reference says when it wanted a gateway and found none. Ours comes later, and so do these.
 const WITHOUT_GATEWAY: &str = "Gateway agent failed; falling back to embedded";
 
@@ -24,7 +27,9 @@ const WITHOUT_GATEWAY: &str = "Gateway agent failed; falling back to embedded";
 pub(super) const REFERENCES_KEPT: &str = "config-edits-keep-references";
 /// Where there is no OpenClaw folder, ours is used.
 pub(super) const OWN_FOLDER: &str = "a-new-home-gets-our-own-folder";
-pub(super) const DIFFERENCES: [&str; 2] = [REFERENCES_KEPT, OWN_FOLDER];
+/// Our own index is told beside the reference's, and the extension for vectors is built in.
+pub(super) const OWN_MEMORY: &str = "memory-status-tells-of-both-indexes";
+pub(super) const DIFFERENCES: [&str; 3] = [REFERENCES_KEPT, OWN_FOLDER, OWN_MEMORY];
 
 /// What is run, and on what.
 pub struct Program {
@@ -58,6 +63,28 @@ pub(super) fn run_file(path: &Path, file: &str, program: &Program) -> FileReport
 }
 
 struct Sample(Value);
+
+/// A service that embeds, while a sample runs.
+struct Embeddings {
+    stand_in: EmbeddingStandIn,
+    // After the service: it runs in there.
+    _runtime: Runtime,
+}
+
+impl Embeddings {
+    fn start() -> std::io::Result<Self> {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let stand_in = runtime.block_on(EmbeddingStandIn::start());
+        // The recorded one knew no jobs, either.
+        stand_in.jobs_end(vec![JobEnd::Unknown; 8]);
+        Ok(Self { stand_in, _runtime: runtime })
+    }
+
+    fn port(&self) -> u16 {
+        let port = self.stand_in.address().rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+        port.unwrap_or(home::STUB)
+    }
+}
 
 /// What a run left behind.
 struct Ran {
@@ -99,6 +126,10 @@ impl Sample {
         if !is_foreign && matches(&expected, &self.observed(&ran, &normal.with_our_folder())) {
             return Ok(Outcome::ByDesign(OWN_FOLDER));
         }
+        let ours = normal.with_our_memory();
+        if self.tells_memory() && matches(&self.recorded(&ours), &self.observed(&ran, &ours)) {
+            return Ok(Outcome::ByDesign(OWN_MEMORY));
+        }
         let keeps_references = ran.home.uses_references() && ran.home.still_uses_references()?;
         if keeps_references && matches(&without(&expected, "after"), &without(&actual, "after")) {
             return Ok(Outcome::ByDesign(REFERENCES_KEPT));
@@ -106,8 +137,14 @@ impl Sample {
         Ok(Outcome::Failed { expected, actual })
     }
 
+    fn tells_memory(&self) -> bool {
+        self.command().first().is_some_and(|command| command == "memory")
+    }
+
     fn run(&self, program: &Path, home: &Path) -> std::io::Result<Ran> {
-        let home = Home::copy(home)?;
+        // Only memories need somebody to talk to.
+        let embeddings = if self.tells_memory() { Some(Embeddings::start()?) } else { None };
+        let home = Home::copy(home, embeddings.as_ref().map_or(home::STUB, Embeddings::port))?;
         for before in self.field("pre").as_array().into_iter().flatten() {
             self.start(program, &home, &super::texts(before))?;
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
+use yabby_domain::seam::embedder::Embedder;
 use yabby_memory::settings::{Remote, Settings};
 use yabby_models::embed::{
     self, Account, Accounts, Choice, EmbedSettings, InputTypes, JobSettings, LocalSettings, Provider,
@@ -29,6 +30,34 @@ pub fn choice(
     agent: &AgentId,
     settings: &Settings,
 ) -> Result<Choice, HttpError> {
+    with_accounts(place, config, agent, |accounts, http| {
+        embed::choose(&wanted(place, config, agent, settings), accounts, http)
+    })
+}
+
+/// Who else embeds if the one that was chosen fails.
+pub fn fallback(
+    place: &Place,
+    config: &Arc<Config>,
+    agent: &AgentId,
+    settings: &Settings,
+    chosen: &str,
+) -> Option<Arc<dyn Embedder>> {
+    let from = Provider::parse(chosen)?;
+    let wanted = wanted(place, config, agent, settings);
+    let instead = with_accounts(place, config, agent, |accounts, http| {
+        embed::fall_back(&wanted, accounts, http, from, "")
+    });
+    instead.ok()?.embedder.ok()
+}
+
+/// Does something with the accounts of an agent.
+fn with_accounts<T>(
+    place: &Place,
+    config: &Arc<Config>,
+    agent: &AgentId,
+    act: impl FnOnce(&Accounts<'_>, &Http) -> T,
+) -> Result<T, HttpError> {
     let http = Http::new(Patience::default())?;
     let folder = place.folder.path().join("agents").join(agent.as_str()).join("agent");
     let account = |provider: &str| {
@@ -41,11 +70,7 @@ pub fn choice(
         })
     };
     let variable = |name: &str| place.environment.get(name).map(SecretString::from);
-    Ok(embed::choose(
-        &wanted(place, config, agent, settings),
-        &Accounts { account: &account, variable: &variable },
-        &http,
-    ))
+    Ok(act(&Accounts { account: &account, variable: &variable }, &http))
 }
 
 /// Whether what was said goes to whoever embeds. A service is told only what the configuration says it is.

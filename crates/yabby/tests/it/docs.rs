@@ -97,6 +97,11 @@ fn the_page_of_skills_shows_what_commands_print() {
 }
 
 #[test]
+fn the_page_of_the_memory_shows_what_commands_print() {
+    run("docs/memory.md");
+}
+
+#[test]
 fn the_page_of_commands_shows_what_they_print() {
     run("docs/commands.md");
 }

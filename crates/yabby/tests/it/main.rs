@@ -15,6 +15,7 @@ mod help;
 mod history;
 mod home;
 mod import;
+mod memory;
 mod models;
 mod sessions;
 mod setup;

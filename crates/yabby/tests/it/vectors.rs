@@ -14,7 +14,7 @@ fn every_recorded_command_line_passes() {
     let reports = run(&project("vectors/cli"), Some(&program)).unwrap();
     let sum = totals(&reports);
     assert_eq!(sum.failed, 0, "{}", print_report(&reports));
-    assert!(sum.passed >= 31, "only {} command lines passed", sum.passed);
+    assert!(sum.passed >= 35, "only {} command lines passed", sum.passed);
     let by_design: BTreeSet<&str> = reports
         .iter()
         .flat_map(|report| &report.cases)
@@ -23,6 +23,10 @@ fn every_recorded_command_line_passes() {
             _ => None,
         })
         .collect();
-    let expected = ["a-new-home-gets-our-own-folder", "config-edits-keep-references"];
+    let expected = [
+        "a-new-home-gets-our-own-folder",
+        "config-edits-keep-references",
+        "memory-status-tells-of-both-indexes",
+    ];
     assert_eq!(by_design, BTreeSet::from(expected));
 }

@@ -224,6 +224,41 @@ impl Store {
         self.note_dims()
     }
 
+    /// Makes sure that nothing is left of what is in no chunk: no cached vector but those of `kept`, no
+    /// vector, no word, no page of the file that was used before.
+    pub fn shred(&mut self, kept: &HashSet<String>) -> Result<(), StoreError> {
+        let unused: Vec<String> = self.rows(
+            "SELECT DISTINCT hash FROM embedding_cache WHERE hash NOT IN (SELECT hash FROM chunks)",
+            [],
+            |row| row.get(0),
+        )?;
+        self.all_or_nothing(|connection| {
+            for hash in unused.iter().filter(|hash| !kept.contains(*hash)) {
+                connection.execute("DELETE FROM embedding_cache WHERE hash = ?1", [hash])?;
+            }
+            Ok(())
+        })?;
+        if let Some(dims) = self.dims.filter(|_| self.vectors.is_ready()) {
+            self.begin_vectors(dims)?;
+        }
+        let with_words = self.words.is_ready();
+        let emptied = || {
+            if with_words {
+                // Rows of models that were asked before stay behind in the reference's index, and words that
+                // were deleted in the segments of the table.
+                self.connection.execute_batch(
+                    "DELETE FROM chunks_fts WHERE id NOT IN (SELECT id FROM chunks); \
+                     INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')",
+                )?;
+            }
+            let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+            self.connection.query_row(checkpoint, [], |_| Ok(()))?;
+            self.connection.execute_batch("VACUUM")?;
+            self.connection.query_row(checkpoint, [], |_| Ok(()))
+        };
+        emptied().map_err(|source| self.sorted(source))
+    }
+
     /// Makes `chunks_vec` fit the vectors of a file. Returns whether there is such a table.
     fn prepare_vectors(&mut self, chunks: &[IndexedChunk]) -> Result<bool, StoreError> {
         if !self.vectors.is_ready() {

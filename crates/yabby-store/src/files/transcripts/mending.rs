@@ -74,7 +74,7 @@ impl TranscriptFolder {
 
     /// OpenClaw appends what it mirrors without asking for the lock. What came to the original after it was
     /// read goes to the new file.
-    fn take_over_latecomers(
+    pub(super) fn take_over_latecomers(
         &self,
         path: &Path,
         original: Option<&File>,

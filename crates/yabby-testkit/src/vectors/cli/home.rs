@@ -11,17 +11,20 @@ use yabby_domain::json::{self, Value};
 
 /// Nobody listens there; the samples that run have no gateway.
 pub(super) const PORT: &str = "18910";
-pub(super) const STUB: &str = "18911";
+/// Nor there, unless a stand-in for the models does.
+pub(super) const STUB: u16 = 18911;
 
 pub(super) struct Home {
     folder: TempDir,
+    stub: String,
     /// The text of every file, before it was run on.
     pub(super) texts: String,
 }
 
 impl Home {
-    pub(super) fn copy(source: &Path) -> std::io::Result<Self> {
-        let mut home = Self { folder: TempDir::with_prefix("yabby-home-")?, texts: String::new() };
+    pub(super) fn copy(source: &Path, stub: u16) -> std::io::Result<Self> {
+        let folder = TempDir::with_prefix("yabby-home-")?;
+        let mut home = Self { folder, stub: stub.to_string(), texts: String::new() };
         let target = home.path().to_owned();
         home.copy_folder(source, &target)?;
         Ok(home)
@@ -51,8 +54,8 @@ impl Home {
     pub(super) fn filled(&self, text: &str) -> String {
         static TIME: LazyLock<Option<Regex>> =
             LazyLock::new(|| Regex::new(r#""@NOW([+-]\d+)@"|@(NOW|ISO)([+-]\d+)@"#).ok());
-        let text = text.replace("\"@PORT@\"", PORT).replace("\"@STUB@\"", STUB);
-        let text = text.replace("@PORT@", PORT).replace("@STUB@", STUB);
+        let text = text.replace("\"@PORT@\"", PORT).replace("\"@STUB@\"", &self.stub);
+        let text = text.replace("@PORT@", PORT).replace("@STUB@", &self.stub);
         let text = text.replace("@HOME@", &self.path().display().to_string());
         let now = Timestamp::now();
         let moment = |distance: &str| {

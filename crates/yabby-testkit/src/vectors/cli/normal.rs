@@ -15,6 +15,7 @@ pub(super) struct Normal {
     /// Ids in these are known, and kept.
     known: String,
     our_folder: bool,
+    our_memory: bool,
 }
 
 static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
@@ -36,12 +37,22 @@ static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 impl Normal {
     pub(super) fn new(command: &[String], home: &Home) -> std::io::Result<Self> {
         let known = format!("{}\n{}", command.join(" "), home.texts);
-        Ok(Self { home: home.path().display().to_string(), known, our_folder: false })
+        Ok(Self { home: home.path().display().to_string(), known, our_folder: false, our_memory: false })
     }
 
     /// With our own folder taken for the reference's.
     pub(super) fn with_our_folder(&self) -> Self {
-        Self { home: self.home.clone(), known: self.known.clone(), our_folder: true }
+        Self { our_folder: true, ..self.copied() }
+    }
+
+    /// Without what we tell of a memory beyond the reference.
+    pub(super) fn with_our_memory(&self) -> Self {
+        Self { our_memory: true, ..self.copied() }
+    }
+
+    fn copied(&self) -> Self {
+        let (home, known) = (self.home.clone(), self.known.clone());
+        Self { home, known, our_folder: self.our_folder, our_memory: self.our_memory }
     }
 
     pub(super) fn text(&self, text: &str) -> String {
@@ -54,7 +65,11 @@ impl Normal {
             text = pattern.replace_all(&text, *to).into_owned();
         }
         text = self.without_ids(&text);
-        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        if self.our_memory {
+            // Our own index has lines of its own, and the extension that is built in has no path.
+            lines.retain(|line| !line.starts_with("Recall") && !line.starts_with("Vector path:"));
+        }
         lines.join("\n")
     }
 
@@ -108,7 +123,8 @@ mod tests {
 
     #[test]
     fn names_of_the_program_change_and_names_on_disk_stay() {
-        let normal = Normal { home: "/tmp/x".to_owned(), known: String::new(), our_folder: false };
+        let normal =
+            Normal { home: "/tmp/x".to_owned(), known: String::new(), our_folder: false, our_memory: false };
         let table = [
             ("Run: openclaw doctor --fix", "Run: yabby doctor --fix"),
             ("File: ~/.openclaw/openclaw.json", "File: ~/.openclaw/openclaw.json"),
