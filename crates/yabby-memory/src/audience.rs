@@ -115,10 +115,7 @@ impl Sharing {
         let is_meant = |pattern: &Value| {
             pattern.as_str().is_some_and(|pattern| text::matches_star(pattern, key.as_str()))
         };
-        Self {
-            notes: named.iter().any(is_meant),
-            groups_with_owner: Self::groups(config),
-        }
+        Self { notes: named.iter().any(is_meant), groups_with_owner: Self::groups(config) }
     }
 
     fn groups(config: &Config) -> bool {

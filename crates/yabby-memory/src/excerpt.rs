@@ -36,12 +36,7 @@ pub enum ExcerptError {
 
 impl Memory {
     /// What stands at a path, as far as it may be seen.
-    pub async fn excerpt(
-        &self,
-        viewer: &Viewer,
-        path: &str,
-        lines: Lines,
-    ) -> Result<Excerpt, ExcerptError> {
+    pub async fn excerpt(&self, viewer: &Viewer, path: &str, lines: Lines) -> Result<Excerpt, ExcerptError> {
         let mut excerpt = match text::trim(path).starts_with("sessions/") {
             true => self.said(viewer, text::trim(path), lines).await?,
             false => self.note(viewer, path, lines).await?,

@@ -450,8 +450,9 @@ impl Memory {
     /// Who looks, from a session.
     pub async fn viewer(&self, key: &SessionKey, is_owner_alone: bool) -> Result<Viewer, MemoryError> {
         let record = self.0.parts.sessions.get(key).await?;
-        let spawner_of =
-            |record: Option<&SessionEntry>| record.and_then(|record| record.spawned_by()).map(SessionKey::new);
+        let spawner_of = |record: Option<&SessionEntry>| {
+            record.and_then(|record| record.spawned_by()).map(SessionKey::new)
+        };
         let mut above: Vec<(SessionKey, SessionEntry)> = Vec::new();
         let mut spawner = spawner_of(record.as_ref());
         // A task's task belongs to whoever the first was given for; the rule looks no further than this.
@@ -460,9 +461,8 @@ impl Memory {
             spawner = spawner_of(Some(&record));
             above.push((key, record));
         }
-        let record_of = |key: &SessionKey| {
-            above.iter().find(|(known, _)| known == key).map(|(_, record)| record.clone())
-        };
+        let record_of =
+            |key: &SessionKey| above.iter().find(|(known, _)| known == key).map(|(_, record)| record.clone());
         let audience = owned(Audience::of(key, record.as_ref(), &record_of), &self.0.parts.config);
         Ok(Viewer::new(key.clone(), audience, is_owner_alone, &self.0.parts.config))
     }

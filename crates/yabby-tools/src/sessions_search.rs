@@ -112,9 +112,9 @@ impl SessionsSearch {
             .await
             .map_err(told)?;
         match found {
-            Some(units) => {
-                Ok(json!({"sessionId": session, "messages": units.iter().map(shown::said).collect::<Vec<_>>()}))
-            }
+            Some(units) => Ok(
+                json!({"sessionId": session, "messages": units.iter().map(shown::said).collect::<Vec<_>>()}),
+            ),
             None => Err(format!("no message {entry:?} in a session {session:?} that can be seen from here")),
         }
     }

@@ -36,9 +36,8 @@ impl Look<'_> {
         self.ensure_conversations()?;
         let unread = self.opened.memory.freshen(PATIENCE).await;
         let viewer = self.viewer.clone();
-        let listed = self
-            .recalled(move |memory| memory.recall().conversations(&viewer, &filter, usize::MAX))
-            .await?;
+        let listed =
+            self.recalled(move |memory| memory.recall().conversations(&viewer, &filter, usize::MAX)).await?;
         Ok((listed, unread))
     }
 
@@ -110,7 +109,8 @@ mod tests {
 
     #[test]
     fn the_message_that_matters_stays() {
-        let unit = |number: usize| Unit { text: format!("{number:04}{}", "x".repeat(3990)), ..Unit::default() };
+        let unit =
+            |number: usize| Unit { text: format!("{number:04}{}", "x".repeat(3990)), ..Unit::default() };
         let units: Vec<Unit> = (0..60).map(unit).collect();
         //  matters  first  last
         let table = [(59, 40, 59), (0, 0, 19), (30, 20, 39)];

@@ -61,9 +61,8 @@ pub(super) async fn around(
     for one in &listed {
         let Some(session) = one.session_id.clone() else { continue };
         let (viewer, entry) = (look.viewer.clone(), message.to_owned());
-        let found = look.recalled(move |memory| {
-            memory.recall().around_entry(&viewer, &session, &entry, before, count)
-        });
+        let found = look
+            .recalled(move |memory| memory.recall().around_entry(&viewer, &session, &entry, before, count));
         if let Some(units) = found.await? {
             let matters = units.iter().position(|unit| unit.entry.as_deref() == Some(message));
             return Ok(look.with_unread(answer(one, &units, matters.unwrap_or(0)), unread));
