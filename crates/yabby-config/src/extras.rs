@@ -15,7 +15,13 @@ use crate::validate::walk_extras;
 pub const FILE: &str = "yabby-extras.json";
 
 /// Keys that are ours, with everything below them.
-const OWN: [&[&str]; 6] = [
+const OWN: [&[&str]; 12] = [
+    &["agents", "defaults", "memorySearch", "remote", "inputType"],
+    &["agents", "defaults", "memorySearch", "remote", "queryInputType"],
+    &["agents", "defaults", "memorySearch", "remote", "documentInputType"],
+    &["memory", "autoRecall"],
+    &["memory", "ranking"],
+    &["memory", "share"],
     &["tools", "exec", "confine"],
     &["tools", "fs"],
     &["tools", "web", "allowPrivate"],
@@ -24,9 +30,15 @@ const OWN: [&[&str]; 6] = [
     &["tools", "byTrust"],
 ];
 
-/// The key that both know, and the value that only we know.
-const PROVIDER: [&str; 4] = ["tools", "web", "search", "provider"];
-const OWN_PROVIDER: &str = "searxng";
+/// Keys that both know, and the values that only we know.
+const OWN_VALUES: [(&[&str], &[&str]); 3] = [
+    (&["tools", "web", "search", "provider"], &["searxng"]),
+    (
+        &["agents", "defaults", "memorySearch", "provider"],
+        &["auto", "none", "voyage", "ollama", "openai-compatible"],
+    ),
+    (&["agents", "defaults", "memorySearch", "fallback"], &["voyage", "ollama", "openai-compatible"]),
+];
 
 /// The JSON Schema of the file.
 pub fn schema() -> Value {
@@ -62,14 +74,20 @@ pub fn is_own(path: &[String]) -> bool {
     OWN.iter().any(|own| path.len() >= own.len() && path.iter().zip(own.iter()).all(|(a, b)| a == b))
 }
 
-/// Whether a path leads to the one key that is ours by its value.
-pub fn is_provider(path: &[String]) -> bool {
-    path == PROVIDER
+/// Whether a path leads to a key that is ours by its value.
+pub fn is_shared(path: &[String]) -> bool {
+    own_values(path).is_some()
 }
 
-/// Whether a value of that key is ours.
-pub fn is_own_provider(value: &Value) -> bool {
-    value.as_str().is_some_and(|name| name.trim().eq_ignore_ascii_case(OWN_PROVIDER))
+/// Whether a value of such a key is ours.
+pub fn is_own_value(path: &[String], value: &Value) -> bool {
+    let is =
+        |name: &str| own_values(path).is_some_and(|own| own.iter().any(|own| name.eq_ignore_ascii_case(own)));
+    value.as_str().is_some_and(|name| is(name.trim()))
+}
+
+fn own_values(path: &[String]) -> Option<&'static [&'static str]> {
+    OWN_VALUES.iter().find(|(shared, _)| path == *shared).map(|(_, values)| *values)
 }
 
 /// Puts our own settings into a configuration.
@@ -101,9 +119,12 @@ pub fn point_out(issue: &mut Issue, config: &Value) {
     });
     if holds_ours {
         issue.allowed = Some(format!("in {FILE}, beside this file"));
-    } else if is_provider(&path) && json::at(config, &PROVIDER).is_some_and(is_own_provider) {
-        let allowed = issue.allowed.take().unwrap_or_default();
-        issue.allowed = Some(format!("{allowed}; searxng in {FILE}, beside this file"));
+    } else if let Some(values) = own_values(&path) {
+        let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+        if json::at(config, &keys).is_some_and(|value| is_own_value(&path, value)) {
+            let allowed = issue.allowed.take().unwrap_or_default();
+            issue.allowed = Some(format!("{allowed}; {} in {FILE}, beside this file", values.join(", ")));
+        }
     }
 }
 

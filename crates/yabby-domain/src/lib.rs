@@ -35,6 +35,7 @@ pub mod pattern;
 pub mod provider_rules;
 pub mod pruning;
 pub mod queue;
+pub mod recollection;
 pub mod repair;
 pub mod reply;
 pub mod route;

@@ -11,6 +11,7 @@ pub mod journal;
 pub mod ledger;
 pub mod model;
 pub mod office;
+pub mod recollection;
 pub mod shelf;
 pub mod tool;
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use yabby_domain::seam::recollection::Recollection;
 use yabby_domain::seam::shelf::Shelf;
 use yabby_domain::seam::tool::{Tool, ToolSource};
 use yabby_domain::seam::{SessionStore, TranscriptStore};
@@ -19,6 +20,8 @@ pub struct AgentHome {
     pub tools: Vec<Arc<dyn Tool>>,
     /// What the agent is told in writing.
     pub shelf: Arc<dyn Shelf>,
+    /// What is remembered, for turns that are to begin with it.
+    pub memory: Option<Arc<dyn Recollection>>,
     /// Where more tools come from.
     pub sources: Vec<Arc<dyn ToolSource>>,
 }

@@ -9,6 +9,7 @@ pub(crate) mod flush;
 pub(crate) mod open;
 pub(crate) mod payloads;
 pub(crate) mod prompt;
+mod recall;
 pub(crate) mod skills;
 pub(crate) mod usage;
 

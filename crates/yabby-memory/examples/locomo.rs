@@ -1,74 +1,70 @@
-//! LoCoMo: conversations become transcripts, questions become searches, hits become predictions.
+//! LoCoMo: conversations become transcripts of groups, questions become searches, hits become predictions.
 //!
-//! `locomo DATA OUT [MODEL]`: DATA holds `conversations/*.json`; OUT gets a line per question for `score.py`; MODEL is the folder of
-//! the local model.
+//! `locomo DATA OUT [MODEL]`: DATA holds `conversations/*.json`; OUT gets a line per question for
+//! `score.py`; MODEL is the package of the local model.
 
-#![allow(clippy::print_stderr, reason = "a command prints")]
+mod common;
 
-use std::error::Error;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use yabby_domain::secrets::Secrets;
-use yabby_memory::audience::{Audience, Viewer};
-use yabby_memory::recall::{Conversation, Filter, Meant, Query, Recall};
+use yabby_domain::seam::SessionStore as _;
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::SessionKey;
+use yabby_memory::memory::{Meaning, Memory, Search};
+use yabby_memory::recall::Filter;
+use yabby_testkit::memory_store::MemorySessions;
+
+use common::{Local, Outcome};
 
 /// The scorer looks at so many.
 const MOST: usize = 50;
 
-const MODEL: &str = "all-MiniLM-L6-v2";
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
-
-fn main() -> Outcome<()> {
+#[tokio::main]
+async fn main() -> Outcome<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let (data, out, model) = match words.as_slice() {
+    let (data, out, package) = match words.as_slice() {
         [data, out] => (data, out, None),
-        [data, out, model] => (data, out, Some(yabby_minilm::Model::load(Path::new(model))?)),
+        [data, out, package] => (data, out, Some(Path::new(package))),
         _ => return Err("usage: locomo DATA OUT [MODEL]".into()),
     };
+    let meaning = package
+        .map(common::model)
+        .transpose()?
+        .map(|model| Meaning { embedder: Arc::new(Local(model)), sees_sessions: true });
     let mut files: Vec<_> = fs::read_dir(Path::new(data).join("conversations"))?
         .map(|entry| Ok(entry?.path()))
         .collect::<std::io::Result<_>>()?;
     files.sort();
-    let room = "agent:main:whatsapp:group:friends".to_owned();
-    let viewer = Viewer { audience: Audience::Room(room), is_owner_alone: false, ..Viewer::owner() };
     let mut out = std::io::BufWriter::new(fs::File::create(out)?);
     for file in files {
         let conversation: Value = serde_json::from_str(&fs::read_to_string(&file)?)?;
         let folder = tempfile::tempdir()?;
-        let recall = remember(&conversation, folder.path())?;
-        if let Some(model) = &model {
-            loop {
-                let batch = recall.unembedded(MODEL, 512)?;
-                if batch.is_empty() {
-                    break;
-                }
-                let texts: Vec<&str> = batch.iter().map(|document| document.text.as_str()).collect();
-                let vectors = model.embed_all(&texts);
-                recall.embed(MODEL, &batch.into_iter().zip(vectors).collect::<Vec<_>>())?;
-            }
-        }
+        let memory = remember(&conversation, folder.path(), meaning.clone()).await?;
+        let viewer = memory.viewer(&SessionKey::new("agent:main:main"), true).await?;
         for question in list(&conversation, "questions") {
-            let hits = recall.search(&Query {
-                text: text(question, "question").to_owned(),
-                viewer: viewer.clone(),
-                filter: Filter::default(),
-                most: MOST,
-                around: 0,
-                meaning: model.as_ref().map(|model| Meant {
-                    model: MODEL.to_owned(),
-                    vector: model.embed(text(question, "question")),
-                }),
-                now: Timestamp::now(),
-                zone: TimeZone::UTC,
-            })?;
-            let ranked: Vec<String> = hits.into_iter().filter_map(|hit| hit.unit.entry).collect();
+            let found = memory
+                .search(Search {
+                    text: text(question, "question").to_owned(),
+                    viewer: viewer.clone(),
+                    filter: Filter::default(),
+                    most: MOST,
+                    least: 0.0,
+                    around: 0,
+                    now: Timestamp::now(),
+                    zone: TimeZone::UTC,
+                })
+                .await?;
+            if let Some(problem) = found.unread.first() {
+                return Err(problem.clone().into());
+            }
+            let ranked: Vec<String> = found.hits.into_iter().filter_map(|hit| hit.unit.entry).collect();
             writeln!(out, "{}", json!({"question_id": text(question, "question_id"), "ranked": ranked}))?;
         }
     }
@@ -83,48 +79,45 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Writes what was said as the transcripts of a group, one for each session, and indexes them.
-fn remember(conversation: &Value, folder: &Path) -> Outcome<Recall> {
-    let recall = Recall::open(&folder.join("index.sqlite"))?;
+/// What was said as the transcripts of groups, one for each session, in a memory whose owner sees groups.
+async fn remember(conversation: &Value, folder: &Path, meaning: Option<Meaning>) -> Outcome<Memory> {
+    let sessions = MemorySessions::default();
+    let transcripts = folder.join("sessions");
+    fs::create_dir_all(&transcripts)?;
     for session in list(conversation, "sessions") {
-        let number = session.get("session").and_then(Value::as_u64).unwrap_or(0);
-        let begins: DateTime = text(session, "date_iso").parse()?;
-        let mut lines = json!({"type": "session", "version": 3, "id": format!("s{number}")}).to_string();
-        lines.push('\n');
-        for (at, turn) in list(session, "turns").iter().enumerate() {
-            let time =
-                begins.to_zoned(TimeZone::UTC)?.timestamp() + jiff::SignedDuration::from_secs(at as i64);
-            let caption = text(turn, "image_caption");
-            let media = if caption.is_empty() { String::new() } else { format!("\n[Image] {caption}") };
-            let said = format!(
-                "[WhatsApp Friends {}] {}: {}{media}",
-                time.strftime("%Y-%m-%d %H:%M"),
-                text(turn, "speaker"),
-                text(turn, "text")
-            );
-            let entry = json!({
-                "type": "message", "id": text(turn, "dia_id"), "timestamp": time.to_string(),
-                "message": {"role": "user", "content": [{"type": "text", "text": said}]},
-            });
-            lines.push_str(&entry.to_string());
-            lines.push('\n');
-        }
-        let file = folder.join(format!("s{number}.jsonl"));
-        fs::write(&file, lines)?;
-        let room = "agent:main:whatsapp:group:friends".to_owned();
-        recall.index_conversation(
-            &Conversation {
-                path: format!("sessions/s{number}.jsonl"),
-                file,
-                agent: "main".to_owned(),
-                session_key: Some(room.clone()),
-                session_id: Some(format!("s{number}")),
-                channel: Some("whatsapp".to_owned()),
-                chat_type: Some("group".to_owned()),
-                audience: Audience::Room(room),
-            },
-            &Secrets::default(),
-        )?;
+        let id = format!("s{}", session.get("session").and_then(Value::as_u64).unwrap_or(0));
+        fs::write(transcripts.join(format!("{id}.jsonl")), transcript(session, &id)?)?;
+        let record = json!({"sessionId": id, "chatType": "group", "channel": "whatsapp"});
+        let record = SessionEntry::new(record.as_object().cloned().unwrap_or_default());
+        let key = SessionKey::new(format!("agent:main:whatsapp:group:{id}"));
+        sessions.update(&key, Box::new(move |entry| *entry = Some(record))).await?;
     }
-    Ok(recall)
+    let config = json!({"memory": {"share": {"groups": true}}});
+    let memory = common::memory(folder, sessions, config, meaning)?;
+    memory.sync(&|_| {}).await?;
+    memory.embed(&|_| {}).await?;
+    Ok(memory)
+}
+
+fn transcript(session: &Value, id: &str) -> Outcome<String> {
+    let begins: DateTime = text(session, "date_iso").parse()?;
+    let begins = begins.to_zoned(TimeZone::UTC)?.timestamp();
+    let mut lines = format!("{}\n", json!({"type": "session", "version": 3, "id": id}));
+    for (seconds, turn) in (0..).zip(list(session, "turns")) {
+        let time = begins + SignedDuration::from_secs(seconds);
+        let caption = text(turn, "image_caption");
+        let media = if caption.is_empty() { String::new() } else { format!("\n[Image] {caption}") };
+        let said = format!(
+            "[WhatsApp Friends {}] {}: {}{media}",
+            time.strftime("%Y-%m-%d %H:%M"),
+            text(turn, "speaker"),
+            text(turn, "text")
+        );
+        let entry = json!({
+            "type": "message", "id": text(turn, "dia_id"), "timestamp": time.to_string(),
+            "message": {"role": "user", "content": [{"type": "text", "text": said}]},
+        });
+        lines.push_str(&format!("{entry}\n"));
+    }
+    Ok(lines)
 }

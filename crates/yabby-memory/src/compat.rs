@@ -29,4 +29,4 @@ pub use embedding::Embedders;
 pub use index::{CompatIndex, IndexError, Places};
 pub use search::{Hit, SearchOptions};
 pub use status::{FallbackStatus, SourceCount, Status, VectorStatus};
-pub use sync::{Progress, Reason};
+pub use sync::{Progress, ProgressListener, Reason};

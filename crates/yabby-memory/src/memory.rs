@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::runtime::Handle;
@@ -17,7 +18,9 @@ use yabby_domain::channel::ChatType;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
+use yabby_domain::recollection::Remembered;
 use yabby_domain::seam::embedder::Embedder;
+use yabby_domain::seam::recollection::{Asked, Recollection};
 use yabby_domain::seam::{SessionStore, StoreError};
 use yabby_domain::secrets::Secrets;
 use yabby_domain::session::entry::SessionEntry;
@@ -31,6 +34,7 @@ use crate::compat::files;
 use crate::recall::{
     Conversation, Embedded, Filter, Hit, Known, Meant, Message, Note, Query, Recall, RecallError, Wanted,
 };
+use crate::shown;
 
 /// How long a search waits for what is new, and for a model.
 pub const PATIENCE: Duration = Duration::from_secs(3);
@@ -62,7 +66,24 @@ pub struct Parts {
     pub sessions: Arc<dyn SessionStore>,
     pub secrets: Arc<Secrets>,
     /// Whoever knows what is alike; without one, words decide.
-    pub embedder: Option<Arc<dyn Embedder>>,
+    pub meaning: Option<Meaning>,
+}
+
+/// Who knows what is alike, and what they are told.
+#[derive(Clone)]
+pub struct Meaning {
+    pub embedder: Arc<dyn Embedder>,
+    /// What was said, too, and not only notes.
+    pub sees_sessions: bool,
+}
+
+impl Meaning {
+    /// Vectors of two models, or of one behind two addresses, are never compared.
+    fn name(&self) -> String {
+        let embedder = &self.embedder;
+        let told = if self.sees_sessions { "" } else { "/notes" };
+        format!("{}/{}/{}{told}", embedder.provider(), embedder.model(), embedder.provider_key())
+    }
 }
 
 /// An agent's memory. Copies are the same.
@@ -168,7 +189,16 @@ impl Memory {
             now: search.now,
             zone: search.zone,
         };
-        let mut hits = self.blocking(move |memory| memory.0.recall.search(&query)).await?;
+        let again = query.clone();
+        let found = self.blocking(move |memory| memory.0.recall.search(&query)).await;
+        let mut hits = match found {
+            // It was begun anew: everything is read once more.
+            Err(MemoryError::Recall(error)) if error.is_damage() => {
+                self.sync(&|_| {}).await?;
+                self.blocking(move |memory| memory.0.recall.search(&again)).await?
+            }
+            other => other?,
+        };
         hits.retain(|hit| hit.score >= search.least);
         Ok(Found { hits, unread, model })
     }
@@ -197,9 +227,16 @@ impl Memory {
         }
     }
 
-    /// Looks at every file, and reads those that changed.
+    /// Looks at every file, and reads those that changed. An index that turns out to be damaged is built anew.
     pub async fn sync(&self, progress: OnProgress<'_>) -> Result<Synced, MemoryError> {
         let _one = self.0.syncing.lock().await;
+        match self.read_changed(progress).await {
+            Err(MemoryError::Recall(error)) if error.is_damage() => self.read_changed(progress).await,
+            other => other,
+        }
+    }
+
+    async fn read_changed(&self, progress: OnProgress<'_>) -> Result<Synced, MemoryError> {
         self.0.grown.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let places = self.0.parts.places.clone();
         let (notes, transcripts, known) = self
@@ -277,7 +314,7 @@ impl Memory {
                 if let Err(error) = memory.read_grown().await {
                     tracing::warn!(%error, "a conversation was not indexed");
                 }
-                if memory.0.parts.embedder.is_some() {
+                if memory.0.parts.meaning.is_some() {
                     let _ = memory.embed(&|_| {}).await;
                 }
             });
@@ -291,15 +328,18 @@ impl Memory {
 
     /// Has the model look at everything that it has not seen yet. Comes back with why it stopped.
     pub async fn embed(&self, progress: OnProgress<'_>) -> Result<Embedded, String> {
-        let Some(embedder) = &self.0.parts.embedder else { return Ok(Embedded::default()) };
+        let Some(meaning) = &self.0.parts.meaning else { return Ok(Embedded::default()) };
         let _one = self.0.embedding.lock().await;
-        let model = model_name(embedder.as_ref());
+        let (model, embedder, notes_only) = (meaning.name(), &meaning.embedder, !meaning.sees_sessions);
         loop {
             let of = model.clone();
-            let batch =
-                self.blocking(move |memory| memory.0.recall.unembedded(&of, TEXTS)).await.map_err(told)?;
+            let batch = self
+                .blocking(move |memory| memory.0.recall.unembedded(&of, TEXTS, notes_only))
+                .await
+                .map_err(told)?;
             let of = model.clone();
-            let embedded = self.blocking(move |memory| memory.0.recall.embedded(&of)).await.map_err(told)?;
+            let embedded =
+                self.blocking(move |memory| memory.0.recall.embedded(&of, notes_only)).await.map_err(told)?;
             progress(Progress { done: embedded.done as usize, all: embedded.all as usize });
             if batch.is_empty() && embedded.done >= embedded.all {
                 return Ok(embedded);
@@ -326,11 +366,10 @@ impl Memory {
 
     /// What a question means to the model, if there is one that has seen something.
     async fn meaning_of(&self, question: &str, unread: &mut Vec<String>) -> Option<Meant> {
-        let embedder = self.0.parts.embedder.as_ref()?;
-        let model = model_name(embedder.as_ref());
+        let meaning = self.0.parts.meaning.as_ref()?;
+        let (model, embedder) = (meaning.name(), &meaning.embedder);
         let of = model.clone();
-        let embedded = self.blocking(move |memory| memory.0.recall.embedded(&of)).await.ok()?;
-        if embedded.done == 0 {
+        if !self.blocking(move |memory| memory.0.recall.has_embedded(&of)).await.ok()? {
             return None;
         }
         match tokio::time::timeout(MODEL_PATIENCE, embedder.query(question)).await {
@@ -475,8 +514,15 @@ impl Memory {
         &self.0.parts.places
     }
 
-    pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
-        self.0.parts.embedder.as_ref()
+    pub fn meaning(&self) -> Option<&Meaning> {
+        self.0.parts.meaning.as_ref()
+    }
+
+    /// How far the model has come with what is remembered.
+    pub async fn embedded(&self) -> Result<Embedded, MemoryError> {
+        let Some(meaning) = &self.0.parts.meaning else { return Ok(Embedded::default()) };
+        let (model, notes_only) = (meaning.name(), !meaning.sees_sessions);
+        self.blocking(move |memory| memory.0.recall.embedded(&model, notes_only)).await
     }
 
     /// Runs away from the threads that wait.
@@ -494,11 +540,6 @@ enum Work {
     Note(Note),
     Conversation(Conversation),
     Gone(String),
-}
-
-/// Vectors of two models, or of one behind two addresses, are never compared.
-fn model_name(embedder: &dyn Embedder) -> String {
-    format!("{}/{}/{}", embedder.provider(), embedder.model(), embedder.provider_key())
 }
 
 fn told(error: impl ToString) -> String {
@@ -539,4 +580,29 @@ fn owned(audience: Audience, config: &Config) -> Audience {
     let mut addresses = links.addresses(name);
     addresses.push(name.clone());
     if addresses.iter().any(|address| is_owner(address)) { Audience::Owner } else { audience }
+}
+
+#[async_trait]
+impl Recollection for Memory {
+    async fn recollect(&self, asked: Asked) -> Vec<Remembered> {
+        let Ok(viewer) = self.viewer(&asked.session_key, asked.is_owner_alone).await else {
+            return Vec::new();
+        };
+        let search = Search {
+            text: asked.words,
+            viewer,
+            filter: Filter { current_session: Some(asked.session_id), ..Filter::default() },
+            most: asked.most,
+            least: 0.0,
+            around: 1,
+            now: asked.now,
+            zone: TimeZone::system(),
+        };
+        let found = self.search(search).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "nothing was remembered for a message");
+            Found::default()
+        });
+        let remembered = |hit: &Hit| Remembered { score: f64::from(hit.score), text: shown::snippet(hit) };
+        found.hits.iter().map(remembered).collect()
+    }
 }

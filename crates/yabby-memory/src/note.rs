@@ -20,7 +20,7 @@ pub fn units(path: &str, note: &str) -> Vec<Unit> {
         let words = line.trim_start();
         let is_fence = words.starts_with("```") || words.starts_with("~~~");
         let heading = heading_of(words).filter(|_| !is_code);
-        let goes_on = is_open && (is_code || !begins(words)) && !(words.is_empty() && !is_code);
+        let goes_on = is_open && (is_code || !words.is_empty() && !begins(words));
         if let Some((level, title)) = heading {
             headings.retain(|(above, _)| *above < level);
             headings.push((level, title.to_owned()));

@@ -110,14 +110,7 @@ pub enum RecallError {
 impl Recall {
     /// Opens an index, or begins one. A file that is damaged is set aside.
     pub fn open(path: &Path) -> Result<Self, RecallError> {
-        let writer = match schema::open(path) {
-            Err(error) if is_damage(&error) => {
-                set_aside(path);
-                schema::open(path)
-            }
-            other => other,
-        };
-        let writer = writer.map_err(|source| wrong(path, source))?;
+        let writer = open_or_replace(path, false).map_err(|source| wrong(path, source))?;
         Ok(Self { path: path.to_owned(), writer: Mutex::new(writer), readers: Mutex::default() })
     }
 
@@ -173,22 +166,74 @@ impl Recall {
         let wrong = |source| wrong(&self.path, source);
         let connection = idle.map_or_else(|| schema::open_reader(&self.path), Ok).map_err(wrong)?;
         let result = connection.unchecked_transaction().and_then(|_state| work(&connection));
-        if result.is_ok() {
-            self.readers.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        match &result {
+            Ok(_) => self.readers.lock().unwrap_or_else(PoisonError::into_inner).push(connection),
+            Err(error) if is_damage(error) => {
+                drop(connection);
+                self.replace(&mut self.writer.lock().unwrap_or_else(PoisonError::into_inner));
+            }
+            Err(_) => {}
         }
         result.map_err(wrong)
     }
 
+    /// Begins the index anew after damage; what it was made of is read again.
+    fn replace(&self, writer: &mut Connection) {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        // The file may be let go of only when nobody of us has it open.
+        if let Ok(nowhere) = Connection::open_in_memory() {
+            *writer = nowhere;
+        }
+        match open_or_replace(&self.path, true) {
+            Ok(new) => *writer = new,
+            Err(error) => {
+                tracing::warn!(path = %self.path.display(), %error, "the memory index cannot be built anew")
+            }
+        }
+    }
+
     /// Runs with the connection that writes; all of it happens or nothing.
     fn write<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, RecallError> {
-        let connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let immediate = rusqlite::TransactionBehavior::Immediate;
         let done = rusqlite::Transaction::new_unchecked(&connection, immediate).and_then(|transaction| {
             let done = work(&transaction)?;
             transaction.commit()?;
             Ok(done)
         });
+        if let Err(error) = &done
+            && is_damage(error)
+        {
+            self.replace(&mut connection);
+        }
         done.map_err(|source| wrong(&self.path, source))
+    }
+}
+
+impl RecallError {
+    /// Whether the index was damaged, and begun anew.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Index { source, .. } if is_damage(source))
+    }
+}
+
+/// Opens an index. One that is damaged is set aside; with doubts about it, all of it is looked at: another
+/// program may have replaced it already.
+fn open_or_replace(path: &Path, has_doubts: bool) -> rusqlite::Result<Connection> {
+    let sound = |connection: Connection| {
+        let check = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
+        match !has_doubts || connection.query_row("PRAGMA quick_check(1)", [], check)? == "ok" {
+            true => Ok(Some(connection)),
+            false => Ok(None),
+        }
+    };
+    match schema::open(path).and_then(sound) {
+        Ok(Some(connection)) => Ok(connection),
+        Err(error) if !is_damage(&error) => Err(error),
+        Ok(None) | Err(_) => {
+            set_aside(path);
+            schema::open(path)
+        }
     }
 }
 

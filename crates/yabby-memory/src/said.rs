@@ -3,6 +3,7 @@
 use yabby_domain::flush;
 use yabby_domain::history::{CONTEXT_MARKER, CURRENT_MESSAGE_MARKER};
 use yabby_domain::message::{Block, Content, Message, Role as Speaker};
+use yabby_domain::recollection::without_memories;
 use yabby_domain::reply::tokens::{HEARTBEAT_PROMPT, SILENT_TOKEN};
 use yabby_domain::secrets::Secrets;
 use yabby_domain::session::reset::BARE_RESET;
@@ -70,6 +71,7 @@ fn words_of(message: &Message) -> String {
 
 /// Who said what in a message to the agent: what it was told to have context comes before the message.
 fn by_people(words: &str, in_room: bool) -> Vec<(String, String)> {
+    let words = without_memories(words);
     if is_ours(words) {
         return Vec::new();
     }

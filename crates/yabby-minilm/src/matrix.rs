@@ -230,19 +230,50 @@ mod tests {
         }
     }
 
-    /// Also by the ways of processors that are not this one.
+    /// What a processor with such vectors makes of a product.
+    struct Try<'a> {
+        x: &'a [f32],
+        weights: &'a [f32],
+        inputs: usize,
+    }
+
+    impl WithSimd for Try<'_> {
+        type Output = Vec<f32>;
+
+        fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
+            let Self { x, weights, inputs } = self;
+            let (width, outputs) = (panel_width::<S>(), weights.len() / inputs);
+            let mut panels = vec![0.0; weights.len()];
+            for (at, weight) in weights.iter().enumerate() {
+                let (output, step) = (at / inputs, at % inputs);
+                panels[(output / width * inputs + step) * width + output % width] = *weight;
+            }
+            let mut left = Vec::new();
+            pack(Rows { numbers: x, stride: inputs, from: 0, width: inputs }, &mut left);
+            let (bias, mut out) = (vec![1.0; outputs], vec![0.0; x.len() / inputs * outputs]);
+            let (left, panels, bias) = (&left, &panels, &bias);
+            let out_rows = &mut out;
+            Product { left, steps: inputs, panels, bias, out: out_rows, stride: outputs, from: 0 }
+                .with_simd(simd);
+            out
+        }
+    }
+
     #[test]
-    fn processors_without_wide_vectors_come_to_the_same() {
-        struct Sum<'a>(&'a [f32]);
-        impl WithSimd for Sum<'_> {
-            type Output = f32;
-            fn with_simd<S: Simd>(self, simd: S) -> f32 {
-                let (vectors, _) = S::as_simd_f32s(self.0);
-                let zero = simd.splat_f32s(0.0);
-                simd.reduce_sum_f32s(vectors.iter().fold(zero, |sum, vector| simd.add_f32s(sum, *vector)))
+    fn every_kind_of_processor_comes_to_the_same() {
+        let number = |at: usize| ((at * 7919) % 101) as f32 / 50.0 - 1.0;
+        let inputs = 40;
+        let weights: Vec<f32> = (0..inputs * 96).map(number).collect();
+        let x: Vec<f32> = (0..inputs * 13).map(|at| number(at + 17)).collect();
+        let work = || Try { x: &x, weights: &weights, inputs };
+        let plain = Scalar128b.vectorize(work());
+        let mut others = vec![with_vectors(work())];
+        #[cfg(target_arch = "x86_64")]
+        others.extend(pulp::x86::V3::try_new().map(|simd| Simd::vectorize(simd, work())));
+        for other in others {
+            for (one, other) in plain.iter().zip(other) {
+                assert!((one - other).abs() < 1e-4, "{one} {other}");
             }
         }
-        let numbers: Vec<f32> = (0..64_u8).map(f32::from).collect();
-        assert_eq!(with_vectors(Sum(&numbers)), Scalar128b.vectorize(Sum(&numbers)));
     }
 }

@@ -15,7 +15,7 @@ mod service;
 mod settings;
 
 pub use choice::{Account, Accounts, Choice, choose, fall_back, is_embedding_failure};
-pub use install::{FetchError, From, install};
+pub use install::{FetchError, ModelSource, install};
 pub use local::LocalEmbedder;
 pub use remote::RemoteEmbedder;
 pub use settings::{

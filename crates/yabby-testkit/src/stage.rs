@@ -96,6 +96,7 @@ impl Stage {
         let workspace = self.workspace.clone();
         let homes = move |_: &Config, agent: &AgentId| {
             Ok(AgentHome {
+                memory: None,
                 sessions: Arc::new(sessions.clone()),
                 transcripts: Arc::new(transcripts.clone()),
                 state: "/state".to_owned(),

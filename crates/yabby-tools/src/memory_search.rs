@@ -8,7 +8,7 @@ use yabby_domain::json::{self, Object, Value};
 use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::text;
 use yabby_memory::compat::citations::CitationMode;
-use yabby_memory::memory::{Found, Memory, Search};
+use yabby_memory::memory::{Found, Meaning, Memory, Search};
 use yabby_memory::recall::{Filter, Hit};
 use yabby_memory::shown;
 
@@ -100,8 +100,10 @@ impl MemorySearch {
     fn payload(&self, found: &Found, context: &ToolContext) -> Value {
         let citations = CitationMode::from_config(&context.config);
         let cites = citations.is_on_in(Some(context.session_key.as_str()));
-        let (provider, model) = match (self.memory.embedder(), &found.model) {
-            (Some(embedder), Some(_)) => (embedder.provider().to_owned(), embedder.model().to_owned()),
+        let (provider, model) = match (self.memory.meaning(), &found.model) {
+            (Some(Meaning { embedder, .. }), Some(_)) => {
+                (embedder.provider().to_owned(), embedder.model().to_owned())
+            }
             _ => ("none".to_owned(), "words".to_owned()),
         };
         let mut payload = json!({

@@ -3,6 +3,7 @@
 pub mod agent_memory;
 mod bundled;
 mod compat;
+pub mod embeddings;
 pub mod keys;
 pub mod memory;
 pub mod models;
@@ -17,6 +18,7 @@ use yabby_domain::agent::agents;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::model::ModelRef;
+use yabby_domain::seam::recollection::Recollection;
 use yabby_domain::seam::shelf::Shelf as _;
 use yabby_domain::seam::tool::{Tool, ToolSource};
 use yabby_domain::seam::{SessionStore, StoreError, TranscriptStore};
@@ -132,6 +134,7 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
         workspace,
         tools,
         shelf: skills,
+        memory: memory.map(|memory| Arc::new(memory) as Arc<dyn Recollection>),
         sources: common.sources.clone(),
     })
 }
@@ -149,10 +152,9 @@ fn remembered(
     let config = Arc::new(config.clone());
     let settings = memory::settings(place, &config, agent);
     let ground = memory::Ground { agent, workspace, transcripts, sessions, secrets: common.secrets.clone() };
-    memory::memory(place, &config, settings.as_ref(), None, ground).unwrap_or_else(|error| {
-        tracing::warn!(%agent, %error, "the agent has no memory to search");
-        None
-    })
+    memory::memory(place, &config, settings.as_ref()?, ground)
+        .inspect_err(|error| tracing::warn!(%agent, %error, "the agent has no memory to search"))
+        .ok()
 }
 
 /// Where the texts of every agent are.

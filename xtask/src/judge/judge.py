@@ -16,6 +16,7 @@ import pydantic
 import typing_extensions
 from anthropic.types import message_create_params
 from google.genai import types as google
+from openai.types import batch_create_params, embedding_create_params
 from openai.types.chat import completion_create_params
 from openai.types.responses import response_create_params
 
@@ -132,12 +133,16 @@ def judge(path, body):
         return "responses", check(body, response_create_params.ResponseCreateParamsStreaming, "body")
     if ":streamGenerateContent" in path:
         return "gemini", check_gemini(body)
+    if path.endswith("/embeddings"):
+        return "embeddings", check(body, embedding_create_params.EmbeddingCreateParams, "body")
+    if path.endswith("/batches"):
+        return "batches", check(body, batch_create_params.BatchCreateParams, "body")
     return None, [f"{path} is no known method"]
 
 
 def damaged(kind, body):
     """Copies of a body, each with one thing wrong."""
-    turns = {"anthropic": "messages", "chat": "messages", "responses": "input", "gemini": "contents"}[kind]
+    turns = {"anthropic": "messages", "chat": "messages", "responses": "input", "gemini": "contents"}.get(kind)
 
     def damage(change):
         copied = copy.deepcopy(body)
@@ -145,6 +150,12 @@ def damaged(kind, body):
         return copied
 
     yield "an unknown field", damage(lambda b: b.update(unheard_of=1))
+    if turns is None:
+        for name in body:
+            if name != "metadata":
+                yield f"no {name}", damage(lambda b: b.pop(name))
+                yield f"another {name}", damage(lambda b: b.update({name: {"a": 1}}))
+        return
     if kind != "responses":
         yield "no turns", damage(lambda b: b.pop(turns))
     yield "turns that are no list", damage(lambda b: b.update({turns: {}}))
@@ -175,12 +186,19 @@ def main():
             if errors:
                 bad += 1
                 print(f"{path}: {'; '.join(errors[:5])}\n  {json.dumps(body)[:2000]}", file=sys.stderr)
-    for kind in ("anthropic", "chat", "responses", "gemini"):
+    methods = {
+        "anthropic": "/messages",
+        "chat": "/chat/completions",
+        "responses": "/responses",
+        "gemini": ":streamGenerateContent",
+        "embeddings": "/embeddings",
+        "batches": "/batches",
+    }
+    for kind, path in methods.items():
         if kind not in counts:
             sys.exit(f"no request of kind {kind} was recorded")
         body = examples[kind][1]
         for what, copied in damaged(kind, body):
-            path = {"anthropic": "/messages", "chat": "/chat/completions", "responses": "/responses", "gemini": ":streamGenerateContent"}[kind]
             if not judge(path, copied)[1]:
                 bad += 1
                 print(f"{kind}: {what} was not noticed", file=sys.stderr)

@@ -11,8 +11,107 @@ use crate::sections::text::NonEmptyText;
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Extras {
+    /// Agents.
+    pub agents: Option<ExtraAgents>,
+    /// What agents remember.
+    pub memory: Option<ExtraMemory>,
     /// What agents may use, and how.
     pub tools: Option<ExtraTools>,
+}
+
+/// Agents.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExtraAgents {
+    /// All of them.
+    pub defaults: Option<ExtraDefaults>,
+}
+
+/// All agents.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExtraDefaults {
+    /// The search in their memory.
+    pub memory_search: Option<ExtraMemorySearch>,
+}
+
+/// The search in the memory of agents.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExtraMemorySearch {
+    /// Who tells what is alike in meaning: a service, a server of your own, or nobody.
+    pub provider: Option<ExtraEmbeddings>,
+    /// Who else may.
+    pub fallback: Option<ExtraEmbeddings>,
+    /// A service or a server.
+    pub remote: Option<ExtraRemote>,
+}
+
+/// Who tells what is alike in meaning.
+#[derive(JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = as_literals)]
+pub enum ExtraEmbeddings {
+    Auto,
+    None,
+    Voyage,
+    Ollama,
+    OpenaiCompatible,
+}
+
+/// What a server is told about texts.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExtraRemote {
+    /// The `input_type` of every text.
+    pub input_type: Option<String>,
+    /// That of questions.
+    pub query_input_type: Option<String>,
+    /// That of what may answer them.
+    pub document_input_type: Option<String>,
+}
+
+/// What agents remember.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExtraMemory {
+    /// How what is found is put in order. Default: own.
+    pub ranking: Option<Ranking>,
+    /// What is shared beyond the rule that people stay apart.
+    pub share: Option<Share>,
+    /// Whether what is remembered is put before a message.
+    pub auto_recall: Option<AutoRecall>,
+}
+
+/// How what is found is put in order.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(transform = as_literals)]
+pub enum Ranking {
+    /// By yabby's own index.
+    Own,
+    /// As OpenClaw does, by its index.
+    Compat,
+}
+
+/// What is shared beyond the rule that people stay apart.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Share {
+    /// Session keys, perhaps with `*`, whose conversations may find the owner's notes.
+    pub notes: Option<Vec<String>>,
+    /// Whether the owner finds what was said in groups. Default: false.
+    pub groups: Option<bool>,
+}
+
+/// What is remembered, put before a message.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AutoRecall {
+    /// Default: false.
+    pub enabled: Option<bool>,
+    /// How much. Default: 5.
+    pub max_results: Option<PositiveInteger>,
 }
 
 /// What agents may use, and how.

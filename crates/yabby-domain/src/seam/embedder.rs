@@ -21,17 +21,20 @@ pub trait Embedder: Send + Sync {
     /// The vectors of texts, in their order; an empty one where there is none.
     async fn documents(&self, texts: &[String]) -> Result<Vec<Vec<f64>>, EmbedError>;
 
-    /// The vectors of many texts by the names that these have been given: as a job of the provider where it
-    /// takes such, which is cheaper and may last an hour, and by plain requests otherwise.
-    async fn job(&self, job: &Job) -> Result<HashMap<String, Vec<f64>>, EmbedError> {
-        let (names, texts): (Vec<String>, Vec<String>) = job.texts.iter().cloned().unzip();
-        Ok(names.into_iter().zip(self.documents(&texts).await?).collect())
-    }
-
-    /// How it stands with jobs, if the provider takes any.
-    fn jobs(&self) -> Option<JobsState> {
+    /// Who takes whole jobs, if the provider does.
+    fn jobs(&self) -> Option<&dyn EmbeddingJobs> {
         None
     }
+}
+
+/// Jobs: many texts at once, for a provider to embed when it has time (`memory.md` §5.3).
+#[async_trait]
+pub trait EmbeddingJobs: Send + Sync {
+    /// The vectors of texts by the names that these have been given. It may last an hour. Where there are
+    /// no more jobs, or one has failed, the texts are asked for by plain requests.
+    async fn run(&self, job: &Job) -> Result<HashMap<String, Vec<f64>>, EmbedError>;
+
+    fn state(&self) -> JobsState;
 }
 
 /// Texts for a provider to embed when it has time (`memory.md` §5.3).

@@ -10,6 +10,7 @@ use regex::Regex;
 
 use crate::json::Value;
 use crate::message::Message;
+use crate::recollection::without_memories;
 use crate::text;
 
 const CHANNELS: [&str; 13] = [
@@ -97,7 +98,7 @@ pub fn without_envelope(mut message: Message) -> Message {
 }
 
 fn strip(text: &mut String) {
-    let stripped = strip_message_ids(strip_envelope(text)).into_owned();
+    let stripped = strip_message_ids(strip_envelope(without_memories(text))).into_owned();
     *text = stripped;
 }
 

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use super::envelope::strip_envelope;
 use crate::json::{self, Value};
 use crate::message::Message;
+use crate::recollection::without_memories;
 use crate::text;
 
 /// How many sessions one request may preview.
@@ -137,7 +138,7 @@ fn preview_of(message: &Message, units: usize) -> Option<PreviewItem> {
     if text.is_empty() {
         return None;
     }
-    let text = if role == PreviewRole::User { strip_envelope(text) } else { text };
+    let text = if role == PreviewRole::User { strip_envelope(without_memories(text)) } else { text };
     Some(PreviewItem { role, text: shortened(text, units) })
 }
 

@@ -14,6 +14,7 @@ use yabby_domain::session::reset::words_for_agent;
 use yabby_domain::system_events::{self, stamp_zone};
 
 use super::open::Opened;
+use super::recall::remember;
 use crate::inbox::{Inbound, Words};
 use crate::{Engine, unpoisoned};
 
@@ -80,6 +81,10 @@ pub(crate) async fn compose_prompt(
         media: note.as_deref().map(|note| MediaPart { note, hint: MEDIA_HINT }),
     });
     let text = take_level(opened, text);
+    let text = match is_message {
+        true => remember(engine, inbound, opened, text).await,
+        false => text,
+    };
     Some(Prompt { text, asked_at: inbound.accepted_at })
 }
 

@@ -395,6 +395,7 @@ impl World {
         let mortal = life.clone();
         let homes = move |_: &Config, agent: &AgentId| {
             Ok(AgentHome {
+                memory: None,
                 sessions: Arc::new(MortalSessions(Arc::new(sessions.clone()), mortal.clone())),
                 transcripts: Arc::new(MortalTranscripts(Arc::new(transcripts.clone()), mortal.clone())),
                 state: "/state".to_owned(),

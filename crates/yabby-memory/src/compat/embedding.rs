@@ -123,7 +123,8 @@ mod tests {
     #[test]
     fn batches_are_filled_in_order() {
         //  lengths, batches
-        let table: [(&[usize], &[(usize, usize)]); 5] = [
+        type Batches = &'static [(usize, usize)];
+        let table: [(&[usize], Batches); 5] = [
             (&[], &[]),
             (&[8000], &[(0, 1)]),
             (&[4000, 4000, 1], &[(0, 2), (2, 3)]),

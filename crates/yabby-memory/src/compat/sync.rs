@@ -41,7 +41,8 @@ pub struct Progress {
 /// So many files are indexed at once.
 const FILES_AT_ONCE: usize = 4;
 
-type Listener = Arc<dyn Fn(Progress) + Send + Sync>;
+/// Who is told how far it is.
+pub type ProgressListener = Arc<dyn Fn(Progress) + Send + Sync>;
 
 impl CompatIndex {
     /// Brings the index up to date. Whoever comes while that is being done gets its result.
@@ -51,7 +52,7 @@ impl CompatIndex {
         &self,
         reason: Reason,
         force: bool,
-        progress: Option<Listener>,
+        progress: Option<ProgressListener>,
     ) -> Result<(), IndexError> {
         let mut result = self.shared.begin(Run { reason, force, progress });
         let done = result.wait_for(Option::is_some).await.map_err(|_| IndexError::Interrupted)?;
@@ -67,7 +68,7 @@ impl CompatIndex {
 struct Run {
     reason: Reason,
     force: bool,
-    progress: Option<Listener>,
+    progress: Option<ProgressListener>,
 }
 
 impl Run {
@@ -352,7 +353,7 @@ impl Shared {
 
 /// What has been done of a source.
 struct Ended {
-    progress: Option<Listener>,
+    progress: Option<ProgressListener>,
     source: Source,
     total: usize,
     sizes: Vec<(PathBuf, u64)>,

@@ -1,27 +1,16 @@
-//! What was said in a transcript (`memory.md` §1.1).
+//! What was said in a transcript (`memory.md` §1.1): a line a message, without secrets.
+//!
+//! Tool results and everything else are left out, so appending them does not change the hash of a
+//! transcript. Lines are counted in this text, not in the file.
 
 use yabby_domain::json::{self, Value};
 use yabby_domain::text;
 
 use super::redaction::redacted;
 
-/// What users and the assistant said, a line a message, without secrets.
-///
-/// Tool results and everything else is left out, so appending them does not change the hash. Lines are
-/// counted in this text, not in the file.
-pub fn transcript_text<'l>(lines: impl Iterator<Item = &'l str>) -> String {
-    let said: Vec<String> = lines.filter_map(said).collect();
-    said.join("\n")
-}
-
-/// What one line of a transcript adds.
+/// What one line of a transcript adds, if users or the assistant say anything in it.
 pub fn said(line: &str) -> Option<String> {
-    let line = text::non_blank(line)?;
-    // Most lines of long transcripts are the results of tools: these need not be parsed.
-    if !line.contains("message") && !line.contains('\\') {
-        return None;
-    }
-    let entry = json::parse(line).ok()?;
+    let entry = json::parse(text::non_blank(line)?).ok()?;
     if entry.get("type")?.as_str() != Some("message") {
         return None;
     }

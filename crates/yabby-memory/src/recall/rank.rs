@@ -275,6 +275,9 @@ fn around(reader: &mut Reader<'_>, scores: &Scores) -> rusqlite::Result<HashMap<
         let Some(source) = reader.visible(document.source) else { continue };
         let own = places.entry(Place { source: document.source, position: document.position }).or_default();
         (own.id, own.words) = (Some(id), score);
+        if source.is_note {
+            continue;
+        }
         let behind = FROM_BEFORE
             .iter()
             .zip(1..)
@@ -355,7 +358,9 @@ fn add_whole_sessions(
     let mut best: Vec<(f32, u32)> = sessions.iter().map(|(source, score)| (*score, *source)).collect();
     keep_best(&mut best, WHOLE_SESSIONS, |(score, source)| (*score, *source));
     for (_, source) in best {
-        let Some(visible) = reader.visible(source).filter(|visible| visible.units <= WHOLE_LENGTH) else {
+        let Some(visible) =
+            reader.visible(source).filter(|visible| !visible.is_note && visible.units <= WHOLE_LENGTH)
+        else {
             continue;
         };
         for position in 0..visible.end {

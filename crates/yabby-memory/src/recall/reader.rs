@@ -29,6 +29,8 @@ pub(super) struct Visible {
     pub(super) units: u32,
     /// From here on nothing is found.
     pub(super) end: u32,
+    /// Its parts stand for themselves.
+    pub(super) is_note: bool,
 }
 
 impl<'c> Reader<'c> {
@@ -66,7 +68,8 @@ impl<'c> Reader<'c> {
                 parameters.push(Value::Text(wanted.clone()));
             }
         }
-        let select = format!("SELECT id, units, session_id FROM yabby_sources WHERE {condition}");
+        let select =
+            format!("SELECT id, units, session_id, kind = 'memory' FROM yabby_sources WHERE {condition}");
         let mut statement = self.connection.prepare_cached(&select)?;
         let mut rows = statement.query(params_from_iter(parameters))?;
         while let Some(row) = rows.next()? {
@@ -78,7 +81,7 @@ impl<'c> Reader<'c> {
             if self.visible.len() <= id {
                 self.visible.resize(id + 1, None);
             }
-            self.visible[id] = Some(Visible { units, end });
+            self.visible[id] = Some(Visible { units, end, is_note: row.get(3)? });
         }
         Ok(())
     }

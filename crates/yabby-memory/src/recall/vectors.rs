@@ -1,6 +1,7 @@
 //! Likeness of meaning: a vector for every document, a byte a number, in blocks that are read in one go.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -34,16 +35,21 @@ pub struct Embedded {
 
 impl Recall {
     /// Documents that the model has not seen, the oldest first. Those it knows from elsewhere are filled in.
-    pub fn unembedded(&self, model: &str, most: usize) -> Result<Vec<Unembedded>, RecallError> {
+    pub fn unembedded(
+        &self,
+        model: &str,
+        most: usize,
+        notes_only: bool,
+    ) -> Result<Vec<Unembedded>, RecallError> {
         self.write(|connection| {
             let upto = upto(connection, model)?;
             let select = "SELECT unit.id, unit.role, unit.speaker, unit.heading, unit.text, before.speaker, before.text
                 FROM yabby_units unit LEFT JOIN yabby_units before
                 ON before.source = unit.source AND before.position = unit.position - 1
-                WHERE unit.id >= ? ORDER BY unit.id LIMIT ?";
+                WHERE unit.id >= ? AND (unit.role = 'note' OR NOT ?) ORDER BY unit.id LIMIT ?";
             let mut statement = connection.prepare_cached(select)?;
             let limit = i64::try_from(most).unwrap_or(i64::MAX);
-            let rows = statement.query_map(params![upto, limit], |row| {
+            let rows = statement.query_map(params![upto, notes_only, limit], |row| {
                 let unit = Unit {
                     role: Role::of_str(row.get_ref(1)?.as_str().unwrap_or_default()),
                     speaker: row.get(2)?,
@@ -88,11 +94,20 @@ impl Recall {
         })
     }
 
-    pub fn embedded(&self, model: &str) -> Result<Embedded, RecallError> {
+    /// Whether a model has seen anything.
+    pub fn has_embedded(&self, model: &str) -> Result<bool, RecallError> {
+        self.read(|connection| Ok(upto(connection, model)? > 0))
+    }
+
+    /// How far a model has come with everything, or with notes only.
+    pub fn embedded(&self, model: &str, notes_only: bool) -> Result<Embedded, RecallError> {
         self.read(|connection| {
-            let count = "SELECT count(*), coalesce(sum(id < ?), 0) FROM yabby_units";
+            let count =
+                "SELECT count(*), coalesce(sum(id < ?), 0) FROM yabby_units WHERE role = 'note' OR NOT ?";
             let upto = upto(connection, model)?;
-            connection.query_row(count, [upto], |row| Ok(Embedded { all: row.get(0)?, done: row.get(1)? }))
+            connection.query_row(count, params![upto, notes_only], |row| {
+                Ok(Embedded { all: row.get(0)?, done: row.get(1)? })
+            })
         })
     }
 }
@@ -128,15 +143,17 @@ fn put(connection: &Connection, model: &str, vectors: &[(u32, Vec<u8>)]) -> rusq
     let mut blocks: HashMap<u32, Vec<u8>> = HashMap::new();
     for (id, vector) in vectors {
         let block = id / BLOCK;
-        if !blocks.contains_key(&block) {
-            let select = "SELECT data FROM yabby_vectors WHERE model = ? AND block = ?";
-            let known: Option<Vec<u8>> = connection
-                .prepare_cached(select)?
-                .query_row(params![model, block], |row| row.get(0))
-                .optional()?;
-            blocks.insert(block, known.unwrap_or_else(|| vec![0; width * BLOCK as usize]));
-        }
-        let data = blocks.entry(block).or_default();
+        let data = match blocks.entry(block) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let select = "SELECT data FROM yabby_vectors WHERE model = ? AND block = ?";
+                let known: Option<Vec<u8>> = connection
+                    .prepare_cached(select)?
+                    .query_row(params![model, block], |row| row.get(0))
+                    .optional()?;
+                place.insert(known.unwrap_or_else(|| vec![0; width * BLOCK as usize]))
+            }
+        };
         let at = (id % BLOCK) as usize * width;
         if let Some(place) = data.get_mut(at..at + vector.len()) {
             place.copy_from_slice(vector);

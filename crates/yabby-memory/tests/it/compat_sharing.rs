@@ -58,6 +58,25 @@ async fn what_another_program_has_indexed_is_kept_and_found() {
 }
 
 #[tokio::test]
+async fn vectors_of_chunks_that_another_program_removed_go_with_them() {
+    let home = Home::new();
+    let index = home.open(json!({})).await;
+    sync(&index).await;
+    let plain = Connection::open(home.store()).expect("it opens");
+    plain.execute_batch("DELETE FROM chunks WHERE path = 'MEMORY.md'").expect("deleted");
+    plain.execute_batch("DELETE FROM files WHERE path = 'MEMORY.md'").expect("deleted");
+    fs::remove_file(home.workspace().join("MEMORY.md")).expect("it was there");
+    sync(&index).await;
+    let left: Vec<i64> = ["chunks", "chunks_vec_rowids"]
+        .map(|table| {
+            let count = format!("SELECT count(*) FROM {table}");
+            plain.query_row(&count, [], |row| row.get(0)).expect("a count")
+        })
+        .to_vec();
+    assert_eq!(left, [1, 1]);
+}
+
+#[tokio::test]
 async fn a_file_that_another_program_put_in_place_is_the_index() {
     let home = Home::new();
     let index = home.open(json!({})).await;

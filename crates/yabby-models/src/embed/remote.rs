@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use secrecy::{ExposeSecret as _, SecretString};
-use yabby_domain::seam::embedder::{EmbedError, Embedder, Job, JobsState};
+use yabby_domain::seam::embedder::{EmbedError, Embedder, EmbeddingJobs, Job, JobsState};
 use yabby_domain::text;
 
 use super::jobs::Jobs;
@@ -100,7 +100,14 @@ impl Embedder for RemoteEmbedder {
         Ok(vectors)
     }
 
-    async fn job(&self, job: &Job) -> Result<HashMap<String, Vec<f64>>, EmbedError> {
+    fn jobs(&self) -> Option<&dyn EmbeddingJobs> {
+        self.jobs.as_ref().map(|_| self as &dyn EmbeddingJobs)
+    }
+}
+
+#[async_trait]
+impl EmbeddingJobs for RemoteEmbedder {
+    async fn run(&self, job: &Job) -> Result<HashMap<String, Vec<f64>>, EmbedError> {
         if let Some(jobs) = &self.jobs
             && let Some(vectors) = jobs.run(&self.service, &self.line, job).await
         {
@@ -110,8 +117,9 @@ impl Embedder for RemoteEmbedder {
         Ok(names.into_iter().zip(self.documents(&texts).await?).collect())
     }
 
-    fn jobs(&self) -> Option<JobsState> {
-        self.jobs.as_ref().map(Jobs::state)
+    fn state(&self) -> JobsState {
+        let none = JobsState { enabled: false, failures: 0, limit: 0 };
+        self.jobs.as_ref().map_or(none, Jobs::state)
     }
 }
 

@@ -18,7 +18,8 @@ pub const KEY: &str = "test-key-0123456789";
 /// Where a service of this kind is at a stand-in.
 pub fn base_url(provider: Provider, stand_in: &EmbeddingStandIn) -> String {
     let below = match provider {
-        Provider::OpenAi | Provider::Voyage | Provider::OpenAiCompatible => "/v1",
+        Provider::OpenAi => "/v1",
+        Provider::Voyage | Provider::OpenAiCompatible => "/like/v1",
         Provider::Gemini => "/v1beta",
         Provider::Ollama | Provider::Local => "",
     };

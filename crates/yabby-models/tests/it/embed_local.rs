@@ -9,7 +9,7 @@ use axum::Router;
 use axum::response::Redirect;
 use axum::routing::get;
 use yabby_domain::seam::embedder::Embedder as _;
-use yabby_models::embed::{From, Limits, LocalEmbedder, Status, install, status};
+use yabby_models::embed::{Limits, LocalEmbedder, ModelSource, Status, install, status};
 use yabby_models::{Http, Patience};
 
 fn http() -> Http {
@@ -57,7 +57,7 @@ async fn what_is_fetched_is_looked_at() {
         ("/elsewhere", "was not fetched: status 404"),
     ] {
         let error =
-            install(&From::Url(format!("{address}{path}")), &into, &http(), |_| {}).await.unwrap_err();
+            install(&ModelSource::Url(format!("{address}{path}")), &into, &http(), |_| {}).await.unwrap_err();
         assert!(error.to_string().contains(why), "{path}: {error}");
     }
     assert_eq!(status(&into), Status::Missing);
@@ -73,7 +73,7 @@ async fn the_model_comes_when_it_is_needed_and_goes_when_it_is_not() {
     let address = serve(package.parent().unwrap()).await;
     let last = Arc::new(Mutex::new(0));
     let told = last.clone();
-    let from = From::Url(format!("{address}/resolve/{name}"));
+    let from = ModelSource::Url(format!("{address}/resolve/{name}"));
     install(&from, &into, &http(), move |progress| *told.lock().unwrap() = progress.done).await.unwrap();
     assert!(
         matches!(status(&into), Status::Installed(installed) if installed.bytes == *last.lock().unwrap())

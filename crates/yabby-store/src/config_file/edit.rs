@@ -101,10 +101,12 @@ impl<'p> ConfigFile<'p> {
         if extras::is_own(path.segments()) {
             return self.edit_extras(path, edit);
         }
-        if extras::is_provider(path.segments()) {
+        if extras::is_shared(path.segments()) {
             let is_ours = path.get(&ExtrasFile::read(self.place, &self.place.environment).value).is_some();
             match edit {
-                Edit::Set(value) if extras::is_own_provider(value) => return self.edit_extras(path, edit),
+                Edit::Set(value) if extras::is_own_value(path.segments(), value) => {
+                    return self.edit_extras(path, edit);
+                }
                 Edit::Unset if is_ours => return self.edit_extras(path, edit),
                 // Ours would win.
                 Edit::Set(_) if is_ours => _ = self.edit_extras(path, &Edit::Unset)?,

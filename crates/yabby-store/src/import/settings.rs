@@ -29,13 +29,22 @@ pub fn read(folder: &Path, source: &mut Source) -> Result<(), ImportError> {
     })?;
     let mut leaves = Vec::new();
     collect(&parsed, String::new(), &mut leaves);
-    for (from, value) in leaves {
-        match place(&from, value) {
-            Some((path, value)) => source.settings.push(Setting { from, path, value }),
-            None => source.left.push(format!("{from} in {}: has no place here", path.display())),
+    let has_channel = |name: &str| leaves.iter().any(|(from, _)| channel_of(from) == Some(name));
+    for (from, value) in &leaves {
+        let places = places(from, value, &has_channel);
+        if places.is_empty() {
+            source.left.push(format!("{from} in {}: has no place here", path.display()));
         }
+        let setting = |(path, value)| Setting { from: from.clone(), path, value };
+        source.settings.extend(places.into_iter().map(setting));
     }
     Ok(())
+}
+
+/// The channel that a setting is about.
+fn channel_of(from: &str) -> Option<&str> {
+    let from = from.strip_prefix("gateway.").unwrap_or(from);
+    from.strip_prefix("channels.").unwrap_or(from).split('.').next()
 }
 
 /// Every value with its path, `a.b.c`.
@@ -52,11 +61,34 @@ fn collect<'v>(value: &'v Value, path: String, leaves: &mut Vec<(String, &'v Val
     }
 }
 
+/// Where a setting goes; one may go to several places, and most have none.
+fn places(from: &str, value: &Value, has_channel: &dyn Fn(&str) -> bool) -> Vec<(&'static str, Value)> {
+    let from = from.strip_prefix("gateway.").unwrap_or(from);
+    if from != "autoResponder.maxHistoryMessages" {
+        return place(from, value).into_iter().collect();
+    }
+    // How much of a conversation is told is a matter of each channel here.
+    let channels =
+        [("telegram", "channels.telegram.dmHistoryLimit"), ("discord", "channels.discord.dmHistoryLimit")];
+    let known = channels.into_iter().filter(|(name, _)| has_channel(name)).map(|(_, path)| path);
+    known.chain(["messages.groupChat.historyLimit"]).map(|path| (path, value.clone())).collect()
+}
+
 fn place(from: &str, value: &Value) -> Option<(&'static str, Value)> {
     const MINUTE: f64 = 60_000.0;
-    let from = from.strip_prefix("gateway.").unwrap_or(from);
     let token = |path| value.as_str().filter(|token| !token.is_empty()).map(|token| (path, token.into()));
     match from {
+        // Who does not answer by itself says nothing; who does, remembers.
+        "autoResponder.enabled" if *value == Value::Bool(false) => {
+            Some(("session.sendPolicy.default", "deny".into()))
+        }
+        "autoResponder.enabled" | "autoResponder.memoryFtsEnabled" => {
+            Some(("memory.autoRecall.enabled", value.as_bool()?.into()))
+        }
+        "autoResponder.memorySearchMaxResults" => Some(("memory.autoRecall.maxResults", value.clone())),
+        "autoResponder.memoryIndexIntervalMessages" => {
+            Some(("agents.defaults.memorySearch.sync.sessions.deltaMessages", value.clone()))
+        }
         "autoResponder.maxConcurrent" => Some(("agents.defaults.maxConcurrent", value.clone())),
         "autoResponder.debounceMs" => Some(("messages.inbound.debounceMs", value.clone())),
         "autoResponder.sessionMaxAgeMs" => {
@@ -101,10 +133,41 @@ mod tests {
             ),
             ("channels.telegram.token", json!("1:a"), Some(("channels.telegram.botToken", json!("1:a")))),
             ("telegram.botToken", json!(""), None),
-            ("gateway.autoResponder.memoryFtsEnabled", json!(true), None),
+            (
+                "gateway.autoResponder.memoryFtsEnabled",
+                json!(true),
+                Some(("memory.autoRecall.enabled", json!(true))),
+            ),
+            ("gateway.autoResponder.enabled", json!(true), Some(("memory.autoRecall.enabled", json!(true)))),
+            (
+                "gateway.autoResponder.enabled",
+                json!(false),
+                Some(("session.sendPolicy.default", json!("deny"))),
+            ),
+            (
+                "gateway.autoResponder.memorySearchMaxResults",
+                json!(5),
+                Some(("memory.autoRecall.maxResults", json!(5))),
+            ),
+            (
+                "gateway.autoResponder.memoryIndexIntervalMessages",
+                json!(5),
+                Some(("agents.defaults.memorySearch.sync.sessions.deltaMessages", json!(5))),
+            ),
+            ("gateway.autoResponder.unheardOf", json!(1), None),
         ];
         for (from, value, expected) in table {
-            assert_eq!(place(from, &value), expected, "{from}");
+            assert_eq!(places(from, &value, &|_| false), Vec::from_iter(expected), "{from}");
         }
+    }
+
+    #[test]
+    fn the_length_of_histories_goes_to_every_channel() {
+        let places =
+            places("gateway.autoResponder.maxHistoryMessages", &json!(20), &|name| name == "telegram");
+        let paths: Vec<&str> = places.iter().map(|(path, _)| *path).collect();
+        assert_eq!(paths, ["channels.telegram.dmHistoryLimit", "messages.groupChat.historyLimit"]);
+        assert_eq!(channel_of("gateway.channels.telegram.token"), Some("telegram"));
+        assert_eq!(channel_of("telegram.token"), Some("telegram"));
     }
 }

@@ -18,6 +18,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+use super::server::take_down;
+
 /// A service on loopback. It is gone when this is dropped.
 pub struct EmbeddingStandIn {
     address: String,
@@ -113,7 +115,8 @@ impl EmbeddingStandIn {
         Self { address: format!("http://{address}"), room, serving }
     }
 
-    /// `http://127.0.0.1:<port>`; OpenAI and Voyage are below `/v1`, Gemini below `/v1beta`.
+    /// `http://127.0.0.1:<port>`; OpenAI is below `/v1`, those who are like it below `/like/v1`, Gemini below
+    /// `/v1beta`.
     pub fn address(&self) -> &str {
         &self.address
     }
@@ -165,6 +168,10 @@ async fn answer(State(room): State<Arc<Room>>, request: Request) -> Response {
         headers: parts.headers.iter().map(header).collect(),
         body: serde_json::from_slice(&body).unwrap_or_default(),
     };
+    // OpenAI has published what it takes.
+    if matches!(asked.path.as_str(), "/v1/embeddings" | "/v1/batches") {
+        take_down(&asked.path, &asked.body);
+    }
     unpoisoned(&room.asked).push(asked.clone());
     let embeds = ["/embeddings", "/api/embed", ":embedContent", ":batchEmbedContents"];
     if embeds.iter().any(|end| path.ends_with(end)) {

@@ -102,7 +102,7 @@ async fn answer(State(room): State<Arc<Room>>, request: Request) -> Result<Respo
         headers: parts.headers.iter().map(header).collect(),
         body: serde_json::from_slice(&body).unwrap_or_default(),
     };
-    take_down(&seen);
+    take_down(&seen.path, &seen.body);
     unpoisoned(&room.seen).push(seen);
     let unasked = || Reply::json(500, &serde_json::json!({"error": "the script is at an end"}));
     let next = unpoisoned(&room.replies).pop_front();
@@ -132,9 +132,9 @@ async fn answer(State(room): State<Arc<Room>>, request: Request) -> Result<Respo
 }
 
 /// Writes a request into the file that `YABBY_TAKE_DOWN` names, for whoever judges it later.
-fn take_down(seen: &Seen) {
+pub(super) fn take_down(path: &str, body: &Value) {
     let Some(file) = std::env::var_os("YABBY_TAKE_DOWN") else { return };
-    let line = format!("{}\n", serde_json::json!({"path": seen.path, "body": seen.body}));
+    let line = format!("{}\n", serde_json::json!({"path": path, "body": body}));
     let mut file = File::options().create(true).append(true).open(file).expect("the file can be opened");
     file.write_all(line.as_bytes()).expect("the file can be written");
 }

@@ -177,7 +177,7 @@ fn memory(folder: &Path, sessions: &MemorySessions, config: Arc<Config>) -> Memo
         has_sessions: true,
     };
     let sessions = Arc::new(sessions.clone());
-    Memory::open(Parts { places, config, sessions, secrets: Arc::default(), embedder: None }).unwrap()
+    Memory::open(Parts { places, config, sessions, secrets: Arc::default(), meaning: None }).unwrap()
 }
 
 /// Commands with a home, secrets and a keeper of their own.

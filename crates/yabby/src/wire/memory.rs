@@ -6,13 +6,14 @@ use std::sync::Arc;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::seam::SessionStore;
-use yabby_domain::seam::embedder::Embedder;
 use yabby_domain::secrets::Secrets;
 use yabby_domain::session::path::Folders;
 use yabby_memory::compat::files::Source;
-use yabby_memory::memory::{Memory, MemoryError, Parts, Places};
+use yabby_memory::memory::{Meaning, Memory, MemoryError, Parts, Places};
 use yabby_memory::settings::Settings;
 use yabby_store::paths::Place;
+
+use super::embeddings;
 
 /// Where our own index of an agent is.
 pub fn index_path(place: &Place, agent: &AgentId) -> PathBuf {
@@ -28,15 +29,13 @@ pub struct Ground<'g> {
     pub secrets: Arc<Secrets>,
 }
 
-/// The memory of an agent; `None` if the configuration switches it off.
+/// The memory of an agent.
 pub fn memory(
     place: &Place,
     config: &Arc<Config>,
-    settings: Option<&Settings>,
-    embedder: Option<Arc<dyn Embedder>>,
+    settings: &Settings,
     ground: Ground<'_>,
-) -> Result<Option<Memory>, MemoryError> {
-    let Some(settings) = settings else { return Ok(None) };
+) -> Result<Memory, MemoryError> {
     let places = Places {
         agent: ground.agent.clone(),
         index: index_path(place, ground.agent),
@@ -46,14 +45,18 @@ pub fn memory(
         has_notes: settings.sources.contains(&Source::Memory),
         has_sessions: has_sessions(config, ground.agent, settings),
     };
-    let parts = Parts {
+    let choice = embeddings::choice(place, config, ground.agent, settings).ok();
+    let embedder = choice.and_then(|choice| {
+        let sees_sessions = embeddings::sees_sessions(&choice, settings);
+        Some(Meaning { embedder: choice.embedder.ok()?, sees_sessions })
+    });
+    Memory::open(Parts {
         places,
         config: config.clone(),
         sessions: ground.sessions,
         secrets: ground.secrets,
-        embedder,
-    };
-    Memory::open(parts).map(Some)
+        meaning: embedder,
+    })
 }
 
 /// The settings of an agent's memory; `None` if it has none.

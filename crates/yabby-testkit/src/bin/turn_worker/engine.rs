@@ -76,6 +76,7 @@ fn home(
     let store = Path::new(&conversations).join("sessions.json");
     let folder_settings = transcripts::Settings { disk: disk.clone(), ..transcripts::Settings::default() };
     Ok(AgentHome {
+        memory: None,
         sessions: Arc::new(SessionFile::open(store, store_settings)?),
         transcripts: Arc::new(TranscriptFolder::open_with(&conversations, folder_settings)),
         workspace: Path::new(&state).join("workspace"),

@@ -1,0 +1,104 @@
+//! Who tells what is alike: the service or the model that the configuration names for the memory
+//! (`memory.md` §5.1).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use yabby_domain::config::Config;
+use yabby_domain::id::AgentId;
+use yabby_memory::settings::{Remote, Settings};
+use yabby_models::embed::{
+    self, Account, Accounts, Choice, EmbedSettings, InputTypes, JobSettings, LocalSettings, Provider,
+    RemoteSettings, Wanted,
+};
+use yabby_models::{Http, HttpError, Patience};
+use yabby_store::paths::Place;
+
+use super::models;
+
+/// Where the local model is installed.
+pub fn model_folder(place: &Place) -> std::path::PathBuf {
+    place.folder.path().join("models/minilm")
+}
+
+/// Who embeds for an agent, and how that came about. Nobody is asked for it.
+pub fn choice(
+    place: &Place,
+    config: &Arc<Config>,
+    agent: &AgentId,
+    settings: &Settings,
+) -> Result<Choice, HttpError> {
+    let http = Http::new(Patience::default())?;
+    let folder = place.folder.path().join("agents").join(agent.as_str()).join("agent");
+    let account = |provider: &str| {
+        let services = models::services(place, config, &folder);
+        let known = services.into_iter().find(|service| service.settings.id == provider);
+        known.map_or_else(Account::default, |service| Account {
+            key: service.keys.usable(None).ok().and_then(|keys| keys.into_iter().find_map(|key| key.secret)),
+            base_url: config.text(&["models", "providers", provider, "baseUrl"]).map(str::to_owned),
+            headers: Vec::new(),
+        })
+    };
+    let variable = |name: &str| place.environment.get(name).map(SecretString::from);
+    Ok(embed::choose(
+        &wanted(place, config, agent, settings),
+        &Accounts { account: &account, variable: &variable },
+        &http,
+    ))
+}
+
+/// Whether what was said goes to whoever embeds. A service is told only what the configuration says it is.
+pub fn sees_sessions(choice: &Choice, settings: &Settings) -> bool {
+    let is_local =
+        choice.embedder.as_ref().is_ok_and(|embedder| embedder.provider() == Provider::Local.as_str());
+    is_local || settings.sources.contains(&yabby_memory::compat::files::Source::Sessions)
+}
+
+fn wanted(place: &Place, config: &Config, agent: &AgentId, settings: &Settings) -> EmbedSettings {
+    let own = |key: &str| {
+        let of_agent = config
+            .agent(agent)
+            .and_then(|agent| agent.get("memorySearch")?.get("remote")?.get(key)?.as_str());
+        of_agent
+            .or_else(|| config.text(&["agents", "defaults", "memorySearch", "remote", key]))
+            .map(str::to_owned)
+    };
+    EmbedSettings {
+        provider: Wanted::parse(settings.provider.as_str()).unwrap_or_default(),
+        model: Some(settings.model.clone()).filter(|model| !model.is_empty()),
+        fallback: settings.fallback.as_ref().and_then(|fallback| Provider::parse(fallback.as_str())),
+        remote: settings
+            .remote
+            .as_ref()
+            .map(|remote| RemoteSettings {
+                input_types: InputTypes {
+                    all: own("inputType"),
+                    query: own("queryInputType"),
+                    document: own("documentInputType"),
+                },
+                ..remote_settings(remote)
+            })
+            .unwrap_or_default(),
+        local: LocalSettings { model_path: settings.local.model_path.clone(), folder: model_folder(place) },
+        ..EmbedSettings::default()
+    }
+}
+
+fn remote_settings(remote: &Remote) -> RemoteSettings {
+    let secret = |(name, value): &(String, String)| (name.clone(), SecretString::from(value.as_str()));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let jobs = JobSettings {
+        enabled: remote.batch.enabled && remote.batch.wait,
+        concurrency: remote.batch.concurrency as usize,
+        poll_interval: Duration::from_millis(remote.batch.poll_interval_ms as u64),
+        timeout: Duration::from_secs((remote.batch.timeout_minutes * 60.0) as u64),
+    };
+    RemoteSettings {
+        base_url: remote.base_url.clone(),
+        api_key: remote.api_key.as_deref().map(SecretString::from),
+        headers: remote.headers.iter().flatten().map(secret).collect(),
+        input_types: InputTypes::default(),
+        jobs,
+    }
+}
