@@ -56,8 +56,8 @@ pub(super) async fn call(look: &Look<'_>, arguments: Arguments<'_>) -> Result<Va
         result["citation"] = shown::citation(hit).into();
         result
     };
-    let (provider, model) = match (memory.embedder(), &found.model) {
-        (Some(embedder), Some(_)) => (embedder.provider(), embedder.model()),
+    let (provider, model) = match (memory.meaning(), &found.model) {
+        (Some(meaning), Some(_)) => (meaning.embedder.provider(), meaning.embedder.model()),
         _ => ("none", "words"),
     };
     let results: Vec<Value> = found.hits.iter().map(result).collect();

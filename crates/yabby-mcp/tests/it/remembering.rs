@@ -114,7 +114,7 @@ impl Remembering {
                 config: config.clone(),
                 sessions: sessions.clone(),
                 secrets: Arc::new(Secrets::default()),
-                embedder: None,
+                meaning: None,
             };
             let memory = Memory::open(parts).map_err(|error| error.to_string())?;
             Ok(Opened { memory, sessions: sessions.clone(), config: config.clone() })

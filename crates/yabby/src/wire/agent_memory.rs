@@ -31,7 +31,9 @@ pub fn open_memory(place: &Place, config: &Arc<Config>, agent: &AgentId) -> Resu
     });
     let sessions: Arc<dyn SessionStore> =
         Arc::new(SessionFile::open(store, sessions::Settings::from_environment())?);
-    let settings = memory::settings(place, config, agent);
+    let settings = memory::settings(place, config, agent).with_context(|| {
+        format!("the memory of the agent {agent} is switched off: memorySearch.enabled is false")
+    })?;
     let ground = memory::Ground {
         agent,
         workspace: &workspace,
@@ -39,9 +41,5 @@ pub fn open_memory(place: &Place, config: &Arc<Config>, agent: &AgentId) -> Resu
         sessions: sessions.clone(),
         secrets: Arc::new(secrets::secrets(place, config, &place.environment)),
     };
-    let memory = memory::memory(place, config, settings.as_ref(), None, ground)?;
-    let memory = memory.with_context(|| {
-        format!("the memory of the agent {agent} is switched off: memorySearch.enabled is false")
-    })?;
-    Ok(AgentMemory { memory, sessions })
+    Ok(AgentMemory { memory: memory::memory(place, config, &settings, ground)?, sessions })
 }
