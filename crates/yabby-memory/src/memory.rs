@@ -33,12 +33,16 @@ use crate::audience::{Audience, MOST_SPAWNERS, Viewer};
 use crate::compat::files;
 use crate::recall::{
     Conversation, Embedded, Filter, Hit, Known, Meant, Message, Note, Query, Recall, RecallError, Wanted,
+    Work,
 };
 use crate::shown;
 
 /// How long a search waits for what is new, and for a model.
 pub const PATIENCE: Duration = Duration::from_secs(3);
 const MODEL_PATIENCE: Duration = Duration::from_secs(20);
+
+/// So many files are read in one step. More would hold up whoever else writes.
+const AT_ONCE: usize = 64;
 
 /// So many texts go to a model at once.
 const TEXTS: usize = 256;
@@ -275,9 +279,9 @@ impl Memory {
         let mut synced =
             Synced { files: notes.len() + transcripts.len(), changed: work.len(), ..Synced::default() };
         let all = work.len();
-        for (done, work) in work.into_iter().enumerate() {
-            progress(Progress { done, all });
-            self.read(work, &mut synced).await?;
+        for (group, work) in work.chunks(AT_ONCE).enumerate() {
+            progress(Progress { done: group * AT_ONCE, all });
+            self.read(work.to_vec(), &mut synced).await?;
         }
         progress(Progress { done: all, all });
         Ok(synced)
@@ -295,10 +299,9 @@ impl Memory {
         let grown: Vec<PathBuf> = grown.iter().map(|id| folder.join(id.file_name())).collect();
         let paths: Vec<String> = grown.iter().map(|file| files::transcript_name(file)).collect();
         let known = self.blocking(move |memory| memory.0.recall.known_of(&paths)).await?;
-        for conversation in self.conversations(grown, &known).await? {
-            synced.changed += 1;
-            self.read(Work::Conversation(conversation), &mut synced).await?;
-        }
+        let conversations = self.conversations(grown, &known).await?;
+        synced.changed = conversations.len();
+        self.read(conversations.into_iter().map(Work::Conversation).collect(), &mut synced).await?;
         Ok(synced)
     }
 
@@ -463,25 +466,14 @@ impl Memory {
         key.agent_key().is_none() || key.agent_id() == self.0.parts.places.agent
     }
 
-    async fn read(&self, work: Work, synced: &mut Synced) -> Result<(), MemoryError> {
-        let done = self
-            .blocking(move |memory| {
-                let secrets = &memory.0.parts.secrets;
-                match work {
-                    Work::Note(note) => memory.0.recall.index_note(&note, secrets),
-                    Work::Conversation(conversation) => {
-                        memory.0.recall.index_conversation(&conversation, secrets)
-                    }
-                    Work::Gone(path) => memory.0.recall.forget_file(&path).map(|()| Default::default()),
-                }
-            })
-            .await;
-        match done {
-            Ok(indexed) => synced.added += indexed.added,
-            Err(MemoryError::Recall(error @ RecallError::Read { .. })) => {
-                synced.unread.push(error.to_string())
+    async fn read(&self, work: Vec<Work>, synced: &mut Synced) -> Result<(), MemoryError> {
+        let outcomes =
+            self.blocking(move |memory| memory.0.recall.index(&work, &memory.0.parts.secrets)).await?;
+        for outcome in outcomes {
+            match outcome {
+                Ok(indexed) => synced.added += indexed.added,
+                Err(problem) => synced.unread.push(problem),
             }
-            Err(error) => return Err(error),
         }
         Ok(())
     }
@@ -534,12 +526,6 @@ impl Memory {
         let done = tokio::task::spawn_blocking(move || work(&memory)).await;
         done.map_err(|_| MemoryError::Interrupted)?.map_err(MemoryError::from)
     }
-}
-
-enum Work {
-    Note(Note),
-    Conversation(Conversation),
-    Gone(String),
 }
 
 fn told(error: impl ToString) -> String {

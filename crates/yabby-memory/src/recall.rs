@@ -26,7 +26,7 @@ use crate::question::Question;
 use crate::unit::{Role, Unit};
 pub use messages::{Listed, Message, Totals, Wanted};
 pub use rank::Why;
-pub use sources::{Conversation, Indexed, Known, Note};
+pub use sources::{Conversation, Indexed, Known, Note, Outcome, Work};
 pub use vectors::{Embedded, Unembedded};
 
 /// An index in a file.

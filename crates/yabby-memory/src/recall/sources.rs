@@ -119,113 +119,136 @@ impl Recall {
         })
     }
 
-    /// Reads what a transcript has said since the last time.
-    pub fn index_conversation(
-        &self,
-        conversation: &Conversation,
-        secrets: &Secrets,
-    ) -> Result<Indexed, RecallError> {
-        let mut file = match File::open(&conversation.file) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.forget_file(&conversation.path)?;
-                return Ok(Indexed::default());
-            }
-            Err(source) => return Err(unreadable(&conversation.file, source)),
-        };
-        let look = look(&file).map_err(|source| unreadable(&conversation.file, source))?;
-        let facts = Facts::of(conversation);
-        let mut failure = None;
-        let indexed = self.write(|connection| {
-            let mut state = state(connection, &conversation.path, &facts)?;
-            if state.is_same && state.look == Some(look) {
-                return Ok(Indexed::default());
-            }
-            let has_grown = state.read <= u64::try_from(look.size).unwrap_or(0)
-                && mark_of(&mut file, state.read).is_ok_and(|mark| mark == state.mark);
+    /// Reads what is new in files, all of it in one step: half of it is never found. What cannot be read is
+    /// left as it was.
+    pub fn index(&self, work: &[Work], secrets: &Secrets) -> Result<Vec<Outcome>, RecallError> {
+        self.write(|connection| {
             let mut writer = Writer::new(connection)?;
-            let anew = state.read > 0 && !has_grown;
-            if anew {
-                writer.remove(state.id, 0)?;
-                (state.read, state.lines, state.units) = (0, 0, 0);
+            let mut outcomes = Vec::with_capacity(work.len());
+            for work in work {
+                let outcome = match work {
+                    Work::Conversation(conversation) => {
+                        index_conversation(connection, &mut writer, conversation, secrets)?
+                    }
+                    Work::Note(note) => index_note(connection, &mut writer, note, secrets)?,
+                    Work::Gone(path) => {
+                        remove(connection, &mut writer, path)?;
+                        Ok(Indexed::default())
+                    }
+                };
+                outcomes.push(outcome);
             }
-            let in_room = matches!(conversation.audience, Audience::Room(_));
-            let added = match read_on(&mut file, &mut state, in_room, secrets, &mut writer) {
-                Ok(added) => added?,
-                Err(error) => {
-                    failure = Some(error);
-                    return Err(rusqlite::Error::InvalidQuery);
-                }
-            };
             writer.flush()?;
-            state.mark = mark_of(&mut file, state.read).unwrap_or_default();
-            save(connection, &state, look, &facts)?;
-            Ok(Indexed { added, anew })
-        });
-        match failure {
-            Some(source) => Err(unreadable(&conversation.file, source)),
-            None => indexed,
+            Ok(outcomes)
+        })
+    }
+}
+
+/// A file that is to be read, or is there no longer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Work {
+    Note(Note),
+    Conversation(Conversation),
+    Gone(String),
+}
+
+/// What became of a file, or why it cannot be read.
+pub type Outcome = Result<Indexed, String>;
+
+/// Reads what a transcript has said since the last time.
+fn index_conversation(
+    connection: &Connection,
+    writer: &mut Writer<'_>,
+    conversation: &Conversation,
+    secrets: &Secrets,
+) -> rusqlite::Result<Outcome> {
+    let opened = File::open(&conversation.file).and_then(|file| Ok((look(&file)?, file)));
+    let (look, mut file) = match opened {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            remove(connection, writer, &conversation.path)?;
+            return Ok(Ok(Indexed::default()));
         }
+        Err(error) => return Ok(Err(unreadable(&conversation.file, &error))),
+    };
+    let facts = Facts::of(conversation);
+    let mut state = state(connection, &conversation.path, &facts)?;
+    if state.is_same && state.look == Some(look) {
+        return Ok(Ok(Indexed::default()));
     }
+    let has_grown = state.read <= u64::try_from(look.size).unwrap_or(0)
+        && mark_of(&mut file, state.read).is_ok_and(|mark| mark == state.mark);
+    let anew = state.read > 0 && !has_grown;
+    if anew {
+        writer.remove(state.id, 0)?;
+        (state.read, state.lines, state.units) = (0, 0, 0);
+    }
+    let in_room = matches!(conversation.audience, Audience::Room(_));
+    let (added, failure) = read_on(&mut file, &mut state, in_room, secrets, writer)?;
+    state.mark = mark_of(&mut file, state.read).unwrap_or_default();
+    save(connection, &state, look, &facts)?;
+    Ok(match failure {
+        Some(error) => Err(unreadable(&conversation.file, &error)),
+        None => Ok(Indexed { added, anew }),
+    })
+}
 
-    /// Reads a note, if it has changed.
-    pub fn index_note(&self, note: &Note, secrets: &Secrets) -> Result<Indexed, RecallError> {
-        let read = || -> io::Result<(Look, Vec<u8>)> {
-            let file = File::open(&note.file)?;
-            let look = look(&file)?;
-            let mut bytes = Vec::new();
-            file.take(LONGEST_NOTE).read_to_end(&mut bytes)?;
-            Ok((look, bytes))
-        };
-        let (look, bytes) = match read() {
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.forget_file(&note.path)?;
-                return Ok(Indexed::default());
-            }
-            Err(source) => return Err(unreadable(&note.file, source)),
-        };
-        let words = text::lossy(&bytes);
-        let words = text::from_outside(&words);
-        let words = secrets.redact(&words);
-        let facts = Facts { kind: "memory", agent: &note.agent, ..Facts::default() };
-        self.write(|connection| {
-            let mut state = state(connection, &note.path, &facts)?;
-            let mark = hex(&Sha256::digest(words.as_bytes()));
-            let mut added = 0;
-            let is_known = state.mark == mark && state.look.is_some();
-            if !is_known {
-                let mut writer = Writer::new(connection)?;
-                writer.remove(state.id, 0)?;
-                let units = note::units(&note.path, &words);
-                for (position, unit) in (0..).zip(&units) {
-                    writer.add(state.id, position, unit)?;
-                }
-                writer.flush()?;
-                added = units.len();
-                state.units = u32::try_from(added).unwrap_or(u32::MAX);
-            }
-            state.mark = mark;
-            save(connection, &state, look, &facts)?;
-            Ok(Indexed { added, anew: !is_known })
-        })
+/// Reads a note, if it has changed.
+fn index_note(
+    connection: &Connection,
+    writer: &mut Writer<'_>,
+    note: &Note,
+    secrets: &Secrets,
+) -> rusqlite::Result<Outcome> {
+    let read = || -> io::Result<(Look, Vec<u8>)> {
+        let file = File::open(&note.file)?;
+        let look = look(&file)?;
+        let mut bytes = Vec::new();
+        file.take(LONGEST_NOTE).read_to_end(&mut bytes)?;
+        Ok((look, bytes))
+    };
+    let (look, bytes) = match read() {
+        Ok(read) => read,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            remove(connection, writer, &note.path)?;
+            return Ok(Ok(Indexed::default()));
+        }
+        Err(error) => return Ok(Err(unreadable(&note.file, &error))),
+    };
+    let words = text::lossy(&bytes);
+    let words = text::from_outside(&words);
+    let words = secrets.redact(&words);
+    let facts = Facts { kind: "memory", agent: &note.agent, ..Facts::default() };
+    let mut state = state(connection, &note.path, &facts)?;
+    let mark = hex(&Sha256::digest(words.as_bytes()));
+    let is_known = state.mark == mark && state.look.is_some();
+    let mut added = 0;
+    if !is_known {
+        if state.look.is_some() {
+            writer.remove(state.id, 0)?;
+        }
+        let units = note::units(&note.path, &words);
+        for (position, unit) in (0..).zip(&units) {
+            writer.add(state.id, position, unit)?;
+        }
+        added = units.len();
+        state.units = u32::try_from(added).unwrap_or(u32::MAX);
     }
+    state.mark = mark;
+    save(connection, &state, look, &facts)?;
+    Ok(Ok(Indexed { added, anew: !is_known }))
+}
 
-    /// Takes a file out of the index.
-    pub fn forget_file(&self, path: &str) -> Result<(), RecallError> {
-        self.write(|connection| {
-            let select = "SELECT id FROM yabby_sources WHERE path = ?";
-            let id: Option<u32> =
-                connection.prepare_cached(select)?.query_row([path], |row| row.get(0)).optional()?;
-            if let Some(id) = id {
-                let mut writer = Writer::new(connection)?;
-                writer.remove(id, 0)?;
-                writer.flush()?;
-                connection.execute("DELETE FROM yabby_sources WHERE id = ?", [id])?;
-            }
-            Ok(())
-        })
+/// Takes a file out of the index.
+fn remove(connection: &Connection, writer: &mut Writer<'_>, path: &str) -> rusqlite::Result<()> {
+    let select = "SELECT id FROM yabby_sources WHERE path = ?";
+    let id: Option<u32> =
+        connection.prepare_cached(select)?.query_row([path], |row| row.get(0)).optional()?;
+    if let Some(id) = id {
+        writer.remove(id, 0)?;
+        connection.execute("DELETE FROM yabby_sources WHERE id = ?", [id])?;
     }
+    Ok(())
 }
 
 const KNOWN: &str = "path, kind, size, modified, units, audience, session_key, channel, chat_type";
@@ -332,41 +355,42 @@ fn save(connection: &Connection, state: &State, look: Look, facts: &Facts<'_>) -
     Ok(())
 }
 
-/// Adds every whole line from where the last reading ended.
+/// Adds every whole line from where the last reading ended: how many units, and what kept it from more.
 fn read_on(
     file: &mut File,
     state: &mut State,
     in_room: bool,
     secrets: &Secrets,
     writer: &mut Writer<'_>,
-) -> io::Result<rusqlite::Result<usize>> {
-    file.seek(SeekFrom::Start(state.read))?;
+) -> rusqlite::Result<(usize, Option<io::Error>)> {
+    let mut added = 0;
+    if let Err(error) = file.seek(SeekFrom::Start(state.read)) {
+        return Ok((added, Some(error)));
+    }
     let mut lines = BufReader::with_capacity(256 * 1024, &*file);
     let mut line = Vec::new();
-    let mut added = 0;
     loop {
         line.clear();
-        let length = lines.read_until(b'\n', &mut line)?;
+        let length = match lines.read_until(b'\n', &mut line) {
+            Ok(length) => length,
+            Err(error) => return Ok((added, Some(error))),
+        };
         // A line without an end is still being written.
         if length == 0 || line.last() != Some(&b'\n') {
-            return Ok(Ok(added));
+            return Ok((added, None));
         }
         state.read += length as u64;
         state.lines += 1;
         for unit in said::units(&text::lossy(&line), state.lines, in_room, secrets) {
-            if let Err(error) = writer.add(state.id, state.units, &unit) {
-                return Ok(Err(error));
-            }
+            writer.add(state.id, state.units, &unit)?;
             if !state.people.contains(&unit.speaker) {
                 state.people.push(unit.speaker.clone());
             }
             state.units += 1;
             added += 1;
         }
-        if writer.is_full()
-            && let Err(error) = writer.flush()
-        {
-            return Ok(Err(error));
+        if writer.is_full() {
+            writer.flush()?;
         }
     }
 }
@@ -396,8 +420,8 @@ fn look_of(facts: &Metadata) -> io::Result<Look> {
     })
 }
 
-fn unreadable(path: &Path, source: io::Error) -> RecallError {
-    RecallError::Read { path: path.display().to_string(), source }
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    format!("cannot read {}: {error}", path.display())
 }
 
 /// What is told about a document that was found.
