@@ -1,5 +1,6 @@
 //! `cargo xtask judge-models`: the types that services publish as judges of what they are asked; and
-//! `judge-mcp`: a server of another making as the judge of our side of the Model Context Protocol; and
+//! `judge-mcp`: a server and a client of another making as the judges of both our sides of the Model Context
+//! Protocol; and
 //! `judge-minilm`: what torch made of the same weights as the judge of our model of meaning.
 //!
 //! The tests of the providers are run with stand-ins that take down every request, and these are held
@@ -11,21 +12,64 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::json;
 
-use crate::reference::cache;
+use crate::program::{Build, yabby};
+use crate::reference::{cache, isolated_with_loopback};
 
 const PACKAGES: &str = include_str!("judge/packages.txt");
 
 /// The official package of the Model Context Protocol.
 const MCP_PACKAGES: &str = "mcp==2.3.0\n";
 
-/// Uses a server in Python as our agents would.
+/// Uses a server in Python as our agents would, and has a client in Python use ours.
 pub fn mcp() -> Result<()> {
     let python = python("mcp", MCP_PACKAGES)?;
     let mut tests = Command::new(env!("CARGO"));
     tests.args(["test", "--quiet", "--locked", "-p", "yabby-mcp", "--test", "it", "other_language"]);
     tests.env("YABBY_MCP_PYTHON", &python);
-    run(tests, "the test with a server in Python")
+    run(tests, "the test with a server in Python")?;
+    let home = tempfile::tempdir()?;
+    remember(home.path())?;
+    let mut client = isolated_with_loopback(&python);
+    client
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/judge/mcp_client.py"))
+        .arg(yabby(Build::Quick)?);
+    client.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", home.path());
+    run(client, "the client in Python")
+}
+
+/// What an owner noted and said, and what was said in a group.
+fn remember(home: &Path) -> Result<()> {
+    let state = home.join(".yabby");
+    let notes = state.join("workspace/memory");
+    let sessions = state.join("agents/main/sessions");
+    fs::create_dir_all(&notes)?;
+    fs::create_dir_all(&sessions)?;
+    fs::write(notes.join("größe & co.md"), "- the quartz ring has size 52\n")?;
+    fs::write(state.join("workspace/MEMORY.md"), "# Home\n- the alarm code is quartz 4711\n")?;
+    let records = json!({
+        "agent:main:main": {"sessionId": "mine", "updatedAt": 2},
+        "agent:main:telegram:group:-100":
+            {"sessionId": "ours", "updatedAt": 1, "chatType": "group", "channel": "telegram"},
+    });
+    fs::write(sessions.join("sessions.json"), records.to_string())?;
+    for (id, said) in
+        [("mine", "My quartz ring is in the drawer"), ("ours", "The granite party is on Friday")]
+    {
+        let line = |number: u32, role: &str, text: &str| {
+            json!({
+                "type": "message", "id": format!("{id}-{number}"), "timestamp": "2026-02-03T12:00:00.000Z",
+                "parentId": (number > 1).then(|| format!("{id}-{}", number - 1)),
+                "message": {"role": role, "content": [{"type": "text", "text": text}]},
+            })
+        };
+        let header = json!({"type": "session", "version": 3, "id": id, "timestamp": "2026-02-03T12:00:00.000Z", "cwd": "/"});
+        let lines = [header, line(1, "user", said), line(2, "assistant", "I know.")];
+        let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        fs::write(sessions.join(format!("{id}.jsonl")), lines)?;
+    }
+    Ok(())
 }
 
 /// The weights of all-MiniLM-L6-v2. Which ones they have to be, to the last bit, the tests say.

@@ -39,7 +39,8 @@ tasks:
   live [PROVIDER[/MODEL]…]
                   hold a conversation with the real services that the environment has a key for
   judge-models    hold what providers are asked against the types that services publish (needs Python)
-  judge-mcp       use a server of the Model Context Protocol that is written in Python (needs Python)
+  judge-mcp       use a server of the Model Context Protocol that is written in Python, and let a client in
+                  Python use ours (needs Python)
   judge-minilm    hold the model of meaning against torch's recorded answers, with the real weights (needs npm)
   real-claude     the real claude program, installed once, with a stand-in for its service (needs npm)
   crash store [--rounds N] [--seed S]

@@ -85,8 +85,7 @@ impl Reference {
 
     /// A program in the reference's surroundings, with a loopback; whatever it starts is there as well.
     pub fn with_loopback(&self, program: &Path, home: &Path) -> Command {
-        let mut command = isolated("sh".as_ref());
-        command.args(["-c", "ip link set lo up && exec \"$0\" \"$@\""]).arg(program);
+        let mut command = isolated_with_loopback(program);
         self.surroundings(&mut command, home);
         command
     }
@@ -129,6 +128,13 @@ pub fn state_folder(home: &Path) -> PathBuf {
 pub fn isolated(program: &Path) -> Command {
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--net", "--"]).arg(program);
+    command
+}
+
+/// The same, with a loopback that works.
+pub fn isolated_with_loopback(program: &Path) -> Command {
+    let mut command = isolated("sh".as_ref());
+    command.args(["-c", "ip link set lo up && exec \"$0\" \"$@\""]).arg(program);
     command
 }
 

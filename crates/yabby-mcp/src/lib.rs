@@ -1,12 +1,14 @@
-//! The Model Context Protocol: the tools of servers that the owner names in `tools.mcp.servers`.
+//! The Model Context Protocol, both sides: the tools of servers that the owner names in
+//! `tools.mcp.servers`, and a server of our own for what an agent remembers ([`serve`]).
 //!
-//! A server is a program that we start, or one that runs somewhere already. It is reached when it is first
+//! A server of others is a program that we start, or one that runs somewhere already. It is reached when it is first
 //! needed and kept; one that is gone is tried again at the next need, with longer and longer rests. What
 //! it says is text of strangers, and it sees nothing of our environment.
 
 mod connection;
 mod names;
 mod outcome;
+pub mod serve;
 mod server;
 mod settings;
 mod tool;

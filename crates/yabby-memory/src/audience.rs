@@ -10,6 +10,9 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::{self, SessionKey};
 use yabby_domain::text;
 
+/// How far a task is followed to whoever it was given for.
+pub(crate) const MOST_SPAWNERS: usize = 8;
+
 /// Whose something is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Audience {
@@ -48,7 +51,7 @@ impl Audience {
     ) -> Self {
         let (mut key, mut record) = (key.clone(), record.cloned());
         // Tasks may have tasks, but not forever.
-        for _ in 0..8 {
+        for _ in 0..MOST_SPAWNERS {
             let Some(spawner) = record.as_ref().and_then(|record| record.spawned_by()).map(SessionKey::new)
             else {
                 break;
@@ -112,10 +115,11 @@ impl Sharing {
         let is_meant = |pattern: &Value| {
             pattern.as_str().is_some_and(|pattern| text::matches_star(pattern, key.as_str()))
         };
-        Self {
-            notes: named.iter().any(is_meant),
-            groups_with_owner: config.flag(&["memory", "share", "groups"]).unwrap_or(false),
-        }
+        Self { notes: named.iter().any(is_meant), groups_with_owner: Self::groups(config) }
+    }
+
+    fn groups(config: &Config) -> bool {
+        config.flag(&["memory", "share", "groups"]).unwrap_or(false)
     }
 }
 
@@ -136,6 +140,12 @@ impl Viewer {
             is_owner_alone: true,
             sharing: Sharing::default(),
         }
+    }
+
+    /// The owner at their own machine, with what the configuration lets them see of others.
+    pub fn owner_with(config: &Config) -> Self {
+        let sharing = Sharing { groups_with_owner: Sharing::groups(config), ..Sharing::default() };
+        Self { sharing, ..Self::owner() }
     }
 
     /// Whether the owner's notes are found here.

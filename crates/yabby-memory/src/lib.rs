@@ -8,6 +8,7 @@
 pub mod analysis;
 pub mod audience;
 pub mod compat;
+pub mod excerpt;
 pub mod listening;
 pub mod memory;
 pub mod note;

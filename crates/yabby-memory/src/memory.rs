@@ -29,7 +29,7 @@ use yabby_domain::session::path::name_of;
 use yabby_domain::text;
 use yabby_domain::transcript::file_name::{TranscriptId, session_in};
 
-use crate::audience::{Audience, Viewer};
+use crate::audience::{Audience, MOST_SPAWNERS, Viewer};
 use crate::compat::files;
 use crate::recall::{
     Conversation, Embedded, Filter, Hit, Known, Meant, Message, Note, Query, Recall, RecallError, Wanted,
@@ -38,7 +38,7 @@ use crate::recall::{
 use crate::shown;
 
 /// How long a search waits for what is new, and for a model.
-const PATIENCE: Duration = Duration::from_secs(3);
+pub const PATIENCE: Duration = Duration::from_secs(3);
 const MODEL_PATIENCE: Duration = Duration::from_secs(20);
 
 /// So many files are read in one step. More would hold up whoever else writes.
@@ -216,7 +216,7 @@ impl Memory {
     }
 
     /// Reads what is new, for so long at most. What could not be read is told.
-    async fn freshen(&self, patience: Duration) -> Vec<String> {
+    pub async fn freshen(&self, patience: Duration) -> Vec<String> {
         let memory = self.clone();
         let sync = tokio::spawn(async move {
             match memory.0.is_watched.load(Ordering::Relaxed) {
@@ -513,14 +513,19 @@ impl Memory {
     /// Who looks, from a session.
     pub async fn viewer(&self, key: &SessionKey, is_owner_alone: bool) -> Result<Viewer, MemoryError> {
         let record = self.0.parts.sessions.get(key).await?;
-        let spawner = record.as_ref().and_then(|record| record.spawned_by()).map(SessionKey::new);
-        let spawner = match spawner {
-            Some(key) => self.0.parts.sessions.get(&key).await?.map(|record| (key, record)),
-            None => None,
+        let spawner_of = |record: Option<&SessionEntry>| {
+            record.and_then(|record| record.spawned_by()).map(SessionKey::new)
         };
-        let record_of = |key: &SessionKey| {
-            spawner.iter().find(|(known, _)| known == key).map(|(_, record)| record.clone())
-        };
+        let mut above: Vec<(SessionKey, SessionEntry)> = Vec::new();
+        let mut spawner = spawner_of(record.as_ref());
+        // A task's task belongs to whoever the first was given for; the rule looks no further than this.
+        while let Some(key) = spawner.filter(|_| above.len() < MOST_SPAWNERS) {
+            let Some(record) = self.0.parts.sessions.get(&key).await? else { break };
+            spawner = spawner_of(Some(&record));
+            above.push((key, record));
+        }
+        let record_of =
+            |key: &SessionKey| above.iter().find(|(known, _)| known == key).map(|(_, record)| record.clone());
         let audience = owned(Audience::of(key, record.as_ref(), &record_of), &self.0.parts.config);
         Ok(Viewer::new(key.clone(), audience, is_owner_alone, &self.0.parts.config))
     }

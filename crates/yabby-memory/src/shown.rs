@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use yabby_domain::json;
 use yabby_domain::transcript::time;
 
-use crate::recall::Hit;
+use crate::recall::{Hit, Message};
 use crate::unit::{Role, Unit};
 
 /// How long a snippet may be, in characters.
@@ -36,6 +36,25 @@ pub fn hit(hit: &Hit) -> Value {
         }
     }
     shown
+}
+
+/// A message with where it stands: `{messageId, timestamp, role, speaker, text, sessionKey, sessionId}`.
+pub fn message(found: &Message) -> Value {
+    let mut shown = said(&found.unit);
+    shown["sessionKey"] = found.session_key.as_deref().map_or(Value::Null, Value::from);
+    shown["sessionId"] = found.session_id.as_deref().map_or(Value::Null, Value::from);
+    shown
+}
+
+/// Something that was said in a conversation: `{messageId, timestamp, role, speaker, text}`.
+pub fn said(unit: &Unit) -> Value {
+    json!({
+        "messageId": unit.entry,
+        "timestamp": unit.at.and_then(stamp),
+        "role": unit.role.as_str(),
+        "speaker": unit.speaker,
+        "text": unit.text,
+    })
 }
 
 /// `<path>#L<a>` or `<path>#L<a>-L<b>`.

@@ -5,9 +5,9 @@ use serde_json::json;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_memory::memory::{Memory, MemoryError};
-use yabby_memory::recall::{Filter, Message, Wanted};
+use yabby_memory::recall::{Filter, Wanted};
 use yabby_memory::shown;
-use yabby_memory::unit::{Role, Unit};
+use yabby_memory::unit::Role;
 
 use crate::arguments::Arguments;
 
@@ -96,7 +96,7 @@ impl SessionsSearch {
             skip: 0,
         };
         let (messages, unread) = self.memory.messages(wanted).await.map_err(told)?;
-        let mut payload = json!({"results": messages.iter().map(message).collect::<Vec<_>>()});
+        let mut payload = json!({"results": messages.iter().map(shown::message).collect::<Vec<_>>()});
         if !unread.is_empty() {
             payload["unread"] = unread.into();
         }
@@ -112,9 +112,9 @@ impl SessionsSearch {
             .await
             .map_err(told)?;
         match found {
-            Some(units) => {
-                Ok(json!({"sessionId": session, "messages": units.iter().map(said).collect::<Vec<_>>()}))
-            }
+            Some(units) => Ok(
+                json!({"sessionId": session, "messages": units.iter().map(shown::said).collect::<Vec<_>>()}),
+            ),
             None => Err(format!("no message {entry:?} in a session {session:?} that can be seen from here")),
         }
     }
@@ -128,21 +128,4 @@ impl SessionsSearch {
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn told(error: MemoryError) -> String {
     error.to_string()
-}
-
-fn message(found: &Message) -> Value {
-    let mut shown = said(&found.unit);
-    shown["sessionKey"] = found.session_key.as_deref().map_or(Value::Null, Value::from);
-    shown["sessionId"] = found.session_id.as_deref().map_or(Value::Null, Value::from);
-    shown
-}
-
-fn said(unit: &Unit) -> Value {
-    json!({
-        "messageId": unit.entry,
-        "timestamp": unit.at.and_then(shown::stamp),
-        "role": unit.role.as_str(),
-        "speaker": unit.speaker,
-        "text": unit.text,
-    })
 }

@@ -8,8 +8,8 @@ use yabby_config::lookup::Profile;
 use yabby_store::paths::Choice;
 
 use crate::commands::{
-    agent, agents, approvals, completion, config, doctor, history, import, memory, models, sessions, setup,
-    skills, turns, usage,
+    agent, agents, approvals, completion, config, doctor, history, import, mcp, memory, models, sessions,
+    setup, skills, turns, usage,
 };
 
 #[derive(Parser)]
@@ -147,6 +147,11 @@ pub enum Command {
         after_help = "The source is only read, and may be imported again: what has grown there grows here.\n\nExamples:\n  yabby import openbot ~/.openbot --dry-run\n  yabby import openclaudecode ~/.openclaudecode"
     )]
     Import(import::Arguments),
+    /// Show other programs what an agent remembers: a server of the Model Context Protocol
+    #[command(
+        after_help = "It only reads, and ends when its standard input does.\n\nExamples:\n  yabby mcp\n  claude mcp add yabby -- yabby mcp    let claude search your memory\n  yabby mcp --as agent:main:telegram:group:-1001234567\n  yabby mcp --http --port 18797        over HTTP, on this machine, with a token"
+    )]
+    Mcp(mcp::Arguments),
     /// Write a script that completes commands in a shell
     #[command(
         after_help = "Examples:\n  yabby completion bash > ~/.local/share/bash-completion/completions/yabby\n  yabby completion --shell zsh > ~/.zfunc/_yabby"
@@ -162,7 +167,12 @@ impl Command {
     pub fn only_reads(&self) -> bool {
         matches!(
             self,
-            Self::Sessions(_) | Self::History(_) | Self::Agents(_) | Self::Usage(_) | Self::Turns(_)
+            Self::Sessions(_)
+                | Self::History(_)
+                | Self::Agents(_)
+                | Self::Usage(_)
+                | Self::Turns(_)
+                | Self::Mcp(_)
         )
     }
 }

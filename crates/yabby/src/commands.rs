@@ -8,6 +8,7 @@ pub mod config;
 pub mod doctor;
 pub mod history;
 pub mod import;
+pub mod mcp;
 pub mod memory;
 pub mod models;
 pub mod sessions;

@@ -54,6 +54,7 @@ fn main() -> ExitCode {
         Command::Config(arguments) => commands::config::run(&setting, arguments),
         Command::Doctor(arguments) => commands::doctor::run(&setting, arguments),
         Command::Import(arguments) => commands::import::run(&setting, arguments),
+        Command::Mcp(arguments) => commands::mcp::run(&setting, arguments),
         Command::Completion(arguments) => commands::completion::run(arguments),
         Command::Man(arguments) => commands::completion::man(arguments),
     };

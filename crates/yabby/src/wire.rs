@@ -1,5 +1,6 @@
 //! The engine, put together from what the configuration names.
 
+pub mod agent_memory;
 mod bundled;
 mod compat;
 pub mod embeddings;

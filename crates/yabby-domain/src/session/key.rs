@@ -400,6 +400,20 @@ impl KeyPolicy {
         }
     }
 
+    /// What a session is for, as `sessions_list` tells it.
+    pub fn kind(&self, key: &SessionKey) -> &'static str {
+        let main = self.resolve_main_alias(&key.agent_id(), "main");
+        let rest = key.rest();
+        match () {
+            () if *key == main => "main",
+            () if rest.starts_with("cron:") => "cron",
+            () if rest.starts_with("hook:") => "hook",
+            () if rest.starts_with("node-") || rest.starts_with("node:") => "node",
+            () if key.is_group() => "group",
+            () => "other",
+        }
+    }
+
     /// The agent in whose store a key lives.
     pub fn store_agent(&self, key: &str) -> AgentId {
         match parse_agent_key(key) {

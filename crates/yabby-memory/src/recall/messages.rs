@@ -149,6 +149,18 @@ impl Recall {
         )
     }
 
+    /// The last things that a source says, as far as it may be seen.
+    pub fn last(&self, viewer: &Viewer, path: &str, count: u32) -> Result<Option<Vec<Unit>>, RecallError> {
+        self.read(|connection| {
+            let reader = Reader::new(connection, viewer, &Filter::default())?;
+            let select = "SELECT id FROM yabby_sources WHERE path = ?";
+            let id: Option<u32> =
+                connection.prepare_cached(select)?.query_row([path], |row| row.get(0)).optional()?;
+            let Some((id, seen)) = id.and_then(|id| Some((id, reader.visible(id)?))) else { return Ok(None) };
+            reader.units(id, seen.end.saturating_sub(count), seen.end).map(Some)
+        })
+    }
+
     #[expect(clippy::too_many_arguments, reason = "two ways to name one place")]
     fn around(
         &self,

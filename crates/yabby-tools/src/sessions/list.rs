@@ -100,16 +100,7 @@ async fn seen(context: &ToolContext) -> Result<Vec<Seen>, String> {
 }
 
 fn kind(context: &ToolContext, key: &SessionKey) -> &'static str {
-    let main = KeyPolicy::from_config(&context.config).resolve_main_alias(&key.agent_id(), "main");
-    let rest = key.rest();
-    match () {
-        () if *key == main => "main",
-        () if rest.starts_with("cron:") => "cron",
-        () if rest.starts_with("hook:") => "hook",
-        () if rest.starts_with("node-") || rest.starts_with("node:") => "node",
-        () if key.is_group() => "group",
-        () => "other",
-    }
+    KeyPolicy::from_config(&context.config).kind(key)
 }
 
 fn row(context: &ToolContext, seen: &Seen) -> Value {
