@@ -20,8 +20,10 @@ pub struct Bar {
 
 impl Bar {
     pub fn new(what: &str) -> Self {
-        let is_dumb = std::env::var("TERM").is_ok_and(|terminal| terminal == "dumb");
-        let is_shown = std::io::stderr().is_terminal() && !is_dumb;
+        let stderr = std::io::stderr();
+        // Where nothing may steer the terminal, a line cannot be drawn again.
+        let may_steer = anstream::AutoStream::choice(&stderr) != anstream::ColorChoice::Never;
+        let is_shown = stderr.is_terminal() && may_steer;
         Self { what: terminal::harmless(what), is_shown, drawn: Mutex::default() }
     }
 

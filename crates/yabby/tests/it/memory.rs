@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use yabby_testkit::stand_in::embeddings::{EmbeddingStandIn, JobEnd, Trouble};
 
-use crate::home::{Home, MAIN, message};
+use crate::home::{Held, Home, MAIN, message};
 
 const GROUP: &str = "22222222-2222-4222-8222-222222222222";
 const PERSON: &str = "33333333-3333-4333-8333-333333333333";
@@ -425,6 +425,33 @@ fn lines_and_single_messages_are_forgotten() {
         assert_eq!(home.refusal(&[&["memory", "forget", "--yes"], arguments].concat()), expected);
     }
     assert_eq!(home.out(&["memory", "forget", "--matching", "nowhere", "--yes"]), "No matches.\n");
+}
+
+#[test]
+fn what_nobody_has_answered_is_forgotten_too() {
+    let home = remembering();
+    home.say("waiting", &[message("d1", "user", "The alarm code is 998877")]);
+    let waits = home.sessions().join("waiting.jsonl.journal");
+    fs::rename(home.transcript("waiting"), &waits).unwrap();
+    let told = home.json(&["memory", "forget", "--matching", "998877", "--yes"]);
+    assert_eq!(
+        (&told["forgotten"][0]["messageId"], &told["noTraceLeft"]),
+        (&json!("d1"), &json!(true)),
+        "{told}"
+    );
+    assert!(fs::read_to_string(&waits).unwrap().contains("[forgotten]"));
+}
+
+#[test]
+fn nothing_is_half_forgotten_while_somebody_talks() {
+    let home = remembering();
+    home.write(".openclaw/workspace/memory/code.md", "- 471142\n");
+    let held = Held::transcript(&home, MAIN);
+    let refused = home.refusal(&["memory", "forget", "--matching", "471142", "--yes"]);
+    assert!(refused.starts_with("Memory forget failed: ") && refused.contains(".lock"), "{refused}");
+    assert_eq!(home.out(&["memory", "get", "memory/code.md"]), "- 471142\n");
+    drop(held);
+    assert_eq!(home.json(&["memory", "forget", "--matching", "471142", "--yes"])["noTraceLeft"], true);
 }
 
 #[test]

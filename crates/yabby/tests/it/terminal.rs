@@ -119,7 +119,14 @@ fn shown(home: &Home, columns: u16, variables: &[(&str, &str)], arguments: &[&st
 #[test]
 fn colours_are_for_terminals_that_want_them() {
     let home = Home::saying(&[message("1", "user", "hello"), message("2", "assistant", "hi")]);
-    for command in [&["history"][..], &["history", "--tree"], &["sessions"]] {
+    for command in [
+        &["history"][..],
+        &["history", "--tree"],
+        &["sessions"],
+        &["memory", "search", "hello"],
+        &["memory", "status"],
+        &["memory", "index"],
+    ] {
         let no_color = [command, &["--no-color"]].concat();
         let table = [
             (&[][..], command, true),
@@ -279,6 +286,26 @@ fn deleting_asks_whoever_sits_at_the_terminal() {
     terminal.type_in("y\n");
     assert_eq!(terminal.finish(), 0);
     assert_eq!(home.records(), json!({}));
+}
+
+#[test]
+fn forgetting_asks_whoever_sits_at_the_terminal() {
+    let home = Home::empty();
+    home.write(".openclaw/workspace/MEMORY.md", "- one thing\n- another thing\n");
+    let note = home.path().join(".openclaw/workspace/MEMORY.md");
+    let mut terminal = Terminal::start(&home, 80, &[], &["memory", "forget", "MEMORY.md:1"]);
+    terminal.wait_for("Forget 1 line of notes? No copy is kept. [y/N]");
+    assert!(terminal.screen().contains("MEMORY.md:1 - one thing"), "{}", terminal.screen());
+    terminal.type_in("n\n");
+    assert_eq!(terminal.finish(), 1);
+    assert!(terminal.screen().contains("Nothing was forgotten."), "{}", terminal.screen());
+    assert_eq!(std::fs::read_to_string(&note).unwrap(), "- one thing\n- another thing\n");
+    let mut terminal = Terminal::start(&home, 80, &[], &["memory", "forget", "MEMORY.md:1"]);
+    terminal.wait_for("[y/N]");
+    terminal.type_in("y\n");
+    assert_eq!(terminal.finish(), 0);
+    assert!(terminal.screen().contains("No trace left"), "{}", terminal.screen());
+    assert_eq!(std::fs::read_to_string(&note).unwrap(), "- another thing\n");
 }
 
 #[test]

@@ -19,8 +19,9 @@ use yabby_memory::shown;
 use yabby_memory::unit::Role;
 use yabby_models::embed::Wanted;
 
-use super::{DISABLED, Desk, GOOD, LABEL, VALUE, is_damage, tell_unread};
+use super::{DISABLED, Desk, GOOD, LABEL, VALUE, is_damage, shown_on, tell_unread};
 use crate::failure::{self, Failure};
+use crate::progress::Bar;
 use crate::setting::Setting;
 use crate::terminal;
 use crate::wire::memory::AgentMemory;
@@ -102,6 +103,10 @@ async fn search(desk: &Desk<'_>, kept: &AgentMemory, keys: &Keys, arguments: &Ar
     if let (Wanted::Named(_), Err(reason)) = (kept.choice.requested, &kept.choice.embedder) {
         tell_unread(&[format!("found by words only: {}", reason.replace('\n', " "))]);
     }
+    // Nobody goes on reading after this process: all of it is read first. What goes wrong, the search tells.
+    let bar = Bar::new("reading");
+    let _ = kept.memory.sync(&shown_on(&bar)).await;
+    drop(bar);
     let viewer = match &keys.seen_as {
         Some(key) => seen_as(kept, key).await?,
         // The owner at their own machine; a session that they name is one that they may look into.

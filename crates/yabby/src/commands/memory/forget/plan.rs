@@ -117,7 +117,9 @@ impl Plan {
     }
 
     fn of_turns(turns: Vec<Turn>) -> Self {
-        let needles = turns.iter().flat_map(|turn| turn.words.iter().map(|words| needle(words))).collect();
+        // Line by line: whoever quotes somebody seldom quotes everything.
+        let lines = turns.iter().flat_map(|turn| turn.words.iter().flat_map(|words| words.lines()));
+        let needles = lines.map(needle).collect();
         Self { notes: Vec::new(), turns, needles, words: None }
     }
 
