@@ -9,3 +9,4 @@ mod house;
 mod keeping_up;
 mod languages;
 mod people;
+mod seed;
