@@ -12,7 +12,7 @@ const SPEAKER: &str = "User:";
 /// Whose words the memories are.
 const SOURCE: &str = "the memory";
 /// How a notice of the program begins.
-const NOTICE: &str = "System: [";
+const NOTICE: &str = "System: ";
 /// Stands for a message without words.
 const MEDIA: &str = "(media)";
 

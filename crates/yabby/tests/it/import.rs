@@ -141,7 +141,10 @@ fn the_whole_configuration_of_openclaudecode_is_taken_over_and_remembered_by() {
     assert!(asked.starts_with("## Relevant memories from past conversations:\n"), "{asked}");
     let memory = asked.lines().find(|line| line.starts_with("[Score: ")).unwrap();
     assert!(memory.contains("under the blue flower pot"), "{asked}");
-    assert!(asked.ends_with("## New message:\nUser: where is the spare key?"), "{asked}");
+    assert!(
+        asked.contains("## New message:\nUser:") && asked.ends_with("where is the spare key?"),
+        "{asked}"
+    );
     // What the person sets stays, in whichever file it is.
     home.out(&["config", "set", "memory.autoRecall.enabled", "false"]);
     let again = home.json(&["import", "openclaudecode", ".occ"]);

@@ -13,7 +13,7 @@ use yabby_domain::model::ModelRef;
 use yabby_domain::route::Peer;
 use yabby_domain::seam::SessionStore;
 use yabby_domain::seam::channel::Capabilities;
-use yabby_domain::session::key::PeerKind;
+use yabby_domain::session::key::{PeerKind, SessionKey};
 use yabby_engine::hooks::Hooks;
 use yabby_engine::{AgentHome, Engine, Heard, HeardFrom, Parts};
 use yabby_memory::listening::Listening;
@@ -39,6 +39,7 @@ pub struct OnDisk {
     pub clock: Arc<FixedClock>,
     pub model: ScriptedModel,
     pub memory: Memory,
+    pub sessions: Arc<dyn SessionStore>,
     pub engine: Engine,
 }
 
@@ -63,10 +64,11 @@ impl OnDisk {
         });
         let (recollection, workspace) = (memory.clone(), state.join("workspace"));
         let (text, conversations) = (text_of(&state), text_of(&home.sessions()));
+        let records = sessions.clone();
         let homes = move |_: &Config, _: &AgentId| {
             Ok(AgentHome {
                 memory: Some(Arc::new(recollection.clone())),
-                sessions: sessions.clone(),
+                sessions: records.clone(),
                 transcripts: transcripts.clone(),
                 state: text.clone(),
                 conversations: conversations.clone(),
@@ -91,15 +93,16 @@ impl OnDisk {
             hooks: Hooks::default(),
             secrets: Arc::default(),
         });
-        Self { home, clock, model, memory, engine }
+        Self { home, clock, model, memory, sessions, engine }
     }
 
-    pub fn record(&self, key: &str) -> Value {
-        self.home.records()[key].clone()
+    pub async fn record(&self, key: &str) -> Value {
+        let record = self.sessions.get(&SessionKey::new(key)).await.unwrap().unwrap_or_default();
+        Value::Object(record.as_object().clone())
     }
 
-    pub fn session_id(&self, key: &str) -> String {
-        self.record(key)["sessionId"].as_str().unwrap().to_owned()
+    pub async fn session_id(&self, key: &str) -> String {
+        self.record(key).await["sessionId"].as_str().unwrap().to_owned()
     }
 
     /// The lines of a transcript.

@@ -126,15 +126,17 @@ async fn memories_of_one_chat_are_not_told_in_another() {
         "memory": {"autoRecall": {"enabled": true}},
         "commands": {"ownerAllowFrom": ["telegram:7"]},
         "channels": {"telegram": {"allowFrom": ["7", PERSON], "groups": {"*": {"requireMention": false}}}},
+        "session": {"reset": {"mode": "idle", "idleMinutes": 240}},
     });
     let desk = OnDisk::new(&config);
     desk.home.write(".openclaw/workspace/MEMORY.md", "- the quince jam is in the owner's safe\n");
     say(&desk.engine, from("7", "the quince jam is in the cellar")).await;
     say(&desk.engine, from(PERSON, "the quince jam is in the attic")).await;
     say(&desk.engine, in_group("7", "the quince jam is in the kitchen")).await;
+    desk.clock.advance(5 * HOUR);
     for (heard, own) in [
-        (in_group("7", "/new where is the quince jam?"), "kitchen"),
-        (from(PERSON, "/new where is the quince jam?"), "attic"),
+        (in_group("7", "where is the quince jam?"), "kitchen"),
+        (from(PERSON, "where is the quince jam?"), "attic"),
     ] {
         say(&desk.engine, heard).await;
         let asked = desk.model.last_heard().pop().unwrap();
@@ -144,7 +146,7 @@ async fn memories_of_one_chat_are_not_told_in_another() {
         }
     }
     // The owner alone is told the owner's.
-    say(&desk.engine, from("7", "/new where is the quince jam?")).await;
+    say(&desk.engine, from("7", "where is the quince jam?")).await;
     let asked = desk.model.last_heard().pop().unwrap();
     assert!(asked.contains("cellar") && asked.contains("safe") && !asked.contains("attic"), "{asked}");
     // A message without words.
@@ -231,10 +233,10 @@ async fn stale_sessions_auto_reset() {
     });
     let desk = OnDisk::new(&config);
     say(&desk.engine, from(PERSON, "the heron nests by the old mill")).await;
-    let old = desk.session_id(PERSONS);
+    let old = desk.session_id(PERSONS).await;
     desk.clock.advance(5 * HOUR);
     say(&desk.engine, from(PERSON, "where does the heron nest?")).await;
-    assert_ne!(desk.session_id(PERSONS), old);
+    assert_ne!(desk.session_id(PERSONS).await, old);
     let heard = desk.model.last_heard();
     assert_eq!(heard.len(), 1, "the conversation begins anew: {heard:?}");
     // And is remembered.

@@ -5,6 +5,8 @@ use std::process::{Child, Stdio};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
+use yabby_domain::session::entry::{Patch, SessionEntry};
+use yabby_domain::session::key::SessionKey;
 use yabby_testkit::scripted_model::{Line, ScriptedModel};
 use yabby_testkit::stage::{say, texts};
 
@@ -30,13 +32,13 @@ fn contents(history: &Value) -> Vec<String> {
 async fn get_or_create_creates_new_session_for_unknown_user() {
     let desk = OnDisk::new(&json!({}));
     let report = say(&desk.engine, from(PERSON, "hello")).await;
-    let id = desk.session_id(PERSONS);
+    let id = desk.session_id(PERSONS).await;
     assert_eq!(report.session_id.as_deref(), Some(id.as_str()));
     assert!(desk.home.transcript(&id).is_file());
-    assert!(desk.record(PERSONS)["updatedAt"].is_number());
+    assert!(desk.record(PERSONS).await["updatedAt"].is_number());
     // Somebody else is somebody else.
     say(&desk.engine, from("42", "hello")).await;
-    assert_ne!(desk.session_id("agent:main:telegram:dm:42"), id);
+    assert_ne!(desk.session_id("agent:main:telegram:dm:42").await, id);
     assert_eq!(desk.home.json(&["sessions"])["count"], 2);
 }
 
@@ -44,11 +46,11 @@ async fn get_or_create_creates_new_session_for_unknown_user() {
 async fn get_or_create_returns_existing_session_for_known_user() {
     let desk = OnDisk::new(&json!({}));
     say(&desk.engine, from(PERSON, "hello")).await;
-    let (id, first) = (desk.session_id(PERSONS), desk.record(PERSONS)["updatedAt"].clone());
+    let (id, first) = (desk.session_id(PERSONS).await, desk.record(PERSONS).await["updatedAt"].clone());
     desk.clock.advance(MINUTE);
     say(&desk.engine, from(PERSON, "again")).await;
-    assert_eq!(desk.session_id(PERSONS), id);
-    assert!(desk.record(PERSONS)["updatedAt"].as_f64() > first.as_f64());
+    assert_eq!(desk.session_id(PERSONS).await, id);
+    assert!(desk.record(PERSONS).await["updatedAt"].as_f64() > first.as_f64());
     assert_eq!(desk.model.last_heard().len(), 3, "what was said before is told");
 }
 
@@ -59,10 +61,10 @@ async fn get_or_create_creates_new_session_when_old_one_is_stale() {
     for (after, is_new) in table {
         let desk = OnDisk::new(&four_hours());
         say(&desk.engine, from(PERSON, "hello")).await;
-        let old = desk.session_id(PERSONS);
+        let old = desk.session_id(PERSONS).await;
         desk.clock.advance(after);
         say(&desk.engine, from(PERSON, "still there?")).await;
-        assert_eq!(desk.session_id(PERSONS) != old, is_new, "{after}");
+        assert_eq!(desk.session_id(PERSONS).await != old, is_new, "{after}");
         assert!(desk.home.transcript(&old).is_file(), "what was said stays");
     }
 }
@@ -71,7 +73,7 @@ async fn get_or_create_creates_new_session_when_old_one_is_stale() {
 async fn append_message_writes_to_jsonl_transcript() {
     let desk = OnDisk::new(&json!({}));
     say(&desk.engine, from(PERSON, "hello")).await;
-    let id = desk.session_id(PERSONS);
+    let id = desk.session_id(PERSONS).await;
     let lines = desk.lines(&id);
     assert_eq!((&lines[0]["type"], &lines[0]["id"]), (&json!("session"), &json!(id)));
     let said: Vec<&Value> = lines.iter().filter(|line| line["type"] == "message").collect();
@@ -117,20 +119,23 @@ async fn load_transcript_respects_limit_parameter() {
 async fn reset_session_creates_new_session_preserves_history() {
     let desk = OnDisk::new(&json!({}));
     say(&desk.engine, from(PERSON, "hello")).await;
-    let old = desk.session_id(PERSONS);
+    let old = desk.session_id(PERSONS).await;
     let said = fs::read(desk.home.transcript(&old)).unwrap();
-    let mut records = desk.home.records();
-    records[PERSONS]["compactionCount"] = 3.into();
-    fs::write(desk.home.store(), records.to_string()).unwrap();
+    let compacted = Box::new(|entry: &mut Option<SessionEntry>| {
+        let mut patch = Patch::default();
+        patch.set_compaction_count(Some(3.0));
+        entry.as_mut().unwrap().apply(&patch);
+    });
+    desk.sessions.update(&SessionKey::new(PERSONS), compacted).await.unwrap();
     let report = say(&desk.engine, from(PERSON, "/new what is new?")).await;
     assert!(texts(&report)[0].contains("New session started"), "{report:?}");
-    let new = desk.session_id(PERSONS);
+    let new = desk.session_id(PERSONS).await;
     assert_ne!(new, old);
-    assert_eq!(desk.record(PERSONS)["compactionCount"], 0);
+    assert_eq!(desk.record(PERSONS).await["compactionCount"].as_f64(), Some(0.0));
     assert_eq!(fs::read(desk.home.transcript(&old)).unwrap(), said, "byte for byte");
     // From the command line, too.
     desk.home.out(&["sessions", "reset", PERSONS]);
-    assert_ne!(desk.session_id(PERSONS), new);
+    assert_ne!(desk.session_id(PERSONS).await, new);
     assert!(desk.home.transcript(&new).is_file() && desk.home.transcript(&old).is_file());
     assert!(desk.home.out(&["history", desk.home.transcript(&old).to_str().unwrap()]).contains("hello"));
 }
@@ -143,8 +148,8 @@ async fn compact_session_writes_compaction_event_removes_old_messages() {
         let words = format!("message {number} {}", "word ".repeat(800));
         say(&desk.engine, from(PERSON, &words)).await;
     }
-    let id = desk.session_id(PERSONS);
-    let before = desk.record(PERSONS)["compactionCount"].as_f64().unwrap_or_default();
+    let id = desk.session_id(PERSONS).await;
+    let before = desk.record(PERSONS).await["compactionCount"].as_f64().unwrap_or_default();
     desk.model.will_aside([Line::say("They counted to five.")]);
     let report = say(&desk.engine, from(PERSON, "/compact")).await;
     assert!(texts(&report)[0].starts_with("⚙️ Compacted"), "{:?}", texts(&report));
@@ -152,7 +157,7 @@ async fn compact_session_writes_compaction_event_removes_old_messages() {
     let compaction = lines.iter().rfind(|line| line["type"] == "compaction").unwrap();
     assert!(compaction["summary"].as_str().unwrap().contains("They counted to five."), "{compaction}");
     assert!(compaction["firstKeptEntryId"].is_string() && compaction["tokensBefore"].is_number());
-    assert_eq!(desk.record(PERSONS)["compactionCount"].as_f64(), Some(before + 1.0));
+    assert_eq!(desk.record(PERSONS).await["compactionCount"].as_f64(), Some(before + 1.0));
     say(&desk.engine, from(PERSON, "go on")).await;
     let heard = desk.model.last_heard();
     assert!(heard[0].contains("They counted to five."), "{heard:?}");
@@ -184,7 +189,7 @@ async fn session_key_format_channel_user_id() {
     // The next message of that person goes on where it was.
     let desk = OnDisk::at(home, &json!({}), ScriptedModel::new(100_000));
     say(&desk.engine, from(PERSON, "where is the key?")).await;
-    assert_eq!(desk.session_id(PERSONS), "a");
+    assert_eq!(desk.session_id(PERSONS).await, "a");
     let heard = desk.model.last_heard();
     assert_eq!(heard[0], "user: The spare key is with Ann.", "{heard:?}");
 }
