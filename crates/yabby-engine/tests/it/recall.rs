@@ -126,25 +126,28 @@ async fn a_memory_that_takes_its_time_is_not_waited_for() {
 
 /// The question is in the transcript when the engine dies: the next one goes on from it, and neither asks the
 /// memory again nor writes the question in other words.
-#[tokio::test(start_paused = true)]
-async fn a_turn_that_goes_on_after_a_crash_remembers_what_it_did() {
+#[test]
+fn a_turn_that_goes_on_after_a_crash_remembers_what_it_did() {
+    let life = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (stage, elephant) = stage();
     let hold = gate();
     stage.model.will([Line::call("nothing", json!({})), paused("I am ", &hold, "back")]);
-    let engine = stage.engine();
-    accepted(&engine, direct("where is the key?")).await;
-    eventually("the model is asked again", || stage.model.asked().len() == 2).await;
+    life().block_on(async {
+        accepted(&stage.engine(), direct("where is the key?")).await;
+        eventually("the model is asked again", || stage.model.asked().len() == 2).await;
+    });
     let stage = stage.killed();
     stage.model.will([Line::say("It is with Ann.")]);
-    let engine = stage.engine();
-    for ticket in engine.recover().await.unwrap() {
-        assert_eq!(texts(&ticket.done.await.unwrap()), ["It is with Ann."]);
-    }
-    assert_eq!(elephant.asked().len(), 1);
-    let said = stage.said(MAIN).await;
-    let asked: Vec<&String> = said.iter().filter(|line| line.contains("where is the key?")).collect();
-    assert_eq!(asked.len(), 1, "{said:#?}");
-    assert!(asked[0].contains("memory 1"), "{asked:?}");
+    life().block_on(async {
+        for ticket in stage.engine().recover().await.unwrap() {
+            assert_eq!(texts(&ticket.done.await.unwrap()), ["It is with Ann."]);
+        }
+        assert_eq!(elephant.asked().len(), 1);
+        let said = stage.said(MAIN).await;
+        let asked: Vec<&String> = said.iter().filter(|line| line.contains("where is the key?")).collect();
+        assert_eq!(asked.len(), 1, "{said:#?}");
+        assert!(asked[0].contains("memory 1"), "{asked:?}");
+    });
     let requests = stage.model.asked();
     assert_eq!(requests[2].messages[..1], requests[0].messages[..]);
     assert_settled(&stage);
@@ -189,12 +192,11 @@ async fn headers_are_no_part_of_the_question_and_rooms_are_no_person() {
     let engine = stage.engine();
     say(&engine, direct("[Telegram Sam id:7 2026-02-03T11:58Z] where is the key?\n[message_id: 5]")).await;
     say(&engine, in_group("7", "and the boat?")).await;
-    say(&engine, direct("/think high what is a heron?")).await;
     let asked = elephant.asked();
     let words: Vec<&str> = asked.iter().map(|asked| asked.words.as_str()).collect();
-    assert_eq!(words, ["where is the key?", "and the boat?", "what is a heron?"]);
+    assert_eq!(words, ["where is the key?", "and the boat?"]);
     let alone: Vec<bool> = asked.iter().map(|asked| asked.is_owner_alone).collect();
-    assert_eq!(alone, [true, false, true], "the owner in a group is not alone");
+    assert_eq!(alone, [true, false], "the owner in a group is not alone");
 }
 
 #[tokio::test(start_paused = true)]
