@@ -35,6 +35,12 @@ pub fn unfenced(text: &str) -> Option<&str> {
     Some(rest.split_once(END)?.0.trim_end_matches('\n')).filter(|_| begins)
 }
 
+/// What follows the fence that the text begins with.
+pub fn behind_fence(text: &str) -> Option<&str> {
+    unfenced(text)?;
+    text.split_once(END).map(|(_, rest)| rest)
+}
+
 /// Whether there is something in the text that looks like a mark.
 pub fn looks_fenced(text: &str) -> bool {
     !marks(text).is_empty()

@@ -34,6 +34,7 @@ use flush::flush_if_due;
 use open::{Opened, open_session};
 use payloads::build_payloads;
 use prompt::compose_prompt;
+use recall::remember;
 use skills::refresh_skills;
 use usage::record_usage;
 
@@ -83,12 +84,13 @@ async fn take_turn(
         opened.touch(engine).await?;
         return deliver_answer(engine, inbound, opened.report(inbound), answer).await;
     }
-    let Some(prompt) = compose_prompt(engine, inbound, &mut opened).await else {
+    let Some(prompt) = compose_prompt(engine, inbound, &mut opened) else {
         return deliver(engine, inbound, opened.report(inbound), vec![prompt::nothing_said()]).await;
     };
     let Some(mut conversation) = open_conversation(inbound, &opened, control).await? else {
         return Ok(TurnReport { outcome: Outcome::Aborted, ..opened.report(inbound) });
     };
+    let prompt = remember(engine, inbound, &opened, prompt, control, &conversation).await;
     flush_if_due(engine, inbound, &opened, &prompt, control, &mut conversation).await;
     let request = RunRequest::turn(engine, inbound, &opened, prompt, control).await?;
     let run = agent::run(request, &mut conversation).await?;

@@ -38,8 +38,23 @@ use crate::recall::{
 use crate::shown;
 
 /// How long a search waits for what is new, and for a model.
+#[derive(Clone, Copy)]
+struct Patience {
+    news: Duration,
+    model: Duration,
+}
+
+/// How long whoever asked waits for what is new.
 pub const PATIENCE: Duration = Duration::from_secs(3);
-const MODEL_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Somebody asked, and waits for the answer.
+const ASKED: Patience = Patience { news: PATIENCE, model: Duration::from_secs(20) };
+
+/// Nobody asked: whoever wrote waits for another answer.
+const UNASKED: Patience = Patience { news: Duration::from_secs(1), model: Duration::from_secs(2) };
+
+/// So many hits are looked for beyond those that are wanted, where some are told anyway.
+const MOST_TOLD: usize = 100;
 
 /// So many files are read in one step. More would hold up whoever else writes.
 const AT_ONCE: usize = 64;
@@ -181,8 +196,12 @@ impl Memory {
 
     /// What answers a question.
     pub async fn search(&self, search: Search) -> Result<Found, MemoryError> {
-        let mut unread = self.freshen(PATIENCE).await;
-        let meaning = self.meaning_of(&search.text, &mut unread).await;
+        self.search_within(search, ASKED).await
+    }
+
+    async fn search_within(&self, search: Search, patience: Patience) -> Result<Found, MemoryError> {
+        let mut unread = self.freshen(patience.news).await;
+        let meaning = self.meaning_of(&search.text, patience.model, &mut unread).await;
         let model = meaning.as_ref().map(|meant| meant.model.clone());
         let query = Query {
             text: search.text,
@@ -210,7 +229,7 @@ impl Memory {
 
     /// Every message with certain words, and what could not be looked at.
     pub async fn messages(&self, wanted: Wanted) -> Result<(Vec<Message>, Vec<String>), MemoryError> {
-        let unread = self.freshen(PATIENCE).await;
+        let unread = self.freshen(ASKED.news).await;
         let messages = self.blocking(move |memory| memory.0.recall.messages(&wanted)).await?;
         Ok((messages, unread))
     }
@@ -400,14 +419,19 @@ impl Memory {
     }
 
     /// What a question means to the model, if there is one that has seen something.
-    async fn meaning_of(&self, question: &str, unread: &mut Vec<String>) -> Option<Meant> {
+    async fn meaning_of(
+        &self,
+        question: &str,
+        patience: Duration,
+        unread: &mut Vec<String>,
+    ) -> Option<Meant> {
         let meaning = self.0.parts.meaning.as_ref()?;
         let (model, embedder) = (meaning.name(), &meaning.embedder);
         let of = model.clone();
         if !self.blocking(move |memory| memory.0.recall.has_embedded(&of)).await.ok()? {
             return None;
         }
-        match tokio::time::timeout(MODEL_PATIENCE, embedder.query(question)).await {
+        match tokio::time::timeout(patience, embedder.query(question)).await {
             Ok(Ok(vector)) if vector.is_empty() => None,
             #[expect(clippy::cast_possible_truncation, reason = "vectors are not that precise")]
             Ok(Ok(vector)) => {
@@ -633,18 +657,23 @@ impl Recollection for Memory {
         let search = Search {
             text: asked.words,
             viewer,
-            filter: Filter { current_session: Some(asked.session_id), ..Filter::default() },
-            most: asked.most,
+            filter: Filter { current_session: Some(asked.session_id.clone()), ..Filter::default() },
+            most: asked.most + asked.told.len().min(MOST_TOLD),
             least: 0.0,
             around: 1,
             now: asked.now,
             zone: TimeZone::system(),
         };
-        let found = self.search(search).await.unwrap_or_else(|error| {
+        let found = self.search_within(search, UNASKED).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "nothing was remembered for a message");
             Found::default()
         });
+        // What is told anyway need not be remembered.
+        let is_told = |hit: &Hit| {
+            let is_here = hit.session_id.as_ref() == Some(&asked.session_id);
+            is_here && hit.unit.entry.as_ref().is_some_and(|entry| asked.told.contains(entry))
+        };
         let remembered = |hit: &Hit| Remembered { score: f64::from(hit.score), text: shown::snippet(hit) };
-        found.hits.iter().map(remembered).collect()
+        found.hits.iter().filter(|hit| !is_told(hit)).take(asked.most).map(remembered).collect()
     }
 }

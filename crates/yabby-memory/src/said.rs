@@ -137,7 +137,9 @@ fn by_person(message: &str, in_room: bool) -> (String, String) {
 
 /// A line that the program wrote.
 fn is_notice(line: &str) -> bool {
-    ["System: [", "[Thread starter", "To send an image back,"].iter().any(|start| line.starts_with(start))
+    ["System: [", "System: Channel ", "[Thread starter", "To send an image back,"]
+        .iter()
+        .any(|start| line.starts_with(start))
 }
 
 fn is_name(name: &str) -> bool {
@@ -212,6 +214,12 @@ mod tests {
             ),
             (user("[Discord #general 2026-02-03T12:00Z] hey\n[from: Bob (7)]"), true, "Bob", "hey"),
             (user("System: [2026-02-03 12:00:00] Node up.\n\nhello"), false, "user", "hello"),
+            (
+                user("## New message:\nUser:\nSystem: Channel telegram: connected.\n\nhello"),
+                false,
+                "user",
+                "hello",
+            ),
             (
                 json!({"role": "assistant", "content": [{"type": "text", "text": "yes"}]}),
                 false,

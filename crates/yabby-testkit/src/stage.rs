@@ -13,6 +13,7 @@ use yabby_domain::model::ModelRef;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::channel::{Capabilities, Channel};
 use yabby_domain::seam::model::ModelProvider;
+use yabby_domain::seam::recollection::Recollection;
 use yabby_domain::seam::tool::Tool;
 use yabby_domain::seam::{SessionStore, TranscriptStore};
 use yabby_domain::secrets::Secrets;
@@ -57,6 +58,8 @@ pub struct Stage {
     pub calls: MemoryLedger,
     pub shelf: MemoryShelf,
     pub secrets: Arc<Secrets>,
+    /// What is remembered, where a test wants that.
+    pub memory: Option<Arc<dyn Recollection>>,
 }
 
 impl Stage {
@@ -79,6 +82,7 @@ impl Stage {
             calls: MemoryLedger::default(),
             shelf: MemoryShelf::default(),
             secrets: Arc::default(),
+            memory: None,
             clock,
         }
     }
@@ -94,9 +98,10 @@ impl Stage {
             (self.sessions.clone(), self.transcripts.clone(), self.tools.clone());
         let shelf = self.shelf.clone();
         let workspace = self.workspace.clone();
+        let memory = self.memory.clone();
         let homes = move |_: &Config, agent: &AgentId| {
             Ok(AgentHome {
-                memory: None,
+                memory: memory.clone(),
                 sessions: Arc::new(sessions.clone()),
                 transcripts: Arc::new(transcripts.clone()),
                 state: "/state".to_owned(),

@@ -1,5 +1,7 @@
 //! The door to what is remembered about something, for whoever reads along (seed 003).
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -18,6 +20,8 @@ pub struct Asked {
     pub words: String,
     pub session_key: SessionKey,
     pub session_id: String,
+    /// The entries of that session which are told anyway, by id.
+    pub told: HashSet<String>,
     /// The owner, and nobody listens.
     pub is_owner_alone: bool,
     pub most: usize,

@@ -61,6 +61,14 @@ impl Transcript {
         settings.with(told)
     }
 
+    /// The entries that the context at the leaf tells word for word: not those that were summarised.
+    pub fn told_entries(&self) -> Vec<&Entry> {
+        let branch = self.branch();
+        let Some(at) = last_compaction(&branch) else { return branch };
+        let kept = kept_by(&branch, at, &branch[at].object());
+        kept.iter().chain(&branch[at + 1..]).copied().collect()
+    }
+
     /// Whether the entries that are held are enough to tell the context at the leaf.
     pub fn knows_its_context(&self) -> bool {
         let branch = self.branch();
@@ -145,12 +153,17 @@ fn last_compaction(branch: &[&Entry]) -> Option<usize> {
 fn told_on(branch: &[&Entry]) -> Vec<Message> {
     let Some(at) = last_compaction(branch) else { return told(branch).collect() };
     let compaction = branch[at].object();
-    let kept = match line_kept_from(branch[at], &compaction) {
-        Some(line) => branch[..at].get(line..).unwrap_or_default(),
-        None => kept_before(&branch[..at], &compaction),
-    };
+    let kept = kept_by(branch, at, &compaction);
     let summary = compaction_summary(&compaction, branch[at].time());
     std::iter::once(summary).chain(told(kept)).chain(told(&branch[at + 1..])).collect()
+}
+
+/// What the compaction at this place of a branch kept of what stands before it.
+fn kept_by<'b, 'e>(branch: &'b [&'e Entry], at: usize, compaction: &Object) -> &'b [&'e Entry] {
+    match line_kept_from(branch[at], compaction) {
+        Some(line) => branch[..at].get(line..).unwrap_or_default(),
+        None => kept_before(&branch[..at], compaction),
+    }
 }
 
 /// In the oldest files, plain lists, a compaction counts the lines of the file instead of naming an

@@ -8,6 +8,7 @@ use super::entry::{Entry, EntryKind};
 use super::tree::{Node, Transcript};
 use crate::json::{self, Value};
 use crate::message::{Block, Content, Message, Role};
+use crate::recollection::without_memories;
 use crate::text;
 
 /// One thing to show.
@@ -208,6 +209,9 @@ fn said(message: &Message, results: &mut Results) -> Option<Said> {
         Content::Text(text) => said.text = text.to_owned(),
         Content::Missing => said.text = message.text_field("summary").unwrap_or_default().to_owned(),
         Content::Blocks(blocks) => blocks.iter().for_each(|block| said.add(block, results)),
+    }
+    if speaker == Speaker::User {
+        said.text = without_memories(&said.text).to_owned();
     }
     Some(said)
 }

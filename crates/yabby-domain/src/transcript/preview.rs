@@ -204,12 +204,17 @@ fn is_tool_call(kind: &str) -> bool {
 
 /// The first text of a message, trimmed.
 fn first_text(message: &Message) -> Option<String> {
+    let is_from_user = message.text_field("role") == Some("user");
+    let words = |text: &'_ str| {
+        let words = if is_from_user { without_memories(text) } else { text };
+        text::non_blank(words).map(str::to_owned)
+    };
     match message.get("content")? {
-        Value::String(text) => text::non_blank(text).map(str::to_owned),
+        Value::String(text) => words(text),
         Value::Array(blocks) => blocks.iter().find_map(|block| {
-            let text = block.get("text")?.as_str().and_then(text::non_blank)?;
+            let text = block.get("text")?.as_str().and_then(words)?;
             let kind = block.get("type")?.as_str()?;
-            matches!(kind, "text" | "output_text" | "input_text").then(|| text.to_owned())
+            matches!(kind, "text" | "output_text" | "input_text").then_some(text)
         }),
         _ => None,
     }

@@ -7,6 +7,7 @@ use yabby_domain::directive::level::{supports_xhigh, take_leading_level};
 use yabby_domain::inbound::media::media_note;
 use yabby_domain::json::Value;
 use yabby_domain::message::{Message, text_block};
+use yabby_domain::recollection::without_false_memories;
 use yabby_domain::reply::notices::NO_TEXT;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::session::key::KeyPolicy;
@@ -14,7 +15,6 @@ use yabby_domain::session::reset::words_for_agent;
 use yabby_domain::system_events::{self, stamp_zone};
 
 use super::open::Opened;
-use super::recall::remember;
 use crate::inbox::{Inbound, Words};
 use crate::{Engine, unpoisoned};
 
@@ -46,26 +46,15 @@ pub(crate) fn user_message(text: &str, at: i64) -> Message {
 }
 
 /// Puts the prompt together; `None` if the message says nothing.
-pub(crate) async fn compose_prompt(
-    engine: &Engine,
-    inbound: &Inbound,
-    opened: &mut Opened,
-) -> Option<Prompt> {
+pub(crate) fn compose_prompt(engine: &Engine, inbound: &Inbound, opened: &mut Opened) -> Option<Prompt> {
     let message = &inbound.message;
-    let (words, is_message) = match &inbound.words {
-        Words::Queued { prompt, .. } => (prompt.clone(), false),
-        Words::OfMessage => {
-            let raw = message.body_for_commands.as_deref().unwrap_or_default();
-            let note = media_note(&message.media);
-            let said = words_for_agent(&opened.body, raw, opened.is_new && opened.was_reset);
-            match (said, note) {
-                (Some(said), _) => (said.to_owned(), true),
-                (None, Some(_)) => (String::new(), true),
-                (None, None) => return None,
-            }
-        }
-    };
+    let is_message = inbound.words == Words::OfMessage;
     let note = media_note(&message.media).filter(|_| is_message);
+    let words = match (said(inbound, opened), &note) {
+        (Some(said), _) => said.to_owned(),
+        (None, Some(_)) => String::new(),
+        (None, None) => return None,
+    };
     let plain = |words: &str| plain(inbound, words);
     let (words, note) = (plain(&words), note.as_deref().map(plain));
     let untrusted: Vec<String> = message.untrusted_context.iter().map(|entry| plain(entry)).collect();
@@ -81,19 +70,26 @@ pub(crate) async fn compose_prompt(
         media: note.as_deref().map(|note| MediaPart { note, hint: MEDIA_HINT }),
     });
     let text = take_level(opened, text);
-    let text = match is_message {
-        true => remember(engine, inbound, opened, text).await,
-        false => text,
-    };
     Some(Prompt { text, asked_at: inbound.accepted_at })
 }
 
-/// What somebody said, without lines that pass for the program's own. Who sits at the machine may write them.
+/// What is said to the agent, without anything around it; `None` if nothing is.
+pub(super) fn said<'w>(inbound: &'w Inbound, opened: &'w Opened) -> Option<&'w str> {
+    match &inbound.words {
+        Words::Queued { prompt, .. } => Some(prompt),
+        Words::OfMessage => {
+            let raw = inbound.message.body_for_commands.as_deref().unwrap_or_default();
+            words_for_agent(&opened.body, raw, opened.is_new && opened.was_reset)
+        }
+    }
+}
+
+/// What somebody said, without what passes for the program's own words. Who sits at the machine may write them.
 pub(crate) fn plain(inbound: &Inbound, words: &str) -> String {
     let options = &inbound.options;
     match options.to_caller && options.behalf.is_none() {
         true => words.to_owned(),
-        false => body::without_false_notices(words).into_owned(),
+        false => without_false_memories(&body::without_false_notices(words)).into_owned(),
     }
 }
 

@@ -12,6 +12,7 @@ mod mortal;
 mod prompting;
 mod props;
 mod queue;
+mod recall;
 mod recovery;
 mod requests;
 mod storm;

@@ -11,3 +11,4 @@ mod house;
 mod keeping_up;
 mod languages;
 mod people;
+mod seed;

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use yabby_domain::history::CURRENT_MESSAGE_MARKER;
 use yabby_domain::message::{Block, Content, Message};
+use yabby_domain::recollection::without_memories;
 use yabby_domain::text;
 use yabby_domain::transcript::context::{BRANCH_INTRO, COMPACTION_INTRO};
 use yabby_domain::transcript::envelope::strip_envelope;
@@ -65,7 +66,7 @@ const MEDIA_HINT: &str = "To send an image back";
 
 pub(super) fn parts_of_text(prompt: &str) -> Vec<Part> {
     static NUMBERED: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^---\nQueued #[0-9]+$"));
-    let prompt = text::trim(prompt);
+    let prompt = text::trim(without_memories(prompt));
     let is_lost = |words: &str| words.contains(OVERFLOW);
     let parts: Vec<Part> = if let Some(queued) = prompt.strip_prefix(QUEUED) {
         let mut pieces = NUMBERED.split(queued);

@@ -29,9 +29,19 @@ pub fn read(folder: &Path, source: &mut Source) -> Result<(), ImportError> {
     })?;
     let mut leaves = Vec::new();
     collect(&parsed, String::new(), &mut leaves);
-    let has_channel = |name: &str| leaves.iter().any(|(from, _)| channel_of(from) == Some(name));
+    let talks = |name: &str| {
+        let is_with = |key: &str| key.split(':').next() == Some(name);
+        leaves.iter().any(|(from, _)| channel_of(from) == Some(name))
+            || source.sessions.iter().any(|session| is_with(&session.key))
+    };
+    let channels: Vec<&str> = ["telegram", "discord"].into_iter().filter(|name| talks(name)).collect();
+    let says_whether_it_searches = leaves.iter().any(|(from, _)| bare(from) == SEARCHES);
     for (from, value) in &leaves {
-        let places = places(from, value, &has_channel);
+        // Who answers by itself remembers, unless it is said that nothing is searched.
+        if bare(from) == "autoResponder.enabled" && **value == Value::Bool(true) && says_whether_it_searches {
+            continue;
+        }
+        let places = places(from, value, &channels);
         if places.is_empty() {
             source.left.push(format!("{from} in {}: has no place here", path.display()));
         }
@@ -41,9 +51,17 @@ pub fn read(folder: &Path, source: &mut Source) -> Result<(), ImportError> {
     Ok(())
 }
 
+/// Whether what is remembered is looked for.
+const SEARCHES: &str = "autoResponder.memoryFtsEnabled";
+
+/// A setting may stand below `gateway` or beside it.
+fn bare(from: &str) -> &str {
+    from.strip_prefix("gateway.").unwrap_or(from)
+}
+
 /// The channel that a setting is about.
 fn channel_of(from: &str) -> Option<&str> {
-    let from = from.strip_prefix("gateway.").unwrap_or(from);
+    let from = bare(from);
     from.strip_prefix("channels.").unwrap_or(from).split('.').next()
 }
 
@@ -62,15 +80,15 @@ fn collect<'v>(value: &'v Value, path: String, leaves: &mut Vec<(String, &'v Val
 }
 
 /// Where a setting goes; one may go to several places, and most have none.
-fn places(from: &str, value: &Value, has_channel: &dyn Fn(&str) -> bool) -> Vec<(&'static str, Value)> {
-    let from = from.strip_prefix("gateway.").unwrap_or(from);
+fn places(from: &str, value: &Value, channels: &[&str]) -> Vec<(&'static str, Value)> {
+    let from = bare(from);
     if from != "autoResponder.maxHistoryMessages" {
         return place(from, value).into_iter().collect();
     }
     // How much of a conversation is told is a matter of each channel here.
-    let channels =
+    let known =
         [("telegram", "channels.telegram.dmHistoryLimit"), ("discord", "channels.discord.dmHistoryLimit")];
-    let known = channels.into_iter().filter(|(name, _)| has_channel(name)).map(|(_, path)| path);
+    let known = known.into_iter().filter(|(name, _)| channels.contains(name)).map(|(_, path)| path);
     known.chain(["messages.groupChat.historyLimit"]).map(|path| (path, value.clone())).collect()
 }
 
@@ -82,9 +100,7 @@ fn place(from: &str, value: &Value) -> Option<(&'static str, Value)> {
         "autoResponder.enabled" if *value == Value::Bool(false) => {
             Some(("session.sendPolicy.default", "deny".into()))
         }
-        "autoResponder.enabled" | "autoResponder.memoryFtsEnabled" => {
-            Some(("memory.autoRecall.enabled", value.as_bool()?.into()))
-        }
+        "autoResponder.enabled" | SEARCHES => Some(("memory.autoRecall.enabled", value.as_bool()?.into())),
         "autoResponder.memorySearchMaxResults" => Some(("memory.autoRecall.maxResults", value.clone())),
         "autoResponder.memoryIndexIntervalMessages" => {
             Some(("agents.defaults.memorySearch.sync.sessions.deltaMessages", value.clone()))
@@ -157,17 +173,39 @@ mod tests {
             ("gateway.autoResponder.unheardOf", json!(1), None),
         ];
         for (from, value, expected) in table {
-            assert_eq!(places(from, &value, &|_| false), Vec::from_iter(expected), "{from}");
+            assert_eq!(places(from, &value, &[]), Vec::from_iter(expected), "{from}");
         }
     }
 
     #[test]
     fn the_length_of_histories_goes_to_every_channel() {
-        let places =
-            places("gateway.autoResponder.maxHistoryMessages", &json!(20), &|name| name == "telegram");
+        let places = places("gateway.autoResponder.maxHistoryMessages", &json!(20), &["telegram"]);
         let paths: Vec<&str> = places.iter().map(|(path, _)| *path).collect();
         assert_eq!(paths, ["channels.telegram.dmHistoryLimit", "messages.groupChat.historyLimit"]);
         assert_eq!(channel_of("gateway.channels.telegram.token"), Some("telegram"));
         assert_eq!(channel_of("telegram.token"), Some("telegram"));
+    }
+
+    #[test]
+    fn who_searches_nothing_remembers_nothing_in_whatever_order_it_is_said() {
+        //  settings                                              what is remembered
+        let table = [
+            ("enabled: true", Some(true)),
+            ("enabled: true\n  memoryFtsEnabled: true", Some(true)),
+            ("enabled: true\n  memoryFtsEnabled: false", Some(false)),
+            ("memoryFtsEnabled: false\n  enabled: true", Some(false)),
+            ("maxConcurrent: 3", None),
+        ];
+        for (settings, expected) in table {
+            let folder = tempfile::tempdir().unwrap();
+            let text = format!("autoResponder:\n  {settings}\n");
+            std::fs::write(folder.path().join("config.yaml"), text).unwrap();
+            let mut source = Source::default();
+            read(folder.path(), &mut source).unwrap();
+            let remembers = source.settings.iter().filter(|one| one.path == "memory.autoRecall.enabled");
+            let remembers: Vec<bool> = remembers.filter_map(|one| one.value.as_bool()).collect();
+            assert_eq!(remembers, Vec::from_iter(expected), "{settings}");
+            assert_eq!(source.left, [""; 0], "{settings}");
+        }
     }
 }

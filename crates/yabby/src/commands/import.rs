@@ -82,7 +82,7 @@ fn apply_settings(
     outcomes: &[Outcome],
     mode: Mode,
 ) -> Result<Vec<Applied>> {
-    let known = setting.snapshot()?.parsed;
+    let known = setting.snapshot()?;
     let mut applied: Vec<Applied> = Vec::new();
     let mut wanted: Vec<(String, String, Value)> = source
         .settings
@@ -96,7 +96,7 @@ fn apply_settings(
     }
     for (from, path, value) in wanted {
         let key = KeyPath::parse(&path).with_context(|| format!("no setting is called {path}"))?;
-        let was_set = key.get(&known).is_some();
+        let was_set = [&known.parsed, &known.extras.value].iter().any(|known| key.get(known).is_some());
         if !was_set && mode == Mode::Real {
             match ConfigFile::of(&setting.place).edit(&key, &Edit::Set(value.clone())) {
                 // What was odd there must not keep the rest from being told.

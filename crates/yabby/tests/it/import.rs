@@ -5,7 +5,9 @@ use std::fs;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::exec;
 use crate::home::Home;
+use crate::seed_answers::question;
 
 /// A home without a folder of ours, beside the folder of an OpenBot.
 fn openbot() -> Home {
@@ -83,6 +85,73 @@ fn settings_and_sessions_of_openclaudecode_are_taken_over() {
     let expected = json!({"reset": {"mode": "idle", "idleMinutes": 240}, "dmScope": "per-channel-peer"});
     assert_eq!(config(&home)["session"], expected);
     assert_eq!(told["left"].as_array().unwrap().len(), 1, "{told}");
+}
+
+/// `config.yaml` as its design writes it.
+const CONFIG: &str = "gateway:
+  autoResponder:
+    enabled: true
+    maxConcurrent: 3
+    debounceMs: 1500
+    maxHistoryMessages: 20          # increased from 10
+    sessionMaxAgeMs: 14400000       # 4 hours
+    memoryIndexIntervalMessages: 5  # index every 5 messages
+    memorySearchMaxResults: 5
+    memoryFtsEnabled: true
+";
+
+#[test]
+fn the_whole_configuration_of_openclaudecode_is_taken_over_and_remembered_by() {
+    let service = exec::service([]);
+    service.stand_in.otherwise(exec::answer());
+    // The person of the conversation owns this.
+    let home = exec::home(&service, &json!({"commands": {"ownerAllowFrom": ["telegram:5054873275"]}}));
+    home.write(".occ/config.yaml", CONFIG);
+    let said = |role: &str, text: &str| {
+        json!({"type": "message", "timestamp": "2026-01-31T14:00:01.000Z",
+        "message": {"role": role, "content": text, "channel": "telegram", "from": "5054873275"}})
+    };
+    let lines = [said("user", "The spare key is under the blue flower pot."), said("assistant", "Noted.")];
+    home.write(".occ/sessions/a.jsonl", &format!("{}\n{}\n", lines[0], lines[1]));
+    let told = home.json(&["import", "openclaudecode", ".occ"]);
+    assert_eq!(told["left"], json!([]), "every setting has a place");
+    let table = [
+        ("memory.autoRecall.enabled", json!(true)),
+        ("agents.defaults.maxConcurrent", json!(3)),
+        ("messages.inbound.debounceMs", json!(1500)),
+        ("channels.telegram.dmHistoryLimit", json!(20)),
+        ("messages.groupChat.historyLimit", json!(20)),
+        ("session.reset", json!({"mode": "idle", "idleMinutes": 240})),
+        ("agents.defaults.memorySearch.sync.sessions.deltaMessages", json!(5)),
+        ("memory.autoRecall.maxResults", json!(5)),
+        ("session.dmScope", json!("per-channel-peer")),
+    ];
+    for (path, value) in &table {
+        assert_eq!(home.json(&["config", "get", path]), *value, "{path}");
+    }
+    let file = |name: &str| -> Value {
+        serde_json::from_str(&fs::read_to_string(home.path().join(".openclaw").join(name)).unwrap()).unwrap()
+    };
+    let own = json!({"memory": {"autoRecall": {"enabled": true, "maxResults": 5}}});
+    assert_eq!(file("yabby-extras.json"), own, "OpenClaw does not know these");
+    assert_eq!(file("openclaw.json").get("memory"), None);
+    // A turn has what was said there before it.
+    home.out(&["agent", "--agent", "main", "-m", "where is the spare key?"]);
+    let asked = question(&service);
+    assert!(asked.starts_with("## Relevant memories from past conversations:\n"), "{asked}");
+    let memory = asked.lines().find(|line| line.starts_with("[Score: ")).unwrap();
+    assert!(memory.contains("under the blue flower pot"), "{asked}");
+    assert!(
+        asked.contains("## New message:\nUser:") && asked.ends_with("where is the spare key?"),
+        "{asked}"
+    );
+    // What the person sets stays, in whichever file it is.
+    home.out(&["config", "set", "memory.autoRecall.enabled", "false"]);
+    let again = home.json(&["import", "openclaudecode", ".occ"]);
+    assert!(again["settings"].as_array().unwrap().iter().all(|one| one["alreadySet"] == true), "{again}");
+    assert_eq!(home.json(&["config", "get", "memory.autoRecall.enabled"]), false);
+    home.out(&["agent", "--agent", "main", "-m", "and the boat?"]);
+    assert_eq!(question(&service), "and the boat?");
 }
 
 #[test]
