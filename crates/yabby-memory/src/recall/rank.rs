@@ -29,6 +29,8 @@ const LENT_TERMS: usize = 16;
 const LENT: f32 = 0.2;
 const SPEAKER: f32 = 1.8;
 const SAME_SIDE: f32 = 1.2;
+/// What somebody wrote down counts more than what was only said.
+const NOTED: f32 = 1.5;
 const TIME_WORDS: f32 = 1.2;
 const QUESTION: f32 = 0.85;
 /// How much a date that fits counts: of what a turn has, and of what the best has.
@@ -159,6 +161,9 @@ pub(super) fn rank(
         }
         if is_same_side(question, &document) {
             score *= SAME_SIDE;
+        }
+        if !document.marks.has(Marks::USER) && !document.marks.has(Marks::AGENT) {
+            score *= NOTED;
         }
         if why.has_time_words {
             score *= TIME_WORDS;
