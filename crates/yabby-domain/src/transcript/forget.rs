@@ -1,5 +1,5 @@
-//! Taking back what was said: the words of an entry go, and the entry stays. Its id, its parent and its time
-//! are as they were, so everything else in the tree hangs where it hung.
+//! Taking back what was said (`transcripts.md` §1.2, `memory.md` §16): the words of an entry go, and the entry
+//! stays. Its id, its parent and its time are as they were, so everything else in the tree hangs where it hung.
 
 use super::entry::{Entry, EntryKind};
 use crate::json::{self, Object, Value};
