@@ -1,5 +1,7 @@
 //! The memory crate from outside.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod compat;
 mod compat_damage;
 mod compat_files;
