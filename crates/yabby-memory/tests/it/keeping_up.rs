@@ -164,5 +164,5 @@ async fn a_model_sees_what_it_is_shown_and_each_text_once() {
     house.memory.embed(&|_| {}).await.unwrap();
     seen.extend(embedder.take_asked().concat());
     assert_eq!(seen.iter().filter(|text| text.contains("boat")).count(), 1, "{seen:?}");
-    assert_eq!(house.search("boat", yabby_memory::audience::Viewer::owner()).await.model.is_some(), true);
+    assert!(house.search("boat", yabby_memory::audience::Viewer::owner()).await.model.is_some());
 }
