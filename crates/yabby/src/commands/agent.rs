@@ -394,7 +394,9 @@ fn fresh_key(book: &Book<'_>, agent: &AgentId, id: &str) -> Result<SessionKey> {
         bail!("{id:?} cannot be the id of a session: it would not make a file name");
     }
     let key = SessionKey::new(text::lower(&format!("agent:{agent}:{id}")));
-    if let Some(other) = book::open(&book.store_path(agent))?.get_blocking(&key)? {
+    let known = book::open(&book.store_path(agent))?.get_blocking(&key)?;
+    // Another process may have begun it with this id just now.
+    if let Some(other) = known.filter(|known| known.session_id() != Some(id)) {
         let other = other.session_id().unwrap_or("unknown");
         bail!("{id:?} is the name of another session, {key} (id {other}); choose another id");
     }
