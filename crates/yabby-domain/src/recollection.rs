@@ -1,4 +1,4 @@
-//! What is remembered, put before a message (`memory.autoRecall`; seed 003).
+//! What is remembered, put before a message (`memory.md` §16 names what others do; `memory.autoRecall`).
 
 use std::borrow::Cow;
 

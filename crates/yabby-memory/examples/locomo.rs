@@ -20,6 +20,7 @@ use yabby_domain::session::key::SessionKey;
 use yabby_memory::memory::{Meaning, Memory, Search};
 use yabby_memory::recall::Filter;
 use yabby_testkit::memory_store::MemorySessions;
+use yabby_testkit::remembering;
 
 use common::{Local, Outcome};
 
@@ -93,7 +94,7 @@ async fn remember(conversation: &Value, folder: &Path, meaning: Option<Meaning>)
         sessions.update(&key, Box::new(move |entry| *entry = Some(record))).await?;
     }
     let config = json!({"memory": {"share": {"groups": true}}});
-    let memory = common::memory(folder, sessions, config, meaning)?;
+    let memory = remembering::memory(remembering::places(folder), &sessions, config, meaning)?;
     memory.sync(&|_| {}).await?;
     memory.embed(&|_| {}).await?;
     Ok(memory)

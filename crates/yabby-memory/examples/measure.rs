@@ -24,6 +24,7 @@ use yabby_memory::audience::Viewer;
 use yabby_memory::memory::{Meaning, Memory, Search};
 use yabby_memory::recall::Filter;
 use yabby_testkit::memory_store::MemorySessions;
+use yabby_testkit::remembering;
 
 use common::{Local, Outcome};
 
@@ -47,7 +48,8 @@ async fn main() -> Outcome<()> {
         .transpose()?
         .map(|model| Meaning { embedder: Arc::new(MadeUp(Local(model))), sees_sessions: true });
     let has_model = meaning.is_some();
-    let memory = common::memory(folder, MemorySessions::default(), json!({}), meaning)?;
+    let memory =
+        remembering::memory(remembering::places(folder), &MemorySessions::default(), json!({}), meaning)?;
     let begun = Instant::now();
     memory.sync(&|_| {}).await?;
     let indexing = begun.elapsed().as_secs_f64();

@@ -12,6 +12,7 @@ pub mod memory_ledger;
 pub mod memory_shelf;
 pub mod memory_store;
 pub mod note_office;
+pub mod remembering;
 pub mod scripted_model;
 pub mod stage;
 pub mod stand_in;

@@ -1,4 +1,4 @@
-//! The door to what is remembered about something, for whoever reads along (seed 003).
+//! The door to what is remembered about something, for whoever reads along (`memory.md` §6, §16).
 
 use std::collections::HashSet;
 

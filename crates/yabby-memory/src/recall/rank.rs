@@ -30,7 +30,7 @@ const LENT: f32 = 0.2;
 const SPEAKER: f32 = 1.8;
 const SAME_SIDE: f32 = 1.2;
 /// What somebody wrote down counts more than what was only said.
-const NOTED: f32 = 1.5;
+const NOTED: f32 = 2.0;
 const TIME_WORDS: f32 = 1.2;
 const QUESTION: f32 = 0.85;
 /// How much a date that fits counts: of what a turn has, and of what the best has.

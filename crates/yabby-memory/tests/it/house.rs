@@ -3,21 +3,19 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use yabby_domain::config::Config;
-use yabby_domain::id::AgentId;
 use yabby_domain::seam::SessionStore as _;
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 use yabby_memory::audience::Viewer;
-use yabby_memory::memory::{Found, Meaning, Memory, Parts, Places, Search};
+use yabby_memory::memory::{Found, Meaning, Memory, Search};
 use yabby_memory::recall::Filter;
 use yabby_testkit::memory_store::MemorySessions;
+use yabby_testkit::remembering;
 
 pub struct House {
     pub folder: TempDir,
@@ -114,22 +112,5 @@ pub fn places(found: &Found) -> Vec<String> {
 }
 
 fn open(folder: &TempDir, sessions: &MemorySessions, config: Value, meaning: Option<Meaning>) -> Memory {
-    let places = Places {
-        agent: AgentId::default(),
-        index: folder.path().join("recall/main.sqlite"),
-        transcripts: folder.path().join("sessions"),
-        workspace: folder.path().join("workspace"),
-        extra_paths: Vec::new(),
-        has_notes: true,
-        has_sessions: true,
-    };
-    let config = Arc::new(Config::new(config));
-    Memory::open(Parts {
-        places,
-        config,
-        sessions: Arc::new(sessions.clone()),
-        secrets: Arc::default(),
-        meaning,
-    })
-    .unwrap()
+    remembering::memory(remembering::places(folder.path()), sessions, config, meaning).unwrap()
 }

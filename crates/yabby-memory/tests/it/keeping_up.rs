@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use yabby_domain::transcript::file_name::TranscriptId;
-use yabby_memory::memory::{Meaning, Memory, Parts};
+use yabby_memory::memory::Meaning;
 use yabby_testkit::hashed_embedder::HashedEmbedder;
+use yabby_testkit::remembering;
 
 use crate::house::House;
 
@@ -112,14 +113,7 @@ async fn damage_in_the_middle_is_noticed_and_mended() {
 #[tokio::test]
 async fn two_programs_share_an_index() {
     let house = House::new();
-    let other = Memory::open(Parts {
-        places: house.memory.places().clone(),
-        config: Arc::default(),
-        sessions: Arc::new(house.sessions.clone()),
-        secrets: Arc::default(),
-        meaning: None,
-    })
-    .unwrap();
+    let other = remembering::memory(house.memory.places().clone(), &house.sessions, json!({}), None).unwrap();
     for round in 0..20 {
         house.say("one", "user", &format!("round {round} of heron{round}"));
         let (one, two) = tokio::join!(house.memory.sync(&|_| {}), other.sync(&|_| {}));

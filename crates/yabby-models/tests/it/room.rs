@@ -9,12 +9,14 @@ use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::seam::model::{Answer, ModelError, ModelEvent, ModelProvider as _, ModelRequest, Stop};
 use yabby_domain::seam::tool::{Tool, ToolOutput};
+use yabby_memory::memory::Places;
 use yabby_models::offline::Offline;
 use yabby_testkit::clock::FixedClock;
 use yabby_testkit::desk::owners_call;
 use yabby_testkit::memory_approvals::MemoryApprovals;
 use yabby_testkit::memory_store::{MemorySessions, MemoryTranscripts};
 use yabby_testkit::note_office::NoteOffice;
+use yabby_testkit::remembering;
 use yabby_testkit::stage::NOON;
 use yabby_tools::{Conversations, Leash};
 
@@ -44,7 +46,13 @@ impl Room {
             readable: Vec::new(),
             skill_variables: Arc::new(|_, _| Vec::new()),
         };
-        let tools = yabby_tools::all(conversations, leash, None);
+        // The folder itself is where the agent works.
+        let places = Places {
+            workspace: folder.path().to_owned(),
+            ..remembering::places(&folder.path().join("state"))
+        };
+        let memory = remembering::memory(places, &MemorySessions::default(), json!({}), None).unwrap();
+        let tools = yabby_tools::all(conversations, leash, Some(&memory));
         Self {
             folder,
             request: request(tools.iter().map(|tool| tool.spec()).collect()),

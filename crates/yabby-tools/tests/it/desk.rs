@@ -7,7 +7,6 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use yabby_domain::config::Config;
-use yabby_domain::id::AgentId;
 use yabby_domain::message::Message;
 use yabby_domain::seam::tool::{Tool, ToolContext, ToolOutput};
 use yabby_domain::seam::{Begin, SessionStore as _, TranscriptStore as _};
@@ -15,7 +14,7 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::transcript::tree::NewEntry;
-use yabby_memory::memory::{Memory, Parts, Places};
+use yabby_memory::memory::{Memory, Places};
 use yabby_store::disk::LocalDisk;
 use yabby_store::files::exec_approvals::ExecApprovalsFile;
 use yabby_store::files::transcripts::TranscriptFolder;
@@ -23,6 +22,7 @@ use yabby_store::paths::{Choice, Place};
 use yabby_testkit::desk::owners_call;
 use yabby_testkit::memory_store::MemorySessions;
 use yabby_testkit::note_office::NoteOffice;
+use yabby_testkit::remembering;
 use yabby_tools::{Conversations, Leash};
 
 pub struct Desk {
@@ -56,7 +56,7 @@ impl Desk {
         let (approvals, leash) = leash(&folder);
         let context = owners_call(Arc::default(), &office, folder.join("workspace"));
         fs::create_dir_all(&context.workspace).unwrap();
-        let memory = memory(&folder, &sessions, Arc::default());
+        let memory = memory(&folder, &sessions, json!({}));
         let tools = yabby_tools::all(conversations, leash, Some(&memory));
         Self { tools, folder, _kept: None, sessions, transcripts, context, office, approvals }
     }
@@ -81,7 +81,7 @@ impl Desk {
             sessions: Arc::new(self.sessions.clone()),
             transcripts: Arc::new(self.transcripts.clone()),
         };
-        let memory = memory(&self.folder, &self.sessions, self.context.config.clone());
+        let memory = memory(&self.folder, &self.sessions, self.context.config.root().clone());
         yabby_tools::all(conversations, leash(&self.folder).1, Some(&memory))
     }
 
@@ -166,18 +166,13 @@ fn transcripts_in(folder: &Path) -> PathBuf {
     folder.join("home/.yabby/agents/main/sessions")
 }
 
-fn memory(folder: &Path, sessions: &MemorySessions, config: Arc<Config>) -> Memory {
+fn memory(folder: &Path, sessions: &MemorySessions, config: Value) -> Memory {
     let places = Places {
-        agent: AgentId::default(),
         index: folder.join("home/.yabby/recall/main.sqlite"),
         transcripts: transcripts_in(folder),
-        workspace: folder.join("workspace"),
-        extra_paths: Vec::new(),
-        has_notes: true,
-        has_sessions: true,
+        ..remembering::places(folder)
     };
-    let sessions = Arc::new(sessions.clone());
-    Memory::open(Parts { places, config, sessions, secrets: Arc::default(), meaning: None }).unwrap()
+    remembering::memory(places, sessions, config, None).unwrap()
 }
 
 /// Commands with a home, secrets and a keeper of their own.
