@@ -3,6 +3,7 @@
 mod cli;
 mod locomo;
 mod machine;
+mod memory;
 mod models;
 mod report;
 mod store;
@@ -14,6 +15,7 @@ use anyhow::{Result, ensure};
 
 pub use cli::cli;
 pub use locomo::locomo;
+pub use memory::memory;
 pub use models::{Form, models};
 pub use store::store;
 pub use turns::turns;

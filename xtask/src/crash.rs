@@ -7,6 +7,7 @@
 //! that damage would add up.
 
 mod foreign;
+mod memory;
 mod model;
 mod transcripts;
 mod turns;
@@ -26,6 +27,7 @@ use crate::worker::Worker;
 use foreign::Foreign;
 use model::Model;
 
+pub use memory::memory;
 pub use turns::turns;
 
 const DEFAULT_ROUNDS: u64 = 1000;

@@ -32,6 +32,9 @@ tasks:
   bench models [--short]
                   what it costs to listen to a model, beside the real OpenClaw; writes docs/benchmarks.md;
                   the short form measures little and writes nothing
+  bench memory [--short]
+                  indexing and searching what is remembered, beside the real OpenClaw, which takes long with
+                  many notes; writes docs/benchmarks.md; the short form measures little and writes nothing
   bench locomo [--data DIR] [--embedder none|local] --out FILE
                   what is found again of long conversations: predictions for the scorer of the data
   interop [WORDS] hold yabby's files and conversations against the real OpenClaw, which is installed once;
@@ -47,6 +50,8 @@ tasks:
                   kill a writer at random instants, 1000 times; what it was told is safe must be there
   crash turns [--rounds N] [--seed S]
                   kill a gateway while messages stream in, 500 times; each must be answered once
+  crash memory [--rounds N] [--seed S]
+                  kill `memory index` at random instants, 200 times; everything must be found, and once
   fuzz TARGET [SECONDS]
                   fuzz keys, store_text, transcript_lines or directives (60 seconds)";
 
@@ -62,6 +67,8 @@ fn main() -> ExitCode {
         ["bench", "turns"] => bench::turns(),
         ["bench", "models"] => bench::models(Form::Whole),
         ["bench", "models", "--short"] => bench::models(Form::Short),
+        ["bench", "memory"] => bench::memory(Form::Whole),
+        ["bench", "memory", "--short"] => bench::memory(Form::Short),
         ["bench", "locomo", rest @ ..] => bench::locomo(rest),
         ["interop"] => interop::run(""),
         ["interop", words] => interop::run(words),
@@ -71,6 +78,7 @@ fn main() -> ExitCode {
         ["judge-minilm"] => judge::minilm(),
         ["real-claude"] => real_claude::run(),
         ["crash", "store", rest @ ..] => crash::store(rest),
+        ["crash", "memory", rest @ ..] => crash::memory(rest),
         ["crash", "turns", rest @ ..] => crash::turns(rest),
         ["fuzz", target] => fuzz::run(target, "60"),
         ["fuzz", target, seconds] => fuzz::run(target, seconds),

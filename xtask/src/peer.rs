@@ -16,6 +16,7 @@ pub struct Peer {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
+    patience: Duration,
 }
 
 impl Peer {
@@ -36,10 +37,15 @@ impl Peer {
                 }
             }
         });
-        let mut peer = Self { name, child, stdin, lines };
+        let mut peer = Self { name, child, stdin, lines, patience: PATIENCE };
         let first = peer.next()?;
         anyhow::ensure!(first["event"] == "ready", "{name} began with {first}");
         Ok(peer)
+    }
+
+    /// Some errands take longer than most.
+    pub fn be_patient(&mut self, patience: Duration) {
+        self.patience = patience;
     }
 
     /// Has an errand done; what came of it. Events on the way are left out.
@@ -87,9 +93,9 @@ impl Peer {
 
     /// The next line, an event or an answer.
     pub fn next(&mut self) -> Result<Value> {
-        match self.lines.recv_timeout(PATIENCE) {
+        match self.lines.recv_timeout(self.patience) {
             Ok(line) => serde_json::from_str(&line).with_context(|| format!("{} said {line}", self.name)),
-            Err(RecvTimeoutError::Timeout) => bail!("{} did not answer for {PATIENCE:?}", self.name),
+            Err(RecvTimeoutError::Timeout) => bail!("{} did not answer for {:?}", self.name, self.patience),
             Err(RecvTimeoutError::Disconnected) => bail!("{} ended ({:?})", self.name, self.child.wait()),
         }
     }
