@@ -1,6 +1,5 @@
 //! The engine, put together from what the configuration names.
 
-pub mod agent_memory;
 mod bundled;
 mod compat;
 pub mod embeddings;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use yabby_domain::seam::embedder::Embedder;
 use yabby_domain::text;
@@ -312,6 +312,7 @@ impl Shared {
         let total = listed.len();
         let mut running = JoinSet::new();
         let mut waiting = listed.into_iter();
+        let mut last_turn: Option<oneshot::Receiver<()>> = None;
         let mut ended = Ended { progress: run.progress.clone(), source, total, sizes: Vec::new() };
         let result = loop {
             while running.len() < FILES_AT_ONCE
@@ -324,9 +325,12 @@ impl Shared {
                     cache: self.settings.cache.enabled,
                 };
                 let read = read.clone();
+                let (done, next_turn) = oneshot::channel();
+                let mut turn = Turn { before: last_turn.replace(next_turn), _done: done };
                 running.spawn(async move {
-                    let size = job.index(&file, read).await?;
-                    Ok((file, size))
+                    let size = job.index(&file, read, &mut turn).await;
+                    turn.comes().await;
+                    Ok((file, size?))
                 });
             }
             match running.join_next().await {
@@ -369,6 +373,23 @@ impl Ended {
     }
 }
 
+/// When a file may be written: after those that are listed before it. What ties in a search stands in the
+/// order in which it was written, and that should not be chance.
+struct Turn {
+    before: Option<oneshot::Receiver<()>>,
+    /// The next one's turn comes when this is dropped.
+    _done: oneshot::Sender<()>,
+}
+
+impl Turn {
+    async fn comes(&mut self) {
+        if let Some(before) = self.before.take() {
+            // Nobody sends anything: that the other end is gone says it.
+            let _ = before.await;
+        }
+    }
+}
+
 /// What one file needs to be indexed.
 struct Job {
     target: Target,
@@ -384,6 +405,7 @@ impl Job {
         self,
         file: &Path,
         read: impl FnOnce(&Path) -> io::Result<Document> + Send + 'static,
+        turn: &mut Turn,
     ) -> Result<u64, IndexError> {
         let path = file.to_owned();
         let document = match blocking(move || read(&path)).await? {
@@ -407,6 +429,7 @@ impl Job {
         .await?;
         let chunks = self.embedded(chunks).await?;
         let model = self.target.embedder.model().to_owned();
+        turn.comes().await;
         self.target.store.with(move |store| store.put_file(&document, &chunks, &model)).await?;
         Ok(size)
     }

@@ -13,7 +13,7 @@ use yabby_mcp::serve::{HttpServer, MemoryServer, Open, Opened, PATH, ShownTo};
 use crate::book::Book;
 use crate::failure;
 use crate::setting::Setting;
-use crate::wire::agent_memory::open_memory;
+use crate::wire::memory::AgentMemory;
 
 /// The variable that may hold the token.
 const TOKEN: &str = "YABBY_MCP_TOKEN";
@@ -72,7 +72,10 @@ fn whose(book: &Book<'_>, arguments: &Arguments) -> Result<(AgentId, ShownTo)> {
 fn opening(setting: &Setting, book: &Book<'_>, agent: &AgentId) -> Open {
     let (place, config, agent) = (setting.place.clone(), Arc::new(book.config().clone()), agent.clone());
     Box::new(move || {
-        let opened = open_memory(&place, &config, &agent).map_err(|error| failure::told(&error))?;
+        let opened = AgentMemory::open(&place, &config, &agent).map_err(|error| failure::told(&error))?;
+        let opened = opened.ok_or_else(|| {
+            format!("the memory of the agent {agent} is switched off: memorySearch.enabled is false")
+        })?;
         Ok(Opened { memory: opened.memory, sessions: opened.sessions, config: config.clone() })
     })
 }

@@ -87,6 +87,7 @@ pub struct AgentMemory {
     pub agent: AgentId,
     pub settings: Settings,
     pub memory: Memory,
+    pub sessions: Arc<dyn SessionStore>,
     pub choice: Choice,
     pub workspace: PathBuf,
     pub transcripts: PathBuf,
@@ -101,7 +102,8 @@ impl AgentMemory {
         let Some(settings) = settings(place, config, agent) else { return Ok(None) };
         let store = place
             .with_folders(|folders| path::store_path(config.text(&["session", "store"]), agent, folders));
-        let sessions = Arc::new(SessionFile::open(store, sessions::Settings::from_environment())?);
+        let sessions: Arc<dyn SessionStore> =
+            Arc::new(SessionFile::open(store, sessions::Settings::from_environment())?);
         let transcripts = place.with_folders(|folders| path::sessions_folder(folders.state, agent));
         let transcripts = PathBuf::from(transcripts);
         let workspace = place.with_folders(|folders| super::workspace(config, agent, folders));
@@ -110,7 +112,7 @@ impl AgentMemory {
             agent,
             workspace: &workspace,
             transcripts: &transcripts,
-            sessions,
+            sessions: sessions.clone(),
             secrets: Arc::new(secrets(place, config, &place.environment)),
         };
         let memory = memory_with(place, config, &settings, Some(&choice), ground)?;
@@ -122,6 +124,7 @@ impl AgentMemory {
             agent,
             settings,
             memory,
+            sessions,
             choice,
             workspace,
             transcripts,
