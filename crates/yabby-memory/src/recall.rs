@@ -141,7 +141,7 @@ impl Recall {
             // Without a word of the question anywhere, a hit is as good as it is alike.
             let most_alike = meaning.values().copied().fold(0.0, f32::max);
             let whole = match ideal > 0.0 {
-                true => ideal.max(best),
+                true => ideal,
                 false if most_alike > 0.0 => best / most_alike,
                 false => best,
             };
