@@ -17,6 +17,7 @@ pub mod compaction;
 pub mod config;
 pub mod conversation_label;
 pub mod delivery;
+pub mod device;
 pub mod directive;
 pub mod duration;
 pub mod envelope;

@@ -227,7 +227,8 @@ impl Engine {
         self.now().as_millisecond()
     }
 
-    fn home(&self, agent: &AgentId) -> Result<Arc<AgentHome>, StoreError> {
+    /// Where an agent lives.
+    pub fn home(&self, agent: &AgentId) -> Result<Arc<AgentHome>, StoreError> {
         let mut homes = unpoisoned(&self.0.opened_homes);
         if let Some(home) = homes.get(agent) {
             return Ok(home.clone());

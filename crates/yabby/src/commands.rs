@@ -6,6 +6,7 @@ pub mod approvals;
 pub mod completion;
 pub mod config;
 pub mod doctor;
+pub mod gateway;
 pub mod history;
 pub mod import;
 pub mod mcp;

@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         Command::Usage(arguments) => commands::usage::run(&setting, arguments),
         Command::Turns(arguments) => commands::turns::run(&setting, arguments),
         Command::Approvals(arguments) => commands::approvals::run(&setting, arguments),
+        Command::Gateway(arguments) => commands::gateway::run(&setting, arguments),
         Command::Config(arguments) => commands::config::run(&setting, arguments),
         Command::Doctor(arguments) => commands::doctor::run(&setting, arguments),
         Command::Import(arguments) => commands::import::run(&setting, arguments),

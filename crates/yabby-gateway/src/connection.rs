@@ -1,0 +1,246 @@
+//! One connection: a challenge, a handshake, then requests and what is told (`gateway.md` §1, §2).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
+use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio_tungstenite::tungstenite;
+use yabby_domain::json::{self, Object, Value};
+
+use crate::Gateway;
+use crate::auth::Peer;
+use crate::frames::{self, Event, Refusal, Request};
+use crate::handshake::{self, Admitted, Rejection};
+use crate::hub::{Client, Farewell, Outgoing, Weight};
+use crate::methods;
+
+/// How long somebody may take to say who they are.
+pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long whoever is told goodbye may take to hear it.
+const GOODBYE: Duration = Duration::from_secs(2);
+/// How many requests of one connection are dealt with at once.
+const AT_ONCE: usize = 64;
+
+type Sink = SplitSink<WebSocket, Message>;
+type Stream = SplitStream<WebSocket>;
+
+/// Serves somebody until they leave.
+pub(crate) async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: Peer) {
+    let _here = gateway.tasks.token();
+    let (sink, mut stream) = socket.split();
+    let (out, waiting) = Outgoing::new();
+    let writing = tokio::spawn(write(sink, waiting, out.clone()));
+    let id = uuid::Uuid::new_v4().to_string();
+    let nonce = uuid::Uuid::new_v4().to_string();
+    let challenge = json!({"nonce": nonce, "ts": gateway.now()});
+    out.send(Event::new("connect.challenge", &challenge, None).targeted());
+    let greeting = greet(&gateway, &peer, &nonce, &id, &out, &mut stream);
+    let farewell = match tokio::time::timeout(HANDSHAKE, greeting).await {
+        Ok(Ok(admitted)) => Some(attend(&gateway, admitted, &mut stream).await),
+        Ok(Err(farewell)) => Some(farewell),
+        Err(_) => Some(Farewell::new(1000, "")),
+    };
+    if let Some(farewell) = farewell {
+        out.end(farewell);
+    }
+    // Whoever does not listen any more is left.
+    let hearing = async { while let Some(Ok(_)) = stream.next().await {} };
+    let _ = tokio::time::timeout(GOODBYE, async {
+        let _ = writing.await;
+        hearing.await;
+    })
+    .await;
+}
+
+/// Writes what waits, and the last word.
+async fn write(mut sink: Sink, mut waiting: mpsc::UnboundedReceiver<Utf8Bytes>, out: Outgoing) {
+    let farewell = loop {
+        tokio::select! {
+            // What was said before the end is heard before it.
+            biased;
+            text = waiting.recv() => {
+                let Some(text) = text else { return };
+                let writing = write_all(&mut sink, text, &mut waiting, &out);
+                tokio::select! {
+                    done = writing => if !done { return },
+                    farewell = slow_end(&out) => break farewell,
+                }
+            }
+            farewell = out.ended() => break farewell,
+        }
+    };
+    let frame = CloseFrame { code: farewell.code, reason: farewell.reason.into() };
+    let goodbye = async {
+        let _ = sink.send(Message::Close(Some(frame))).await;
+    };
+    let _ = tokio::time::timeout(GOODBYE, goodbye).await;
+}
+
+/// The end of somebody who does not read what waits for them.
+async fn slow_end(out: &Outgoing) -> Farewell {
+    let farewell = out.ended().await;
+    if !out.is_slow() {
+        tokio::time::sleep(GOODBYE).await;
+    }
+    farewell
+}
+
+/// Writes a text and those that wait behind it, in one go; whether somebody is still there.
+async fn write_all(
+    sink: &mut Sink,
+    text: Utf8Bytes,
+    waiting: &mut mpsc::UnboundedReceiver<Utf8Bytes>,
+    out: &Outgoing,
+) -> bool {
+    let mut next = Some(text);
+    while let Some(text) = next {
+        let length = text.len();
+        let fed = sink.feed(Message::Text(text)).await;
+        out.written(length);
+        if fed.is_err() {
+            return false;
+        }
+        next = waiting.try_recv().ok();
+    }
+    sink.flush().await.is_ok()
+}
+
+/// What came next.
+enum Heard {
+    Frame(Value),
+    /// A text that is no JSON, or something that is no text.
+    Noise,
+    Gone(Farewell),
+}
+
+async fn hear(stream: &mut Stream) -> Heard {
+    loop {
+        match stream.next().await {
+            Some(Ok(Message::Text(text))) => {
+                return json::parse(&text).map_or(Heard::Noise, Heard::Frame);
+            }
+            Some(Ok(Message::Binary(bytes))) => {
+                let text = String::from_utf8_lossy(&bytes);
+                return json::parse(&text).map_or(Heard::Noise, Heard::Frame);
+            }
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+            Some(Ok(Message::Close(frame))) => {
+                let farewell = frame.map(|frame| Farewell::new(frame.code, &frame.reason));
+                return Heard::Gone(farewell.unwrap_or_else(|| Farewell::new(1000, "")));
+            }
+            Some(Err(error)) => return Heard::Gone(fault(error)),
+            None => return Heard::Gone(Farewell::new(1006, "")),
+        }
+    }
+}
+
+/// What is said to somebody whose frames cannot be read.
+fn fault(error: axum::Error) -> Farewell {
+    let error = error.into_inner();
+    match error.downcast_ref::<tungstenite::Error>() {
+        Some(tungstenite::Error::Capacity(_)) => Farewell::new(1009, ""),
+        Some(tungstenite::Error::Utf8(_)) => Farewell::new(1007, ""),
+        Some(tungstenite::Error::Protocol(_)) => Farewell::new(1002, ""),
+        _ => Farewell::new(1006, ""),
+    }
+}
+
+/// The first request.
+async fn greet(
+    gateway: &Arc<Gateway>,
+    peer: &Peer,
+    nonce: &str,
+    id: &str,
+    out: &Outgoing,
+    stream: &mut Stream,
+) -> Result<Admitted, Farewell> {
+    let frame = match hear(stream).await {
+        Heard::Frame(frame) => frame,
+        Heard::Noise => return Err(Farewell::new(1000, "")),
+        Heard::Gone(farewell) => return Err(farewell),
+    };
+    let request = Request::read(&frame).map_err(|_| Farewell::new(1008, "invalid request frame"))?;
+    match handshake::admit(gateway, peer, nonce, id, out.clone(), &request).await {
+        Ok(admitted) => {
+            // Everything that is told from now on comes after the welcome.
+            gateway.hub.join_after(admitted.client.clone(), || {
+                out.send(frames::response(&request.id.clone().into(), &Ok(admitted.hello.clone())));
+            });
+            Ok(admitted)
+        }
+        Err(Rejection { refusal, farewell }) => {
+            tracing::warn!(connection = id, client = ?peer.address, why = %refusal.message, "somebody was not let in");
+            out.send(frames::response(&request.id.into(), &Err(refusal)));
+            Err(farewell)
+        }
+    }
+}
+
+/// Answers requests until the end; how it ends.
+async fn attend(gateway: &Arc<Gateway>, admitted: Admitted, stream: &mut Stream) -> Farewell {
+    let client = admitted.client;
+    tracing::info!(connection = %client.id, client = %client.about.id, mode = %client.about.mode, "connected");
+    let _leaving = Leaving { gateway, client: &client };
+    gateway.refresh_health();
+    let mut answering = FuturesUnordered::new();
+    let farewell = loop {
+        let has_room = answering.len() < AT_ONCE && !client.out.is_slow();
+        tokio::select! {
+            farewell = client.out.ended() => break farewell,
+            Some(()) = answering.next(), if !answering.is_empty() => {}
+            () = client.out.drained(), if client.out.is_slow() => {}
+            heard = hear(stream), if has_room => match heard {
+                Heard::Frame(frame) => answering.push(answer(gateway.clone(), client.clone(), frame).boxed()),
+                Heard::Noise => {}
+                Heard::Gone(farewell) => break farewell,
+            },
+        }
+    };
+    // What was begun is finished, also if nobody hears of it.
+    if !answering.is_empty() {
+        tokio::spawn(async move { while answering.next().await.is_some() {} });
+    }
+    farewell
+}
+
+/// Answers one frame.
+async fn answer(gateway: Arc<Gateway>, client: Arc<Client>, frame: Value) {
+    let (id, answer) = match Request::read(&frame) {
+        Ok(request) => {
+            let id = Value::from(request.id.clone());
+            (id, methods::answer(&gateway, &client, request).await)
+        }
+        Err(fault) => {
+            let id = frame.get("id").filter(|id| !id.is_null()).cloned();
+            let refusal = Refusal::invalid(format!("invalid request frame: {fault}"));
+            (id.unwrap_or_else(|| "invalid".into()), Err(refusal))
+        }
+    };
+    client.out.send(frames::response(&id, &answer));
+}
+
+/// Tells the others that somebody left, however that came.
+struct Leaving<'l> {
+    gateway: &'l Arc<Gateway>,
+    client: &'l Arc<Client>,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        let Self { gateway, client } = self;
+        gateway.hub.leave(&client.id);
+        tracing::info!(connection = %client.id, "disconnected");
+        if let Some(key) = &client.presence {
+            let told = Object::from_iter([("reason".to_owned(), Value::from("disconnect"))]);
+            let now = gateway.now_ms();
+            gateway.presence.note(key, told, now);
+            gateway.presence_changed();
+            let payload = json!({"presence": gateway.presence.list(now)});
+            gateway.tell_state("presence", &payload, Weight::Droppable);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Everybody who is connected, and how they are told of what happens (`gateway.md` §4).
+//!
+//! One counter numbers what is told to all; it goes on also where somebody may not hear it. Whoever reads too
+//! slowly misses what can be missed, and is cut off before anything else is lost.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use axum::extract::ws::Utf8Bytes;
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+use yabby_domain::device::Role;
+
+use crate::frames::Event;
+use crate::unpoisoned;
+
+/// How much may wait for somebody before they count as slow.
+pub(crate) const MAX_BUFFERED: usize = 3 * 512 * 1024;
+
+/// Somebody who is connected and has said who they are.
+#[derive(Debug)]
+pub(crate) struct Client {
+    /// The name of the connection.
+    pub(crate) id: String,
+    pub(crate) about: About,
+    pub(crate) role: Role,
+    pub(crate) scopes: Vec<String>,
+    pub(crate) device: Option<String>,
+    /// The name under which others see that they are there.
+    pub(crate) presence: Option<String>,
+    pub(crate) out: Outgoing,
+}
+
+/// What a client says about itself.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct About {
+    pub(crate) id: String,
+    pub(crate) mode: String,
+    pub(crate) version: String,
+    pub(crate) platform: String,
+    pub(crate) display_name: Option<String>,
+    pub(crate) device_family: Option<String>,
+    pub(crate) model_identifier: Option<String>,
+    pub(crate) instance: Option<String>,
+    pub(crate) capabilities: Vec<String>,
+}
+
+impl About {
+    /// A command line comes and goes; nobody is told.
+    pub(crate) fn is_command_line(&self) -> bool {
+        self.id == "cli" || self.mode == "cli"
+    }
+
+    /// A conversation in a browser.
+    pub(crate) fn is_webchat(&self) -> bool {
+        self.mode == "webchat" || self.id == "webchat-ui"
+    }
+
+    pub(crate) fn is_control_ui(&self) -> bool {
+        self.id == CONTROL_UI
+    }
+
+    pub(crate) fn takes_tool_events(&self) -> bool {
+        self.capabilities.iter().any(|capability| capability == "tool-events")
+    }
+}
+
+pub(crate) const CONTROL_UI: &str = "openclaw-control-ui";
+
+impl Client {
+    pub(crate) fn has_scope(&self, scope: &str) -> bool {
+        self.scopes.iter().any(|own| own == scope || own == ADMIN)
+    }
+}
+
+/// The scope that includes all others.
+pub(crate) const ADMIN: &str = "operator.admin";
+pub(crate) const APPROVALS: &str = "operator.approvals";
+pub(crate) const PAIRING: &str = "operator.pairing";
+
+/// What is on its way to somebody.
+#[derive(Clone, Debug)]
+pub(crate) struct Outgoing(Arc<Way>);
+
+#[derive(Debug)]
+struct Way {
+    sender: mpsc::UnboundedSender<Utf8Bytes>,
+    buffered: AtomicUsize,
+    drained: Notify,
+    end: CancellationToken,
+    why: OnceLock<Farewell>,
+}
+
+/// How a connection ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Farewell {
+    pub(crate) code: u16,
+    pub(crate) reason: String,
+}
+
+impl Farewell {
+    /// A reason fits into a frame, whatever it says.
+    pub(crate) fn new(code: u16, reason: &str) -> Self {
+        const LONGEST: usize = 120;
+        let end = (0..=LONGEST.min(reason.len())).rev().find(|end| reason.is_char_boundary(*end));
+        Self { code, reason: reason.get(..end.unwrap_or(0)).unwrap_or_default().to_owned() }
+    }
+}
+
+impl Outgoing {
+    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<Utf8Bytes>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let way = Way {
+            sender,
+            buffered: AtomicUsize::new(0),
+            drained: Notify::new(),
+            end: CancellationToken::new(),
+            why: OnceLock::new(),
+        };
+        (Self(Arc::new(way)), receiver)
+    }
+
+    pub(crate) fn send(&self, text: impl Into<Utf8Bytes>) {
+        let text = text.into();
+        self.0.buffered.fetch_add(text.len(), Ordering::Relaxed);
+        // Whoever is gone needs no answer.
+        let _ = self.0.sender.send(text);
+    }
+
+    /// So many bytes were written.
+    pub(crate) fn written(&self, bytes: usize) {
+        self.0.buffered.fetch_sub(bytes, Ordering::Relaxed);
+        if !self.is_slow() {
+            self.0.drained.notify_waiters();
+        }
+    }
+
+    pub(crate) fn is_slow(&self) -> bool {
+        self.0.buffered.load(Ordering::Relaxed) > MAX_BUFFERED
+    }
+
+    /// Comes back when not too much waits any more.
+    pub(crate) async fn drained(&self) {
+        loop {
+            let drained = self.0.drained.notified();
+            tokio::pin!(drained);
+            drained.as_mut().enable();
+            if !self.is_slow() {
+                return;
+            }
+            drained.await;
+        }
+    }
+
+    /// Ends the connection. What waits is still written, unless nobody reads it.
+    pub(crate) fn end(&self, farewell: Farewell) {
+        let _ = self.0.why.set(farewell);
+        self.0.end.cancel();
+    }
+
+    /// Comes back when somebody ended the connection.
+    pub(crate) async fn ended(&self) -> Farewell {
+        self.0.end.cancelled().await;
+        self.0.why.get().cloned().unwrap_or(Farewell { code: 1000, reason: String::new() })
+    }
+}
+
+/// Whether an event may be missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    /// The next one makes up for it.
+    Droppable,
+    Needed,
+}
+
+#[derive(Default)]
+pub(crate) struct Hub(Mutex<Connected>);
+
+#[derive(Default)]
+struct Connected {
+    seq: u64,
+    clients: HashMap<String, Arc<Client>>,
+}
+
+impl Hub {
+    /// Lets somebody in. What `greeting` sends them comes before anything that is told to all.
+    pub(crate) fn join_after(&self, client: Arc<Client>, greeting: impl FnOnce()) {
+        let mut connected = unpoisoned(&self.0);
+        greeting();
+        connected.clients.insert(client.id.clone(), client);
+    }
+
+    pub(crate) fn leave(&self, id: &str) {
+        unpoisoned(&self.0).clients.remove(id);
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        unpoisoned(&self.0).clients.len()
+    }
+
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<Client>> {
+        unpoisoned(&self.0).clients.get(id).cloned()
+    }
+
+    /// Whether somebody could answer a question that needs this scope.
+    pub(crate) fn anybody_has(&self, scope: &str) -> bool {
+        unpoisoned(&self.0).clients.values().any(|client| may_hear(client, Some(scope)))
+    }
+
+    /// Tells everybody, or everybody with a scope.
+    pub(crate) fn tell(&self, event: &Event, weight: Weight, scope: Option<&str>) {
+        let mut connected = unpoisoned(&self.0);
+        connected.seq += 1;
+        let text = Utf8Bytes::from(event.numbered(connected.seq));
+        for client in connected.clients.values().filter(|client| may_hear(client, scope)) {
+            match (client.out.is_slow(), weight) {
+                (false, _) => client.out.send(text.clone()),
+                (true, Weight::Droppable) => {}
+                (true, Weight::Needed) => client.out.end(Farewell::new(1008, "slow consumer")),
+            }
+        }
+    }
+
+    /// Ends every connection.
+    pub(crate) fn end(&self, farewell: &Farewell) {
+        for client in unpoisoned(&self.0).clients.values() {
+            client.out.end(farewell.clone());
+        }
+    }
+}
+
+/// Whether a client may hear of what needs a scope.
+fn may_hear(client: &Client, scope: Option<&str>) -> bool {
+    scope.is_none_or(|scope| client.role == Role::Operator && client.has_scope(scope))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn client(id: &str, scopes: &[&str]) -> (Arc<Client>, mpsc::UnboundedReceiver<Utf8Bytes>) {
+        let (out, receiver) = Outgoing::new();
+        let client = Client {
+            id: id.to_owned(),
+            about: About::default(),
+            role: Role::Operator,
+            scopes: scopes.iter().map(|&scope| scope.to_owned()).collect(),
+            device: None,
+            presence: None,
+            out,
+        };
+        (Arc::new(client), receiver)
+    }
+
+    #[test]
+    fn what_needs_a_scope_is_heard_by_those_who_have_it_and_counted_by_all() {
+        let hub = Hub::default();
+        let ((owner, mut owners), (guest, mut guests)) = (client("a", &[ADMIN]), client("b", &["operator.read"]));
+        hub.join_after(owner, || {});
+        hub.join_after(guest, || {});
+        hub.tell(&Event::new("secret", &json!({}), None), Weight::Needed, Some(PAIRING));
+        hub.tell(&Event::new("tick", &json!({}), None), Weight::Droppable, None);
+        let seq = |text: Utf8Bytes| serde_json::from_str::<serde_json::Value>(&text).unwrap()["seq"].as_u64();
+        assert_eq!(owners.try_recv().map(seq), Ok(Some(1)));
+        assert_eq!(owners.try_recv().map(seq), Ok(Some(2)));
+        assert_eq!(guests.try_recv().map(seq), Ok(Some(2)));
+    }
+
+    #[tokio::test]
+    async fn whoever_reads_too_slowly_misses_ticks_and_is_cut_off_before_missing_more() {
+        let hub = Hub::default();
+        let (slow, mut receiver) = client("a", &[]);
+        hub.join_after(slow.clone(), || {});
+        slow.out.send("x".repeat(MAX_BUFFERED + 1));
+        hub.tell(&Event::new("tick", &json!({}), None), Weight::Droppable, None);
+        assert!(receiver.try_recv().is_ok());
+        assert!(receiver.try_recv().is_err(), "the tick was not sent");
+        hub.tell(&Event::new("agent", &json!({}), None), Weight::Needed, None);
+        assert_eq!(slow.out.ended().await, Farewell::new(1008, "slow consumer"));
+    }
+}

@@ -1,0 +1,183 @@
+//! The server that people leave running: WebSocket and HTTP on one port (`gateway.md`).
+//!
+//! [`start`] listens; [`connection`] is one client, from the handshake to its last request; [`methods`] is the
+//! table of what can be asked for, with a file for each; [`runs`] turns what the engine does into what clients
+//! are told.
+
+mod auth;
+mod connection;
+mod frames;
+mod handshake;
+mod health;
+mod http;
+mod hub;
+mod machine;
+mod methods;
+mod presence;
+mod schema;
+mod server;
+
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use yabby_domain::config::Config;
+use yabby_domain::device::Devices;
+use yabby_domain::json::Value;
+use yabby_domain::seam::{Clock, StoreError};
+use yabby_domain::session::key::KeyPolicy;
+use yabby_engine::Engine;
+use yabby_store::disk::LocalDisk;
+use yabby_store::files::devices::DeviceFiles;
+use yabby_store::paths::Place;
+
+use auth::SharedSecret;
+use frames::{Event, StateVersion};
+use health::Health;
+use hub::{Hub, Weight};
+use presence::Presence;
+
+pub use server::{Listening, StartError, start};
+
+/// How often everybody hears that we are there.
+pub(crate) const TICK: Duration = Duration::from_secs(30);
+/// How often we look how we are.
+const HEALTH: Duration = Duration::from_secs(60);
+
+/// What a gateway is made of.
+pub struct Parts {
+    pub engine: Engine,
+    pub config: Arc<Config>,
+    pub clock: Arc<dyn Clock>,
+    pub place: Place,
+    pub version: String,
+}
+
+/// What all connections share.
+pub(crate) struct Gateway {
+    pub(crate) engine: Engine,
+    config: RwLock<Arc<Config>>,
+    clock: Arc<dyn Clock>,
+    pub(crate) place: Place,
+    pub(crate) version: String,
+    started: Instant,
+    port: AtomicU16,
+    pub(crate) hub: Hub,
+    pub(crate) presence: Presence,
+    pub(crate) health: Health,
+    presence_version: AtomicU64,
+    devices: Arc<DeviceFiles>,
+    /// Ends everything that goes on beside the connections.
+    pub(crate) ending: CancellationToken,
+    /// Everything that goes on.
+    pub(crate) tasks: TaskTracker,
+}
+
+impl Gateway {
+    fn new(parts: Parts) -> Self {
+        let devices = DeviceFiles::of(&parts.place.folder, Arc::new(LocalDisk));
+        Self {
+            engine: parts.engine,
+            config: RwLock::new(parts.config),
+            clock: parts.clock,
+            place: parts.place,
+            presence: Presence::new(machine::this(&parts.version)),
+            version: parts.version,
+            started: Instant::now(),
+            port: AtomicU16::new(0),
+            hub: Hub::default(),
+            health: Health::default(),
+            presence_version: AtomicU64::new(1),
+            devices: Arc::new(devices),
+            ending: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        }
+    }
+
+    pub(crate) fn config(&self) -> Arc<Config> {
+        self.config.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn secret(&self) -> SharedSecret {
+        SharedSecret::of(&self.config(), &self.place.environment)
+    }
+
+    /// Milliseconds since 1970.
+    pub(crate) fn now(&self) -> i64 {
+        self.clock.now().as_millisecond()
+    }
+
+    /// The same as records have it.
+    #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
+    pub(crate) fn now_ms(&self) -> f64 {
+        self.now() as f64
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
+    pub(crate) fn uptime_ms(&self) -> f64 {
+        self.started.elapsed().as_millis() as f64
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn state_version(&self) -> StateVersion {
+        StateVersion {
+            presence: self.presence_version.load(Ordering::Relaxed),
+            health: self.health.version(),
+        }
+    }
+
+    pub(crate) fn presence_changed(&self) {
+        self.presence_version.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Which sessions clients begin with.
+    pub(crate) fn session_defaults(&self) -> Value {
+        let config = self.config();
+        let policy = KeyPolicy::from_config(&config);
+        let scope = config.text(&["session", "scope"]).unwrap_or("per-sender");
+        serde_json::json!({
+            "defaultAgentId": policy.default_agent.as_str(),
+            "mainKey": policy.main_key.as_str(),
+            "mainSessionKey": policy.main_session().as_str(),
+            "scope": scope,
+        })
+    }
+
+    /// Tells everybody, or everybody with a scope.
+    pub(crate) fn tell(&self, event: &str, payload: &Value, weight: Weight, scope: Option<&str>) {
+        self.hub.tell(&Event::new(event, payload, None), weight, scope);
+    }
+
+    /// Tells everybody about presence or health.
+    pub(crate) fn tell_state(&self, event: &str, payload: &Value, weight: Weight) {
+        self.hub.tell(&Event::new(event, payload, Some(self.state_version())), weight, None);
+    }
+
+    /// Looks how we are, and tells everybody; nobody waits for it.
+    pub(crate) fn refresh_health(self: &Arc<Self>) {
+        let gateway = self.clone();
+        tokio::spawn(async move { gateway.look_at_health().await });
+    }
+
+    /// Changes the devices, away from the runtime's own threads.
+    pub(crate) async fn change_devices<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&mut Devices, f64) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (devices, now) = (self.devices.clone(), self.now_ms());
+        let changing = tokio::task::spawn_blocking(move || {
+            devices.update(now, |devices| change(devices, now))
+        });
+        changing.await.unwrap_or_else(|_| Err(StoreError::Closed { path: "devices".to_owned() }))
+    }
+}
+
+/// Nobody leaves anything half done while holding one of these.
+fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

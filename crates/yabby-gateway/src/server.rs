@@ -1,0 +1,134 @@
+//! Listening, and what goes on beside the connections.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde_json::json;
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::http::{self, Source};
+use crate::hub::{Farewell, Weight};
+use crate::{Gateway, HEALTH, Parts, TICK};
+
+/// How long somebody may take to say what they want.
+const REQUEST: Duration = Duration::from_secs(10);
+/// How long the last frames may take.
+const GOODBYE: Duration = Duration::from_secs(3);
+
+/// Why a gateway did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: SocketAddr, source: std::io::Error },
+    #[error(
+        "there is no secret that clients could know; set gateway.auth.token or OPENCLAW_GATEWAY_TOKEN, or gateway.auth.password"
+    )]
+    NoSecret,
+}
+
+/// A gateway that listens.
+pub struct Listening {
+    gateway: Arc<Gateway>,
+    pub addresses: Vec<SocketAddr>,
+}
+
+/// Starts to listen on these addresses; the first of them must be free.
+pub async fn start(parts: Parts, addresses: &[IpAddr], port: u16) -> Result<Listening, StartError> {
+    let gateway = Arc::new(Gateway::new(parts));
+    if !gateway.secret().is_set() {
+        return Err(StartError::NoSecret);
+    }
+    let mut listeners = Vec::new();
+    for address in addresses {
+        let address = SocketAddr::new(*address, listeners.first().map_or(port, |_| gateway.port()));
+        match TcpListener::bind(address).await {
+            Ok(listener) => {
+                let port = listener.local_addr().map_or(port, |address| address.port());
+                gateway.port.store(port, Ordering::Relaxed);
+                listeners.push(listener);
+            }
+            // A machine without IPv6 is served all the same.
+            Err(error) if !listeners.is_empty() => tracing::warn!(%address, %error, "not listened on"),
+            Err(source) => return Err(StartError::Listen { address, source }),
+        }
+    }
+    let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
+    for listener in listeners {
+        gateway.tasks.spawn(accept(gateway.clone(), listener));
+    }
+    gateway.tasks.spawn(beside(gateway.clone()));
+    Ok(Listening { gateway, addresses })
+}
+
+impl Listening {
+    /// Tells everybody that we stop, and stops.
+    pub async fn stop(self, reason: &str, restart_expected_ms: Option<u64>) {
+        let payload = json!({"reason": reason, "restartExpectedMs": restart_expected_ms});
+        self.gateway.tell("shutdown", &payload, Weight::Needed, None);
+        self.gateway.hub.end(&Farewell::new(1012, "service restart"));
+        self.gateway.ending.cancel();
+        self.gateway.tasks.close();
+        let _ = tokio::time::timeout(GOODBYE, self.gateway.tasks.wait()).await;
+    }
+}
+
+async fn accept(gateway: Arc<Gateway>, listener: TcpListener) {
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = gateway.ending.cancelled() => return,
+        };
+        match accepted {
+            Ok((stream, address)) => {
+                gateway.tasks.spawn(serve(gateway.clone(), stream, address));
+            }
+            Err(error) => {
+                // Most likely there are too many open files: others may leave in a moment.
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+async fn serve(gateway: Arc<Gateway>, stream: TcpStream, address: SocketAddr) {
+    let _ = stream.set_nodelay(true);
+    let source = Source { address, is_encrypted: false };
+    let answering = gateway.clone();
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let gateway = answering.clone();
+        async move {
+            let request = request.map(axum::body::Body::new);
+            Ok::<_, Infallible>(http::answer(gateway, source, request).await)
+        }
+    });
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(REQUEST).max_buf_size(64 * 1024);
+    let serving = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+    tokio::select! {
+        served = serving => if let Err(error) = served {
+            tracing::debug!(%address, %error, "a connection broke off");
+        },
+        () = gateway.ending.cancelled() => {}
+    }
+}
+
+/// Ticks, and looks at our health.
+async fn beside(gateway: Arc<Gateway>) {
+    gateway.look_at_health().await;
+    let later = |period: Duration| tokio::time::interval_at(tokio::time::Instant::now() + period, period);
+    let (mut ticks, mut looks) = (later(TICK), later(HEALTH));
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => gateway.tell("tick", &json!({"ts": gateway.now()}), Weight::Droppable, None),
+            _ = looks.tick() => drop(gateway.look_at_health().await),
+            () = gateway.ending.cancelled() => return,
+        }
+    }
+}
