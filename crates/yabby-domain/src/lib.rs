@@ -31,6 +31,7 @@ pub mod leash;
 pub mod ledger;
 pub mod mention;
 pub mod message;
+pub mod message_stamp;
 pub mod model;
 pub mod pattern;
 pub mod provider_rules;
