@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use yabby_domain::json::{self, Object, Value};
 
+use super::gateway::Replay;
 use super::{FileReport, Outcome, Standing, broken, compare, not_yet};
 use crate::stand_in::embeddings::{EmbeddingStandIn, JobEnd};
 use home::Home;
@@ -36,6 +37,28 @@ pub struct Program {
     pub path: PathBuf,
     /// Homes for samples that come without theirs.
     pub homes: PathBuf,
+    /// How scenarios of the gateway are played, if not with this program.
+    pub replay: Option<Replay>,
+}
+
+impl Program {
+    pub fn new(path: PathBuf, homes: PathBuf) -> Self {
+        Self { path, homes, replay: None }
+    }
+
+    /// How scenarios of the gateway are played; `None` while this program has no gateway.
+    pub(super) fn replay(&self) -> Option<Replay> {
+        let own = exists(&["gateway".to_owned(), "run".to_owned()]).then(|| Replay::yabby(&self.path));
+        self.replay.clone().or(own)
+    }
+}
+
+/// Whether the command that these words begin with exists.
+fn exists(command: &[String]) -> bool {
+    let is_begun_by = |words: &&[&str]| {
+        words.len() <= command.len() && words.iter().zip(command).all(|(word, own)| word == own)
+    };
+    COMMANDS.iter().any(is_begun_by)
 }
 
 /// Runs the sample in a file.
@@ -102,15 +125,11 @@ impl Sample {
     }
 
     fn is_ours(&self) -> bool {
-        let command = self.command();
-        let is_begun_by = |words: &&[&str]| {
-            words.len() <= command.len() && words.iter().zip(&command).all(|(word, own)| word == own)
-        };
         let wants_gateway = !self.field("gateway").is_null()
             || self.field("stderr").as_str().is_some_and(|told| told.starts_with(WITHOUT_GATEWAY));
         // Models that are spoken to over the network come later.
         let wants_model = self.field("json").get("payloads").is_some();
-        !wants_gateway && !wants_model && COMMANDS.iter().any(is_begun_by)
+        !wants_gateway && !wants_model && exists(&self.command())
     }
 
     fn judge(&self, program: &Path, homes: &Path) -> std::io::Result<Outcome> {

@@ -10,7 +10,7 @@ use crate::home::{YABBY, project};
 
 #[test]
 fn every_recorded_command_line_passes() {
-    let program = Program { path: PathBuf::from(YABBY), homes: project("vectors/cli/homes") };
+    let program = Program::new(PathBuf::from(YABBY), project("vectors/cli/homes"));
     let reports = run(&project("vectors/cli"), Some(&program)).unwrap();
     let sum = totals(&reports);
     assert_eq!(sum.failed, 0, "{}", print_report(&reports));
