@@ -16,6 +16,11 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 /// Whoever does not read for so long is not waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// So long after its last words the other side must have hung up.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+/// Codes that are not sent: there was no code, or not even an end.
+const NO_STATUS: u16 = 1005;
+const ABNORMAL: u16 = 1006;
 
 /// Something that happened on a connection.
 pub(super) enum Heard {
@@ -89,30 +94,29 @@ fn request(port: u16, headers: &[(String, String)]) -> Result<Request, Error> {
 }
 
 async fn listen(mut from: SplitStream<WebSocketStream<TcpStream>>, name: String, ear: Ear) {
-    let mut closed = false;
-    loop {
+    let mut closed = None;
+    while closed.is_none() {
         let heard = match from.next().await {
             Some(Ok(Message::Text(text))) => Heard::Text(text.to_string()),
             Some(Ok(Message::Binary(bytes))) => Heard::Text(String::from_utf8_lossy(&bytes).into_owned()),
-            Some(Ok(Message::Close(frame))) => {
-                // Read on, so that the other side hears that it was heard.
-                closed = true;
-                match frame {
-                    Some(frame) => {
-                        Heard::Closed { code: frame.code.into(), reason: frame.reason.to_string() }
-                    }
-                    None => Heard::Closed { code: 1005, reason: String::new() },
-                }
+            Some(Ok(Message::Close(Some(frame)))) => {
+                closed = Some((frame.code.into(), frame.reason.to_string()));
+                continue;
+            }
+            Some(Ok(Message::Close(None))) => {
+                closed = Some((NO_STATUS, String::new()));
+                continue;
             }
             Some(Ok(_)) => continue,
-            Some(Err(_)) | None if closed => return,
-            Some(Err(_)) | None => {
-                let _ = ear.send((name, Heard::Closed { code: 1006, reason: String::new() }));
-                return;
-            }
+            Some(Err(_)) | None => break,
         };
         if ear.send((name.clone(), heard)).is_err() {
             return;
         }
     }
+    // It is closed when both sides have said so, and the line is down.
+    let down = async { while let Some(Ok(_)) = from.next().await {} };
+    let _ = timeout(LAST_WORDS, down).await;
+    let (code, reason) = closed.unwrap_or((ABNORMAL, String::new()));
+    let _ = ear.send((name, Heard::Closed { code, reason }));
 }

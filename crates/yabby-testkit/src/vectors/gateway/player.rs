@@ -48,7 +48,8 @@ struct Player<'p> {
     scenario: &'p Scenario,
     home: &'p Home,
     gateway: &'p Gateway,
-    connections: HashMap<String, Connection>,
+    /// Without a value once they are closed.
+    connections: HashMap<String, Option<Connection>>,
     ear: UnboundedSender<(String, Heard)>,
     heard: UnboundedReceiver<(String, Heard)>,
     lines: Vec<Value>,
@@ -201,13 +202,17 @@ impl Player<'_> {
     }
 
     fn note_down(&mut self, (connection, heard): (String, Heard)) {
-        let mut line = json!({"dir": "s2c", "conn": connection});
+        let mut line = json!({"dir": "s2c", "conn": &connection});
         match heard {
             Heard::Text(text) => match json::parse(&text) {
                 Ok(frame @ Value::Object(_)) => line["frame"] = frame,
                 _ => line["raw"] = text.into(),
             },
-            Heard::Closed { code, reason } => line["close"] = json!({"code": code, "reason": reason}),
+            Heard::Closed { code, reason } => {
+                // Hang up as well, or the gateway takes it for open.
+                self.connections.insert(connection, None);
+                line["close"] = json!({"code": code, "reason": reason});
+            }
             Heard::Refused(error) => line["error"] = error.into(),
         }
         line["t"] = self.now().into();
@@ -225,7 +230,9 @@ impl Player<'_> {
         if step.get("frame").is_some() {
             let frame = self.framed(step, &connection, &mut line)?;
             self.lines.push(line);
-            self.connection(&connection)?.send(frame.to_string()).await;
+            if let Some(connection) = self.connection(&connection)? {
+                connection.send(frame.to_string()).await;
+            }
             let is_request = frame["type"] == "req" && frame["id"].as_str().is_some_and(|id| !id.is_empty());
             return Ok(match is_request {
                 true => Wanted::Answer(connection, frame["id"].clone()),
@@ -239,10 +246,14 @@ impl Player<'_> {
         }
         if let Some(raw) = step["raw"].as_str() {
             let raw = self.home.filled(raw);
-            self.connection(&connection)?.send(raw).await;
+            if let Some(connection) = self.connection(&connection)? {
+                connection.send(raw).await;
+            }
         } else if let Some(close) = step.get("close") {
             let code = close["code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(1000);
-            self.connection(&connection)?.close(code, close["reason"].as_str().unwrap_or_default()).await;
+            if let Some(connection) = self.connection(&connection)? {
+                connection.close(code, close["reason"].as_str().unwrap_or_default()).await;
+            }
             return Ok(Wanted::Closed(connection));
         } else if let Some(request) = step.get("http") {
             self.ask(request).await?;
@@ -252,8 +263,10 @@ impl Player<'_> {
         Ok(Wanted::Nothing)
     }
 
-    fn connection(&mut self, name: &str) -> Result<&mut Connection, String> {
-        self.connections.get_mut(name).ok_or_else(|| format!("the connection {name} is not open"))
+    /// `None` if the gateway has closed it.
+    fn connection(&mut self, name: &str) -> Result<Option<&mut Connection>, String> {
+        let connection = self.connections.get_mut(name);
+        connection.map(Option::as_mut).ok_or_else(|| format!("the connection {name} was never open"))
     }
 
     async fn open(&mut self, name: &str) {
@@ -261,7 +274,7 @@ impl Player<'_> {
         let headers: Vec<_> =
             headers.iter().map(|(name, value)| (name.clone(), self.home.filled(value))).collect();
         match Connection::open(self.home.port, &headers, name, self.ear.clone()).await {
-            Ok(connection) => drop(self.connections.insert(name.to_owned(), connection)),
+            Ok(connection) => drop(self.connections.insert(name.to_owned(), Some(connection))),
             Err(error) => self.note_down((name.to_owned(), Heard::Refused(error))),
         }
     }
