@@ -192,3 +192,12 @@ fn told(differences: Vec<String>, actual: &Scenario, gateway: &Gateway) -> Value
     }
     told.into()
 }
+
+/// The project's own recordings, by name.
+#[cfg(test)]
+fn recordings() -> Vec<(String, Scenario)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/gateway");
+    let files = super::sorted(&folder).expect("the recordings can be listed");
+    let files = files.into_iter().filter(|file| is_scenario(file));
+    files.map(|file| (name_of(&file), Scenario::load(&file).expect("it is a scenario"))).collect()
+}

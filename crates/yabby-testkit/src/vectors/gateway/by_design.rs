@@ -13,11 +13,10 @@ pub(super) struct Rule {
     promise: fn(&mut Scenario, &Scenario),
 }
 
-pub(super) const RULES: [Rule; 4] = [
+pub(super) const RULES: [Rule; 3] = [
     Rule { name: "later-methods-are-unavailable", promise: later_methods },
     Rule { name: "secrets-are-not-shown", promise: secrets },
     Rule { name: "an-alias-is-the-session-it-means", promise: aliases },
-    Rule { name: "line-compaction-keeps-the-header", promise: line_compaction },
 ];
 
 /// What we promise instead of a recording, and the rules that changed it.
@@ -162,14 +161,91 @@ fn aliases(promised: &mut Scenario, actual: &Scenario) {
     }
 }
 
-/// The header is kept besides the last lines.
-fn line_compaction(promised: &mut Scenario, actual: &Scenario) {
-    for answer in answers(promised).iter().filter(|answer| answer.method == "sessions.compact") {
-        let payload = &mut promised.lines[answer.line]["frame"]["payload"];
-        let Some(kept) = payload["kept"].as_u64().filter(|_| payload["compacted"] == true) else { continue };
-        let with_header = Value::from(kept + 1);
-        if ours(answer, actual).is_some_and(|own| own["payload"]["kept"] == with_header) {
-            payload["kept"] = with_header;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::gateway::{compare, recordings};
+
+    fn recording(name: &str) -> Scenario {
+        let mut all = recordings().into_iter();
+        all.find(|(other, _)| *other == format!("{name}.jsonl")).expect("it is recorded").1
+    }
+
+    /// What a gateway said that keeps its promises, and one that does not.
+    fn told(name: &str, ours: fn(&mut Vec<Value>)) -> (Vec<&'static str>, Vec<String>) {
+        let recorded = recording(name);
+        let mut actual = recorded.clone();
+        ours(&mut actual.lines);
+        let (promised, rules) = promised(&recorded, &actual);
+        (rules, compare::differences(&promised, &actual))
+    }
+
+    fn answered<'l>(lines: &'l mut [Value], id: &str) -> &'l mut Value {
+        let mut lines = lines.iter_mut().filter(|line| line["dir"] == "s2c");
+        &mut lines.find(|line| line["frame"]["id"] == id).expect("it was answered")["frame"]
+    }
+
+    fn refuse_later(lines: &mut Vec<Value>, code: &str) {
+        for at in 5..=10 {
+            let id = format!("r{at}");
+            *answered(lines, &id) = json!({"type": "res", "id": id, "ok": false,
+                "error": {"code": code, "message": "not yet"}});
         }
+        lines.retain(|line| !line["frame"]["event"].as_str().is_some_and(later::is_event));
+    }
+
+    #[test]
+    fn later_methods_are_unavailable_and_nothing_else() {
+        const NAME: &str = "read-skills-usage-tts-voice";
+        let (rules, differences) = told(NAME, |lines| refuse_later(lines, "UNAVAILABLE"));
+        assert_eq!((rules, differences), (vec!["later-methods-are-unavailable"], Vec::new()));
+        let (_, differences) = told(NAME, |lines| refuse_later(lines, "INVALID_REQUEST"));
+        assert!(differences.iter().any(|told| told.contains("UNAVAILABLE")), "{differences:?}");
+        let (_, differences) = told(NAME, |lines| {
+            refuse_later(lines, "UNAVAILABLE");
+            answered(lines, "r4")["payload"]["providers"] = json!(["x"]);
+        });
+        assert!(!differences.is_empty());
+        // Who may ask is told first.
+        let (_, differences) = told("err-scopes", |lines| {
+            let refused = lines.iter_mut().filter(|line| line["frame"]["ok"] == false);
+            for line in refused {
+                line["frame"]["error"] = json!({"code": "UNAVAILABLE", "message": "not yet"});
+            }
+        });
+        assert!(!differences.is_empty());
+    }
+
+    #[test]
+    fn a_secret_that_is_left_is_told() {
+        let hidden = |lines: &mut Vec<Value>| hide(answered(lines, "r1"), "__HIDDEN__");
+        let (rules, differences) = told("config-get-schema", hidden);
+        assert_eq!((rules, differences), (vec!["secrets-are-not-shown"], Vec::new()));
+        let (_, differences) = told("config-get-schema", |lines| {
+            hide(answered(lines, "r1"), "__HIDDEN__");
+            answered(lines, "r1")["payload"]["config"]["hooks"]["token"] = "hook-vector".into();
+        });
+        assert!(differences.iter().any(|told| told.contains("hook-vector")), "{differences:?}");
+    }
+
+    #[test]
+    fn what_was_said_under_an_alias_is_in_the_history() {
+        let (rules, differences) = told("chat-send-alias-main", |lines| history(lines, "Hello alias"));
+        assert_eq!((rules, differences), (vec!["an-alias-is-the-session-it-means"], Vec::new()));
+        let (_, differences) = told("chat-send-alias-main", |lines| history(lines, "something else"));
+        assert!(!differences.is_empty());
+    }
+
+    fn history(lines: &mut [Value], said: &str) {
+        let session = lines
+            .iter()
+            .find_map(|line| line.pointer("/frame/payload/sessions/0/sessionId").cloned())
+            .expect("the session is listed");
+        let payload = &mut answered(lines, "r2")["payload"];
+        payload["sessionId"] = session;
+        payload["messages"] = json!([
+            {"role": "user", "content": [{"type": "text", "text": said}]},
+            {"role": "assistant", "content": [{"type": "text", "text": "Hello"}]},
+        ]);
     }
 }

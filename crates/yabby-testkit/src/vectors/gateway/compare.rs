@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use yabby_domain::json::{Object, Value};
 
 use super::lanes::{Lane, Lanes};
 use super::normal::{Normal, is_dropped};
@@ -85,6 +85,9 @@ impl Found {
 
     fn equal(&mut self, recorded: &Value, ours: &Value, path: &str) {
         match (recorded, ours) {
+            (Value::Object(one), Value::Object(other)) if are_strangers(one, other) => {
+                self.0.push(format!("{path}: expected {}, got {}", shown(recorded), shown(ours)));
+            }
             (Value::Object(recorded), Value::Object(ours)) => {
                 for (key, value) in recorded {
                     match ours.get(key) {
@@ -143,6 +146,13 @@ impl Found {
     }
 }
 
+/// Whether two objects have more keys apart than in common: then they are told as a whole.
+fn are_strangers(recorded: &Object, ours: &Object) -> bool {
+    let common = recorded.keys().filter(|key| ours.contains_key(*key)).count();
+    let (missing, unexpected) = (recorded.len() - common, ours.len() - common);
+    missing > 0 && unexpected > 0 && missing + unexpected > common
+}
+
 /// Types must be equal, and keys that all recorded elements have must be there; lengths of lists are free.
 fn shape_problem(recorded: &Value, ours: &Value, path: &str) -> Option<String> {
     match (recorded, ours) {
@@ -197,5 +207,203 @@ fn kind(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "list",
         Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::gateway::recordings;
+    use serde_json::json;
+
+    fn recording(name: &str) -> Scenario {
+        let mut all = recordings().into_iter();
+        all.find(|(other, _)| *other == format!("{name}.jsonl")).expect("it is recorded").1
+    }
+
+    #[test]
+    fn a_recording_is_one_of_its_own_scenario() {
+        for (name, scenario) in recordings().into_iter().filter(|(_, scenario)| scenario.is_replayed()) {
+            assert_eq!(differences(&scenario, &scenario), Vec::<String>::new(), "{name}");
+        }
+    }
+
+    /// What a gateway might do wrong, and a word of what is said about it.
+    #[test]
+    fn what_a_gateway_does_wrong_is_told() {
+        type Wrong = fn(&mut Vec<Value>);
+        let table: [(&str, &str, Wrong, &str); 14] = [
+            (
+                "agent-errors",
+                "another text of an error",
+                |lines| change(lines, "/frame/error/message", "x"),
+                "error/message: expected",
+            ),
+            (
+                "agent-errors",
+                "another code of an error",
+                |lines| change(lines, "/frame/error/code", "X"),
+                "error/code: expected",
+            ),
+            (
+                "agent-simple",
+                "a key too much",
+                |lines| change(lines, "/frame/payload/extra", "x"),
+                "unexpected key extra",
+            ),
+            (
+                "agent-simple",
+                "a run that nobody saw",
+                |lines| lines.retain(|line| !is_event(line, "agent") && !is_event(line, "chat")),
+                "expected {\"type\":\"event\"",
+            ),
+            (
+                "hs-remote-pair-approve",
+                "no lane",
+                |lines| lines.retain(|line| !is_event(line, "presence")),
+                "lane event:presence: missing",
+            ),
+            (
+                "hs-token-no-device",
+                "a lane too much",
+                |lines| lines.insert(2, event("cron", &json!({}))),
+                "lane event:cron: unexpected",
+            ),
+            (
+                "agent-simple",
+                "the final answer before the run has ended",
+                |lines| swap_last_events(lines),
+                "expected",
+            ),
+            (
+                "agent-simple",
+                "no chat delta",
+                |lines| lines.retain(|line| !is_chat(line, "delta")),
+                "key chatDelta missing",
+            ),
+            (
+                "agent-simple",
+                "a chat delta that was never said",
+                |lines| change_chat(lines, "/frame/payload/message/content/0/text", "never"),
+                "bad chat delta",
+            ),
+            (
+                "agent-simple",
+                "a piece that is not what was added",
+                |lines| change(lines, "/frame/payload/data/delta", "never"),
+                "bad",
+            ),
+            (
+                "agent-simple",
+                "another id for the same session",
+                |lines| {
+                    change_last(
+                        lines,
+                        "/frame/payload/result/meta/agentMeta/sessionId",
+                        "11111111-1111-4111-8111-111111111112",
+                    )
+                },
+                "sessionId",
+            ),
+            (
+                "agent-simple",
+                "a sequence that goes back",
+                |lines| {
+                    lines
+                        .iter_mut()
+                        .filter(|line| is_chat(line, "final"))
+                        .for_each(|line| line["frame"]["seq"] = json!(1))
+                },
+                "invariant: conn a: seq 1 after",
+            ),
+            ("hs-timeout", "another way to end", |lines| change(lines, "/close/code", "1008"), "close/code"),
+            (
+                "events-tick-presence-health",
+                "too few ticks",
+                |lines| lines.retain(|line| !is_event(line, "tick")),
+                "at least 2 expected",
+            ),
+        ];
+        for (name, what, wrong, told) in table {
+            let expected = recording(name);
+            let mut actual = expected.clone();
+            wrong(&mut actual.lines);
+            let found = differences(&expected, &actual);
+            assert!(found.iter().any(|line| line.contains(told)), "{name}, {what}: {found:#?}");
+        }
+    }
+
+    #[test]
+    fn what_is_free_is_not_told() {
+        type Other = fn(&mut Vec<Value>);
+        let table: [(&str, &str, Other); 5] = [
+            ("agent-simple", "fewer chat deltas", |lines| {
+                let first = lines.iter().position(|line| is_chat(line, "delta")).expect("there is one");
+                drop(lines.remove(first));
+            }),
+            ("agent-simple", "no event of health", |lines| lines.retain(|line| !is_event(line, "health"))),
+            ("agent-simple", "another version", |lines| {
+                change(lines, "/frame/payload/server/version", "1.2.3")
+            }),
+            ("agent-simple", "another moment", |lines| {
+                change(lines, "/frame/payload/acceptedAt", 1_800_000_000_000_u64)
+            }),
+            ("agent-simple", "another id everywhere", |lines| {
+                let text = Value::from(lines.clone()).to_string();
+                let text = text
+                    .replace("0e4af29a-17d8-4c57-99da-3c33c2deb462", "1e4af29a-17d8-4c57-99da-3c33c2deb462");
+                *lines = serde_json::from_str(&text).expect("it is still JSON");
+            }),
+        ];
+        for (name, what, other) in table {
+            let expected = recording(name);
+            let mut actual = expected.clone();
+            other(&mut actual.lines);
+            assert_ne!(actual.lines, expected.lines, "{what} changes nothing");
+            assert_eq!(differences(&expected, &actual), Vec::<String>::new(), "{what}");
+        }
+    }
+
+    fn is_event(line: &Value, name: &str) -> bool {
+        line["dir"] == "s2c" && line["frame"]["event"] == name
+    }
+
+    fn is_chat(line: &Value, state: &str) -> bool {
+        is_event(line, "chat") && line["frame"]["payload"]["state"] == state
+    }
+
+    fn event(name: &str, payload: &Value) -> Value {
+        json!({"dir": "s2c", "conn": "a", "frame": {"type": "event", "event": name, "payload": payload}})
+    }
+
+    /// Changes the first line that has something there, or could have.
+    fn change(lines: &mut [Value], pointer: &str, to: impl Into<Value>) {
+        let (holder, key) = pointer.rsplit_once('/').expect("it names a member");
+        let is_new = key == "extra";
+        let has = |line: &&mut Value| {
+            let heard = line["dir"] == "s2c";
+            heard && if is_new { line.pointer(holder).is_some() } else { line.pointer(pointer).is_some() }
+        };
+        let line = lines.iter_mut().find(has).expect("some line has it");
+        line.pointer_mut(holder).expect("it was found")[key] = to.into();
+    }
+
+    fn change_last(lines: &mut [Value], pointer: &str, to: &str) {
+        let has = |line: &&mut Value| line["dir"] == "s2c" && line.pointer(pointer).is_some();
+        let line = lines.iter_mut().rev().find(has).expect("some line has it");
+        *line.pointer_mut(pointer).expect("it was found") = to.into();
+    }
+
+    fn change_chat(lines: &mut [Value], pointer: &str, to: &str) {
+        let line = lines.iter_mut().find(|line| is_chat(line, "delta")).expect("there is one");
+        *line.pointer_mut(pointer).expect("it has a text") = to.into();
+    }
+
+    /// The second answer to `agent` in the place of the chat's final event, and the other way round.
+    fn swap_last_events(lines: &mut [Value]) {
+        let last = lines.iter().position(|line| is_chat(line, "final")).expect("a chat ends");
+        let is_answer = |line: &Value| line["dir"] == "s2c" && line["frame"]["payload"]["status"] == "ok";
+        let answer = lines.iter().position(is_answer).expect("a run ends");
+        lines.swap(last, answer);
     }
 }

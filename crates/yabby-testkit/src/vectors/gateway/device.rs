@@ -81,3 +81,38 @@ fn signed_text(id: &str, params: &Value, signed_at: i64, nonce: Option<&str>) ->
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::gateway::{recordings, scenario::Scenario};
+
+    /// The token of an earlier answer, where a line names one.
+    fn filled(params: &Value, scenario: &Scenario) -> Value {
+        let mut params = params.clone();
+        let place = params["auth"]["token"].as_str().and_then(|token| token.strip_prefix("{{res:"));
+        let place = place.and_then(|place| place.strip_suffix("}}")).map(str::to_owned);
+        if let Some((id, pointer)) = place.as_deref().and_then(|place| place.split_once(':')) {
+            let mut answers = scenario.lines.iter().filter(|line| line["dir"] == "s2c");
+            let answer = answers.find(|line| line["frame"]["id"] == id).expect("it was answered");
+            params["auth"]["token"] = answer["frame"].pointer(pointer).expect("it has a token").clone();
+        }
+        params
+    }
+
+    #[test]
+    fn devices_sign_what_recorded_devices_signed() {
+        let mut seen = 0;
+        for (name, scenario) in recordings() {
+            for line in scenario.steps() {
+                let (Some(wish), sent) = (Wish::of(line), &line["sent"]["device"]) else { continue };
+                let signed_at = sent["signedAt"].as_i64().expect("a device says when it signed");
+                let params = filled(&line["frame"]["params"], &scenario);
+                let device = wish.device(&params, signed_at, sent["nonce"].as_str());
+                assert_eq!(&device, sent, "{name}");
+                seen += 1;
+            }
+        }
+        assert!(seen >= 10, "only {seen} devices were seen");
+    }
+}
