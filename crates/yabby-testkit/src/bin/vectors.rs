@@ -9,14 +9,15 @@ use yabby_testkit::vectors;
 use yabby_testkit::vectors::cli::Program;
 use yabby_testkit::vectors::gateway::Replay;
 
-const USAGE: &str = "usage: vectors [--gateway COMMAND] [--at-once N] [--recordings DIR] DIR...
+const USAGE: &str = "usage: vectors [--gateway COMMAND] [--at-once N] [--recordings DIR] [--judge DIR] DIR...
 
 Runs the recorded cases of each folder (the layout of vectors/) against yabby's rules, and those of commands and
 of the gateway against the program that YABBY_BIN names, or the one that is built.
 
   --gateway COMMAND  play scenarios against `COMMAND gateway run`, and hold it to the recordings alone
   --at-once N        play so many scenarios at the same time (8)
-  --recordings DIR   keep what was recorded while they were played, for compare.py";
+  --recordings DIR   keep what was recorded while they were played, for compare.py
+  --judge DIR        compare the recordings in DIR, which were kept so, and play nothing";
 
 fn main() -> ExitCode {
     let wishes = match Wishes::read(std::env::args().skip(1)) {
@@ -55,6 +56,7 @@ struct Wishes {
     gateway: Option<String>,
     at_once: Option<usize>,
     recordings: Option<PathBuf>,
+    kept: Option<PathBuf>,
 }
 
 impl Wishes {
@@ -71,6 +73,7 @@ impl Wishes {
                     wishes.at_once = Some(count.parse().map_err(|_| format!("{count} is no number"))?);
                 }
                 "--recordings" => wishes.recordings = Some(value()?.into()),
+                "--judge" => wishes.kept = Some(value()?.into()),
                 option if option.starts_with("--") => return Err(format!("{option} is no option")),
                 folder => wishes.folders.push(folder.into()),
             }
@@ -91,10 +94,11 @@ impl Wishes {
             }
             None => program(),
         };
-        if self.at_once.is_some() || self.recordings.is_some() {
+        if self.at_once.is_some() || self.recordings.is_some() || self.kept.is_some() {
             let mut replay = program.replay.take().unwrap_or_else(|| Replay::yabby(&program.path));
             replay.at_once = self.at_once.unwrap_or(replay.at_once);
             replay.recordings = self.recordings.clone();
+            replay.kept = self.kept.clone();
             program.replay = Some(replay);
         }
         program

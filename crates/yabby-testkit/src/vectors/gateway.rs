@@ -2,6 +2,7 @@
 //! `vectors/gateway/README.md`, and compared by those of `compare.py` there.
 
 mod by_design;
+mod clients;
 mod compare;
 mod connection;
 mod device;
@@ -44,6 +45,8 @@ pub struct Replay {
     pub at_once: usize,
     /// Where our own recordings are kept.
     pub recordings: Option<PathBuf>,
+    /// Recordings that are judged instead of playing anything.
+    pub kept: Option<PathBuf>,
     pub judged: Judged,
 }
 
@@ -59,13 +62,13 @@ pub enum Judged {
 impl Replay {
     pub fn yabby(program: &Path) -> Self {
         let launch = Launch::yabby(program);
-        Self { launch, at_once: AT_ONCE, recordings: None, judged: Judged::AsOurs }
+        Self { launch, at_once: AT_ONCE, recordings: None, kept: None, judged: Judged::AsOurs }
     }
 
     /// Another program, held to the recordings alone.
     pub fn foreign(words: &str) -> Self {
         let launch = Launch::foreign(words);
-        Self { launch, at_once: AT_ONCE, recordings: None, judged: Judged::AsTheReference }
+        Self { launch, at_once: AT_ONCE, recordings: None, kept: None, judged: Judged::AsTheReference }
     }
 }
 
@@ -88,7 +91,6 @@ pub(super) fn run(files: &[PathBuf], replay: &Replay) -> Vec<FileReport> {
         let name = format!("gateway/{}", name_of(file));
         match Scenario::load(file) {
             Err(error) => drop(reports.insert(name.clone(), broken(&name, error))),
-            Ok(scenario) if !scenario.is_replayed() => drop(reports.insert(name.clone(), optional(&name))),
             Ok(scenario) if replay.judged == Judged::AsOurs && later::is_needed(&scenario) => {
                 reports.insert(name.clone(), not_yet(&name));
             }
@@ -108,10 +110,6 @@ pub(super) fn run(files: &[PathBuf], replay: &Replay) -> Vec<FileReport> {
         }
     }
     reports.into_values().collect()
-}
-
-fn optional(name: &str) -> FileReport {
-    FileReport { file: name.to_owned(), cases: Vec::new(), standing: Standing::Optional, error: None }
 }
 
 /// The homes beside a recording, else the project's own.
@@ -148,7 +146,14 @@ async fn play_all(waiting: Vec<(String, PathBuf, Scenario)>, replay: &Replay) ->
     reports
 }
 
-async fn play(name: &str, homes: &Path, scenario: &Scenario, replay: &Replay) -> io::Result<Outcome> {
+async fn play(name: &str, homes: &Path, recorded: &Scenario, replay: &Replay) -> io::Result<Outcome> {
+    let file = name_of(Path::new(name));
+    if let Some(folder) = &replay.kept {
+        let kept = Scenario::load(&folder.join(file)).map_err(io::Error::other)?;
+        return Ok(judge(recorded, &kept, replay.judged));
+    }
+    let asked_by_clients = (!recorded.is_replayed()).then(|| clients::scenario(recorded));
+    let scenario = asked_by_clients.as_ref().unwrap_or(recorded);
     let (ports, listener) = Ports::free()?;
     let package = replay.launch.package().map(|folder| (folder, "/opt/openclaw".to_owned()));
     let home = Home::copy(&homes.join(scenario.home()), &ports, package.as_slice())?;
@@ -159,38 +164,40 @@ async fn play(name: &str, homes: &Path, scenario: &Scenario, replay: &Replay) ->
     let actual = player::play(scenario, &home, &gateway).await;
     if let Some(folder) = &replay.recordings {
         fs::create_dir_all(folder)?;
-        fs::write(folder.join(name_of(Path::new(name))), actual.text())?;
+        fs::write(folder.join(file), actual.text())?;
     }
-    Ok(judge(scenario, &actual, replay.judged, &gateway))
+    let mut outcome = judge(recorded, &actual, replay.judged);
+    let is_broken_off = actual.lines.iter().any(|line| line["dir"] == "note");
+    if let Outcome::Failed { actual: Value::Array(told), .. } = &mut outcome
+        && is_broken_off
+    {
+        told.extend(gateway.said().lines().map(|line| format!("gateway: {line}").into()));
+    }
+    Ok(outcome)
 }
 
-fn judge(recorded: &Scenario, actual: &Scenario, judged: Judged, gateway: &Gateway) -> Outcome {
-    let differences = compare::differences(recorded, actual);
-    if differences.is_empty() {
-        return Outcome::Passed;
+fn judge(recorded: &Scenario, actual: &Scenario, judged: Judged) -> Outcome {
+    if !recorded.is_replayed() {
+        return told(clients::unanswered(actual));
     }
-    let (differences, rules) = match judged {
-        Judged::AsTheReference => (differences, Vec::new()),
-        Judged::AsOurs => {
-            let (promised, rules) = by_design::promised(recorded, actual);
-            (compare::differences(&promised, actual), rules)
-        }
-    };
+    let differences = compare::differences(recorded, actual);
+    if differences.is_empty() || judged == Judged::AsTheReference {
+        return told(differences);
+    }
+    let (promised, rules) = by_design::promised(recorded, actual);
+    let differences = compare::differences(&promised, actual);
     match rules.first() {
         Some(rule) if differences.is_empty() => Outcome::ByDesign(rule),
-        _ => {
-            Outcome::Failed { expected: Value::Array(Vec::new()), actual: told(differences, actual, gateway) }
-        }
+        _ => told(differences),
     }
 }
 
-/// The differences, and what the gateway said last where the scenario could not be played to its end.
-fn told(differences: Vec<String>, actual: &Scenario, gateway: &Gateway) -> Value {
-    let mut told = differences;
-    if actual.lines.iter().any(|line| line["dir"] == "note") {
-        told.extend(gateway.said().lines().map(|line| format!("gateway: {line}")));
+/// Passed without differences.
+fn told(differences: Vec<String>) -> Outcome {
+    match differences.is_empty() {
+        true => Outcome::Passed,
+        false => Outcome::Failed { expected: Value::Array(Vec::new()), actual: differences.into() },
     }
-    told.into()
 }
 
 /// The project's own recordings, by name.

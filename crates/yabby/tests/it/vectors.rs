@@ -30,3 +30,14 @@ fn every_recorded_command_line_passes() {
     ];
     assert_eq!(by_design, BTreeSet::from(expected));
 }
+
+/// They wait while there is no `gateway run`.
+#[test]
+fn every_recorded_scenario_of_the_gateway_passes() {
+    let program = Program::new(PathBuf::from(YABBY), project("vectors/cli/homes"));
+    let reports = run(&project("vectors/gateway"), Some(&program)).unwrap();
+    let sum = totals(&reports);
+    assert_eq!(sum.failed, 0, "{}", print_report(&reports));
+    assert_eq!(sum.passed + sum.by_design + sum.not_yet, reports.len(), "{}", print_report(&reports));
+    assert!(reports.len() >= 54, "only {} scenarios are there", reports.len());
+}
