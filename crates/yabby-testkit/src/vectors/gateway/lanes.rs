@@ -138,11 +138,15 @@ impl<'s> Sorting<'s> {
     }
 
     fn event(&mut self, connection: &str, mut frame: Value) {
-        if let Some(sequence) = frame["seq"].as_f64() {
-            let last = self.last_sequence.insert(connection.to_owned(), sequence);
-            if let Some(last) = last.filter(|last| sequence <= *last) {
-                self.lanes.broken.push(format!("conn {connection}: seq {sequence} after {last}"));
+        match frame.get("seq").map(Value::as_f64) {
+            None => {}
+            Some(Some(sequence)) => {
+                let last = self.last_sequence.insert(connection.to_owned(), sequence);
+                if let Some(last) = last.filter(|last| sequence <= *last) {
+                    self.lanes.broken.push(format!("conn {connection}: seq {sequence} after {last}"));
+                }
             }
+            Some(None) => self.lanes.broken.push(format!("conn {connection}: seq is {}", frame["seq"])),
         }
         frame["seq"] = if frame.get("seq").is_some() { "present".into() } else { "absent".into() };
         let name = text(&frame["event"]);
@@ -159,11 +163,15 @@ impl<'s> Sorting<'s> {
 
     fn run_event(&mut self, connection: &str, name: &str, mut frame: Value) {
         let run = text(&frame["payload"]["runId"]);
-        let sequence = frame["payload"]["seq"].as_f64().unwrap_or_default();
+        if run.is_empty() {
+            self.lanes.broken.push(format!("{name} event of no run: {}", frame["payload"]));
+        }
+        let sequence = frame["payload"]["seq"].as_f64().unwrap_or(f64::NAN);
         let known = (connection.to_owned(), run.clone());
         if name == "agent" {
             let last = self.run_sequence.insert(known, sequence).unwrap_or_default();
-            if sequence <= last {
+            // What is no number comes after nothing.
+            if sequence.is_nan() || sequence <= last {
                 self.lanes.broken.push(format!("run {run}: agent seq {sequence} after {last}"));
             }
         } else if frame["payload"]["state"] == "final"
@@ -228,7 +236,10 @@ fn taken(holder: Option<&mut Value>, key: &str) -> Value {
 
 /// What was said so far in a chat must be the beginning of what the run said.
 fn chat_delta(lane: &mut Vec<Value>, payload: &Value) {
-    let so_far = payload["message"]["content"][0]["text"].as_str().unwrap_or_default();
+    let Some(so_far) = payload["message"]["content"][0]["text"].as_str() else {
+        lane.push(json!({"bad chat delta": payload["message"]}));
+        return;
+    };
     let last = lane.iter_mut().rev().find(|item| item.get("text").is_some());
     match last {
         Some(last) if last["text"].as_str().is_some_and(|said| said.starts_with(so_far)) => {
@@ -242,7 +253,11 @@ fn chat_delta(lane: &mut Vec<Value>, payload: &Value) {
 fn said(lane: &mut Vec<Value>, frame: &Value) {
     let payload = &frame["payload"];
     let data = &payload["data"];
-    let (whole, piece) = (text(&data["text"]), text(&data["delta"]));
+    let (Some(whole), Some(piece)) = (data["text"].as_str(), data["delta"].as_str()) else {
+        lane.push(json!({"bad delta": data}));
+        return;
+    };
+    let (whole, piece) = (whole.to_owned(), piece.to_owned());
     if let Some(last) = lane.last_mut()
         && let Some(before) = last["text"].as_str().map(str::to_owned)
         && whole.starts_with(&before)
