@@ -158,13 +158,19 @@ impl Sample {
             None => None,
         };
         for before in self.field("pre").as_array().into_iter().flatten() {
-            self.start(program, &home, &super::texts(before))?;
+            self.start(program, &home, &company, &super::texts(before))?;
         }
-        let output = self.start(program, &home, &self.command())?;
+        let output = self.start(program, &home, &company, &self.command())?;
         Ok(Ran { output, home })
     }
 
-    fn start(&self, program: &Path, home: &Home, arguments: &[String]) -> std::io::Result<Output> {
+    fn start(
+        &self,
+        program: &Path,
+        home: &Home,
+        company: &Company,
+        arguments: &[String],
+    ) -> std::io::Result<Output> {
         let filled = arguments.iter().map(|argument| home.filled(argument));
         let mut command = Command::new(program);
         command.args(filled).current_dir(home.path()).env_clear().stdin(Stdio::null());
@@ -173,7 +179,7 @@ impl Sample {
         for (name, value) in self.field("env").as_object().into_iter().flatten() {
             command.env(name, home.filled(value.as_str().unwrap_or_default()));
         }
-        command.output()
+        company.run(command)
     }
 
     /// What was recorded, as far as it counts.

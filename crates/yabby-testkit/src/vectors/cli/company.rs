@@ -2,14 +2,20 @@
 
 use std::io;
 use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
 
 use super::ENVIRONMENT;
 use super::home::Home;
 use crate::stand_in::embeddings::{EmbeddingStandIn, JobEnd};
 use crate::stand_in::recorded_model::RecordedModel;
 use crate::vectors::gateway::{Gateway, Launch, Ports};
+
+/// How long a command may take; the reference takes ten seconds on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) struct Company {
     ports: Ports,
@@ -46,6 +52,14 @@ impl Company {
 
     pub(super) fn ports(&self) -> &Ports {
         &self.ports
+    }
+
+    /// Runs a command to its end, which must come.
+    pub(super) fn run(&self, command: Command) -> io::Result<Output> {
+        let mut command = tokio::process::Command::from(command);
+        let ended = async { timeout(PATIENCE, command.kill_on_drop(true).output()).await };
+        let late = |_| io::Error::other(format!("it did not end within {PATIENCE:?}"));
+        self.runtime.block_on(ended).map_err(late)?
     }
 
     /// A gateway on a home; it is gone when this is dropped.
