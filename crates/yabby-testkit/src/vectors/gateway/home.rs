@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use regex::Regex;
 use tempfile::TempDir;
-use yabby_domain::json::Value;
+use yabby_domain::json::{self, Value};
 
 /// The values that stand in the recordings.
 const RECORDED_PORT: u16 = 18789;
@@ -59,6 +59,20 @@ impl Home {
     /// A file beside the home.
     pub(super) fn beside(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// Puts a page where the gateway finds it, as it finds that of the reference: none comes with ours.
+    pub(super) fn put_page(&self) -> io::Result<()> {
+        const PAGE: &str = "<!doctype html>\n<html><head><title>Control</title></head><body></body></html>\n";
+        const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\"/>\n";
+        let folder = self.path.join("control-ui");
+        fs::create_dir_all(folder.join("assets"))?;
+        fs::write(folder.join("index.html"), PAGE)?;
+        fs::write(folder.join("favicon.svg"), ICON)?;
+        let file = self.path.join(".openclaw/openclaw.json");
+        let mut config = json::parse(&fs::read_to_string(&file)?).map_err(io::Error::other)?;
+        config["gateway"]["controlUi"]["root"] = folder.display().to_string().into();
+        fs::write(file, json::stringify_pretty(&config))
     }
 
     /// Text with its placeholders filled in.
