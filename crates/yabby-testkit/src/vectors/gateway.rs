@@ -157,6 +157,9 @@ async fn play(name: &str, homes: &Path, recorded: &Scenario, replay: &Replay) ->
     let (ports, listener) = Ports::free()?;
     let package = replay.launch.package().map(|folder| (folder, "/opt/openclaw".to_owned()));
     let home = Home::copy(&homes.join(scenario.home()), &ports, package.as_slice())?;
+    if scenario.asks_for_pages() {
+        home.put_page()?;
+    }
     let _model = RecordedModel::on(listener)?;
     let environment = scenario.environment();
     let log = home.beside("gateway.log");

@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use yabby_domain::json::{self, Value};
 
 /// The values that stand in the recordings.
-const RECORDED_PORT: &str = "18789";
-const RECORDED_STUB: &str = "18790";
+const RECORDED_PORT: u16 = 18789;
+const RECORDED_STUB: u16 = 18790;
 const RECORDED_HOME: &str = "/home/user";
 const RECORDED_HOST: &str = "gateway-host";
 const RECORDED_KERNEL: &str = "6.1.0";
@@ -61,6 +61,20 @@ impl Home {
         self.folder.path().join(name)
     }
 
+    /// Puts a page where the gateway finds it, as it finds that of the reference: none comes with ours.
+    pub(super) fn put_page(&self) -> io::Result<()> {
+        const PAGE: &str = "<!doctype html>\n<html><head><title>Control</title></head><body></body></html>\n";
+        const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\"/>\n";
+        let folder = self.path.join("control-ui");
+        fs::create_dir_all(folder.join("assets"))?;
+        fs::write(folder.join("index.html"), PAGE)?;
+        fs::write(folder.join("favicon.svg"), ICON)?;
+        let file = self.path.join(".openclaw/openclaw.json");
+        let mut config = json::parse(&fs::read_to_string(&file)?).map_err(io::Error::other)?;
+        config["gateway"]["controlUi"]["root"] = folder.display().to_string().into();
+        fs::write(file, json::stringify_pretty(&config))
+    }
+
     /// Text with its placeholders filled in.
     pub(super) fn filled(&self, text: &str) -> String {
         text.replace("{{PORT}}", &self.port.to_string())
@@ -68,14 +82,26 @@ impl Home {
             .replace("{{HOME}}", &self.path.display().to_string())
     }
 
-    /// A line of ours with the recorded values in the place of ours.
-    pub(super) fn put_back(&self, line: &Value) -> Value {
-        let text = line.to_string();
-        let text = self
-            .back
-            .iter()
-            .fold(text, |text, (ours, recorded)| ours.replace_all(&text, recorded.as_str()).into_owned());
-        json::parse(&text).unwrap_or_else(|_| line.clone())
+    /// A value of ours with the recorded values in the place of ours.
+    pub(super) fn put_back(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.text_put_back(text).into(),
+            Value::Number(number) if *number == self.port.into() => RECORDED_PORT.into(),
+            Value::Number(number) if *number == self.stub.into() => RECORDED_STUB.into(),
+            Value::Array(items) => items.iter().map(|item| self.put_back(item)).collect(),
+            Value::Object(object) => {
+                let member =
+                    |(key, value): (&String, &Value)| (self.text_put_back(key), self.put_back(value));
+                Value::Object(object.iter().map(member).collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn text_put_back(&self, text: &str) -> String {
+        self.back.iter().fold(text.to_owned(), |text, (ours, recorded)| {
+            ours.replace_all(&text, recorded.as_str()).into_owned()
+        })
     }
 }
 
@@ -83,8 +109,8 @@ fn way_back(ports: &Ports, home: &Path, elsewhere: &[(String, String)]) -> Vec<(
     let mut texts = elsewhere.to_vec();
     texts.push((home.display().to_string(), RECORDED_HOME.to_owned()));
     texts.extend(machine().iter().cloned());
-    texts.push((ports.gateway.to_string(), RECORDED_PORT.to_owned()));
-    texts.push((ports.stub.to_string(), RECORDED_STUB.to_owned()));
+    texts.push((ports.gateway.to_string(), RECORDED_PORT.to_string()));
+    texts.push((ports.stub.to_string(), RECORDED_STUB.to_string()));
     let word = |(ours, recorded): (String, String)| {
         // Not within a longer word or number.
         let pattern = format!(r"(^|[^\w-]){}($|[^\w-])", regex::escape(&ours));
@@ -139,7 +165,8 @@ impl Ports {
     /// The listener is for the model. Other programs are given ports above these by the system, so nobody
     /// takes the gateway's while it starts.
     pub(in crate::vectors) fn free() -> io::Result<(Self, TcpListener)> {
-        const FIRST: u16 = 20_000;
+        // No round number, which might stand in a recording for something else.
+        const FIRST: u16 = 20_003;
         // The reference uses ports next to its own.
         const APART: u16 = 20;
         const PLACES: u16 = 600;
@@ -158,5 +185,36 @@ impl Ports {
             }
         }
         Err(io::Error::other("no port is free on loopback"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_of_a_run_are_put_back_and_nothing_else() {
+        let source = TempDir::new().expect("there is room");
+        fs::create_dir(source.path().join("dot-openclaw")).expect("there is room");
+        let text = "{\"port\": {{PORT}}, \"stub\": \"http://127.0.0.1:{{STUB}}/v1\", \"home\": \"{{HOME}}\"}";
+        fs::write(source.path().join("dot-openclaw/openclaw.json"), text).expect("there is room");
+        let ports = Ports { gateway: 20_003, stub: 20_004 };
+        let elsewhere = [("/usr/lib/x".to_owned(), "/opt/openclaw".to_owned())];
+        let home = Home::copy(source.path(), &ports, &elsewhere).expect("it can be copied");
+        let copied = fs::read_to_string(home.path().join(".openclaw/openclaw.json")).expect("it is there");
+        let copied: Value = serde_json::from_str(&copied).expect("it is JSON");
+        let recorded = json!({"port": 18789, "stub": "http://127.0.0.1:18790/v1", "home": "/home/user"});
+        assert_eq!(home.put_back(&copied), recorded);
+        let path = home.path().display();
+        let table = [
+            (json!(format!("line\n{path}/ws, {path}")), json!("line\n/home/user/ws, /home/user")),
+            (json!("20003 20003,20004"), json!("18789 18789,18790")),
+            (json!("x20003 1200034 20003x"), json!("x20003 1200034 20003x")),
+            (json!({"/usr/lib/x/skills": 1_200_034}), json!({"/opt/openclaw/skills": 1_200_034})),
+        ];
+        for (ours, recorded) in table {
+            assert_eq!(home.put_back(&ours), recorded);
+        }
     }
 }

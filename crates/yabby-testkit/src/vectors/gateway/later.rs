@@ -36,6 +36,10 @@ pub(super) fn is_event(name: &str) -> bool {
     EVENTS.contains(&name)
 }
 
+pub(super) fn is_path(path: &str) -> bool {
+    PATHS.iter().any(|later| path.starts_with(later))
+}
+
 /// Whether a scenario cannot be played without it: it asks for nothing else, waits for its events, or goes on with
 /// what it answered.
 pub(super) fn is_needed(scenario: &Scenario) -> bool {
@@ -44,9 +48,8 @@ pub(super) fn is_needed(scenario: &Scenario) -> bool {
     let mut later_ids: Vec<&str> = Vec::new();
     for step in scenario.steps() {
         if let Some(path) = step["http"]["path"].as_str() {
-            let is_later = PATHS.iter().any(|later| path.starts_with(later));
-            asks_for_later |= is_later;
-            asks_for_else |= !is_later;
+            asks_for_later |= is_path(path);
+            asks_for_else |= !is_path(path);
         }
         if let Some(method) = step["frame"]["method"].as_str().filter(|method| *method != "connect") {
             asks_for_later |= is_method(method);

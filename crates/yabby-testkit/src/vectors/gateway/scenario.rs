@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use yabby_domain::json::{self, Value};
 
+use super::later;
+
 /// The lines of a recording, and what its first line tells.
 #[derive(Clone, Debug)]
 pub(super) struct Scenario {
@@ -62,6 +64,12 @@ impl Scenario {
     /// What the client did, in order.
     pub(super) fn steps(&self) -> impl Iterator<Item = &Value> {
         self.lines.iter().filter(|line| line["dir"] == "c2s")
+    }
+
+    /// Whether it asks for pages, or what belongs to them.
+    pub(super) fn asks_for_pages(&self) -> bool {
+        let mut paths = self.steps().filter_map(|step| step["http"]["path"].as_str());
+        paths.any(|path| !later::is_path(path))
     }
 
     /// How long it took when it was recorded.
