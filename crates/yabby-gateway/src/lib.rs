@@ -13,6 +13,7 @@ mod handshake;
 mod health;
 mod http;
 mod hub;
+mod log_file;
 mod machine;
 mod methods;
 mod presence;
@@ -44,6 +45,7 @@ use hub::{Hub, Weight};
 use presence::Presence;
 use runs::Runs;
 
+pub use log_file::log_file;
 pub use server::{Listening, StartError, start};
 
 /// How often everybody hears that we are there.
@@ -90,7 +92,7 @@ impl Gateway {
             config: RwLock::new(parts.config),
             clock: parts.clock,
             place: parts.place,
-            presence: Presence::new(machine::this(&parts.version)),
+            presence: Presence::new(machine::this()),
             version: parts.version,
             started: Instant::now(),
             port: AtomicU16::new(0),
@@ -107,6 +109,10 @@ impl Gateway {
 
     pub(crate) fn config(&self) -> Arc<Config> {
         self.config.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_config(&self, config: Arc<Config>) {
+        *self.config.write().unwrap_or_else(PoisonError::into_inner) = config;
     }
 
     pub(crate) fn secret(&self) -> SharedSecret {

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 use crate::presence::Machine;
 
-pub(crate) fn this(version: &str) -> Machine {
+pub(crate) fn this() -> Machine {
     let system = rustix::system::uname();
     let host = system.nodename().to_string_lossy().into_owned();
     let model = match std::env::consts::ARCH {
@@ -16,7 +16,8 @@ pub(crate) fn this(version: &str) -> Machine {
     Machine {
         ip: address().map_or_else(|| host.clone(), |address| address.to_string()),
         host,
-        version: version.to_owned(),
+        // That of an app, which we are not.
+        version: "unknown".to_owned(),
         platform: format!("{platform} {}", system.release().to_string_lossy()),
         family: if cfg!(target_os = "macos") { "Mac" } else { "Linux" }.to_owned(),
         model: model.to_owned(),

@@ -11,6 +11,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
+use yabby_domain::config::Config;
 use yabby_domain::seam::StoreError;
 
 use crate::http::{self, Source};
@@ -73,6 +74,12 @@ pub async fn start(parts: Parts, addresses: &[IpAddr], port: u16) -> Result<List
 }
 
 impl Listening {
+    /// What begins from now on is done with this configuration.
+    pub fn set_config(&self, config: Arc<Config>) {
+        self.gateway.engine.set_config(config.clone());
+        self.gateway.set_config(config);
+    }
+
     /// Tells everybody that we stop, and stops.
     pub async fn stop(self, reason: &str, restart_expected_ms: Option<u64>) {
         let payload = json!({"reason": reason, "restartExpectedMs": restart_expected_ms});

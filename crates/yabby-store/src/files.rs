@@ -5,6 +5,7 @@ pub mod atomic;
 pub mod auth_profiles;
 pub mod devices;
 pub mod exec_approvals;
+pub mod gateway_lock;
 pub(crate) mod folder;
 pub(crate) mod keeping;
 pub mod ledger;

@@ -2,6 +2,8 @@
 //! asks for (`warn`, `info`, `debug`, `yabby_engine=trace`). Commands say themselves what concerns their
 //! callers, so that without it nothing but errors is told. Secrets are never told.
 
+pub mod gateway;
+
 use std::io::{self, IsTerminal as _, Stderr, Write};
 use std::sync::{PoisonError, RwLock};
 
@@ -24,6 +26,15 @@ pub fn begin() {
 /// Hides these from now on, besides whatever looks like a secret.
 pub fn hide(secrets: Secrets) {
     *SECRETS.write().unwrap_or_else(PoisonError::into_inner) = Some(secrets);
+}
+
+/// A text without its secrets.
+fn redacted(text: &str) -> String {
+    let secrets = SECRETS.read().unwrap_or_else(PoisonError::into_inner);
+    match secrets.as_ref() {
+        Some(secrets) => secrets.redact(text).into_owned(),
+        None => Secrets::default().redact(text).into_owned(),
+    }
 }
 
 /// Writes lines without their secrets.
@@ -56,12 +67,7 @@ impl<W: Write> Write for Line<W> {
 
 impl<W: Write> Drop for Line<W> {
     fn drop(&mut self) {
-        let text = String::from_utf8_lossy(&self.text);
-        let secrets = SECRETS.read().unwrap_or_else(PoisonError::into_inner);
-        let shown = match secrets.as_ref() {
-            Some(secrets) => secrets.redact(&text),
-            None => Secrets::default().redact(&text).into_owned().into(),
-        };
+        let shown = redacted(&String::from_utf8_lossy(&self.text));
         // Nobody is left to tell that nobody can be told.
         let _ = self.out.write_all(shown.as_bytes());
     }

@@ -36,7 +36,9 @@ fn main() -> ExitCode {
     if let (Some(folder), true) = (cli.everywhere.missing_folder(), cli.command.only_reads()) {
         anstream::eprintln!("note: there is no folder {}", terminal::harmless(&folder.to_string_lossy()));
     }
-    logs::begin();
+    if !matches!(&cli.command, Command::Gateway(arguments) if arguments.is_run()) {
+        logs::begin();
+    }
     let setting =
         Setting { place: Place::find(&cli.everywhere.choice()), chosen_by: cli.everywhere.as_typed() };
     let done = match &cli.command {

@@ -13,18 +13,25 @@ pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    run: run::Arguments,
+    run: run::Options,
 }
 
 #[derive(Subcommand)]
 enum Command {
     /// Run it, here
-    Run(run::Arguments),
+    Run(run::Options),
+}
+
+impl Arguments {
+    /// Whether the gateway itself is to run here, which has a log of its own.
+    pub fn is_run(&self) -> bool {
+        matches!(self.command, None | Some(Command::Run(_)))
+    }
 }
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     match &arguments.command {
-        Some(Command::Run(arguments)) => run::run(setting, arguments),
+        Some(Command::Run(options)) => run::run(setting, options),
         None => run::run(setting, &arguments.run),
     }
 }

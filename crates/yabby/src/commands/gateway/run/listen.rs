@@ -1,0 +1,87 @@
+//! Where a gateway listens.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use yabby_config::environment::Environment;
+use yabby_domain::config::Config;
+
+/// Where gateways are unless somebody says otherwise.
+const PORT: u16 = 18789;
+
+/// The port that the command line, the environment or the configuration names.
+pub fn port(option: Option<&str>, config: &Config, environment: &Environment) -> u16 {
+    let named = option.or_else(|| environment.first(&["OPENCLAW_GATEWAY_PORT", "CLAWDBOT_GATEWAY_PORT"]));
+    let named = named.and_then(|port| port.trim().parse().ok());
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let configured = || config.number(&["gateway", "port"]).map(|port| port as u16);
+    named.or_else(configured).filter(|port| *port != 0).unwrap_or(PORT)
+}
+
+/// Who may reach us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bind {
+    /// This machine.
+    Loopback,
+    /// Everybody in the network.
+    Lan,
+    /// Everybody in the tailnet.
+    Tailnet,
+    Auto,
+    Custom,
+}
+
+impl Bind {
+    pub fn parse(word: &str) -> Option<Self> {
+        Some(match word {
+            "loopback" => Self::Loopback,
+            "lan" => Self::Lan,
+            "tailnet" => Self::Tailnet,
+            "auto" => Self::Auto,
+            "custom" => Self::Custom,
+            _ => return None,
+        })
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Loopback => "loopback",
+            Self::Lan => "lan",
+            Self::Tailnet => "tailnet",
+            Self::Auto => "auto",
+            Self::Custom => "custom",
+        }
+    }
+
+    pub fn of(option: Option<&str>, config: &Config) -> Self {
+        let word = option.or_else(|| config.text(&["gateway", "bind"]));
+        word.and_then(Self::parse).unwrap_or(Self::Loopback)
+    }
+
+    /// The addresses to listen on. A tailnet is an address of this machine in the range that Tailscale uses;
+    /// where there is none, and wherever nothing else is named, we stay on this machine.
+    pub fn addresses(self) -> Vec<IpAddr> {
+        let loopback = vec![IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        match self {
+            Self::Loopback | Self::Auto | Self::Custom => loopback,
+            Self::Lan => vec![IpAddr::V4(Ipv4Addr::UNSPECIFIED)],
+            Self::Tailnet => match tailnet() {
+                Some(address) => vec![IpAddr::V4(address), IpAddr::V4(Ipv4Addr::LOCALHOST)],
+                None => loopback,
+            },
+        }
+    }
+}
+
+/// Our address in the tailnet: the one from which Tailscale's own resolver would be asked. Nothing is sent.
+fn tailnet() -> Option<Ipv4Addr> {
+    const RESOLVER: (Ipv4Addr, u16) = (Ipv4Addr::new(100, 100, 100, 100), 53);
+    let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    socket.connect(RESOLVER).ok()?;
+    match socket.local_addr().ok()?.ip() {
+        IpAddr::V4(address) => {
+            let [first, second, ..] = address.octets();
+            (first == 100 && (64..128).contains(&second)).then_some(address)
+        }
+        IpAddr::V6(_) => None,
+    }
+}

@@ -1,0 +1,190 @@
+//! The configuration changes while we run: what can be applied at once is, and the rest begins everything anew.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use notify::{RecursiveMode, Watcher as _};
+use tokio::sync::mpsc;
+use yabby_domain::config::Config;
+use yabby_domain::json::Value;
+use yabby_gateway::Listening;
+use yabby_store::config_file::Snapshot;
+
+use crate::logs;
+use crate::setting::Setting;
+use crate::wire::secrets::secrets;
+
+/// How long the file must be quiet before it is read.
+const QUIET: Duration = Duration::from_millis(300);
+
+/// What is read anew for every turn or every connection; a change of it needs nothing else.
+const LIVE: [&[&str]; 25] = [
+    &["meta"],
+    &["wizard"],
+    &["ui"],
+    &["messages"],
+    &["commands"],
+    &["bindings"],
+    &["session", "reset"],
+    &["session", "resetByType"],
+    &["session", "resetByChannel"],
+    &["session", "resetTriggers"],
+    &["session", "idleMinutes"],
+    &["session", "sendPolicy"],
+    &["session", "identityLinks"],
+    &["session", "dmScope"],
+    &["gateway", "auth"],
+    &["gateway", "controlUi"],
+    &["gateway", "trustedProxies"],
+    &["gateway", "reload"],
+    &["gateway", "remote"],
+    &["agents", "defaults", "model"],
+    &["agents", "defaults", "thinkingDefault"],
+    &["agents", "defaults", "verboseDefault"],
+    &["agents", "defaults", "userTimezone"],
+    &["agents", "defaults", "compaction"],
+    &["agents", "defaults", "timeoutSeconds"],
+];
+
+/// What a change leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    Nothing,
+    Live,
+    Restart,
+}
+
+/// Applies changes of the configuration; comes back when everything has to begin anew.
+pub async fn watch(
+    setting: &Setting,
+    first: Arc<Config>,
+    applied: impl Fn(Config) -> Config,
+    listening: &Listening,
+) {
+    let (sender, mut changes) = mpsc::unbounded_channel();
+    let file = setting.place.config.clone();
+    // Another file takes its place when it is written, so that the folder is watched.
+    let folder = file.parent().unwrap_or(Path::new(".")).to_owned();
+    let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        if event.is_ok_and(|event| event.kind.is_modify() || event.kind.is_create() || event.kind.is_remove()) {
+            let _ = sender.send(());
+        }
+    });
+    let watching = watcher.and_then(|mut watcher| {
+        watcher.watch(&folder, RecursiveMode::NonRecursive)?;
+        Ok(watcher)
+    });
+    let _watching = match watching {
+        Ok(watcher) => watcher,
+        Err(error) => {
+            tracing::warn!(%error, "changes of the configuration are not noticed; restart the gateway after one");
+            return std::future::pending().await;
+        }
+    };
+    let mut current = first;
+    let mut looked = looks(setting);
+    while changes.recv().await.is_some() {
+        let quiet = current.number(&["gateway", "reload", "debounceMs"]).filter(|ms| *ms >= 0.0);
+        let quiet = quiet.map_or(QUIET, |ms| Duration::from_secs_f64(ms.min(60_000.0) / 1000.0));
+        while let Ok(Some(())) = tokio::time::timeout(quiet, changes.recv()).await {}
+        let now = looks(setting);
+        // Other files of the folder change all the time.
+        if now == std::mem::replace(&mut looked, now.clone()) {
+            continue;
+        }
+        let snapshot = Snapshot::read(&setting.place);
+        if !snapshot.is_valid() {
+            let what: Vec<String> = snapshot.issues.iter().map(ToString::to_string).collect();
+            tracing::warn!(issues = %what.join("; "), "the configuration is invalid now; the last valid one stays in force");
+            continue;
+        }
+        logs::hide(secrets(&setting.place, &snapshot.with_extras(), &snapshot.environment));
+        let next = Arc::new(applied(snapshot.for_run()));
+        let changed = changed_paths(current.root(), next.root());
+        match effect(&changed, next.text(&["gateway", "reload", "mode"])) {
+            Effect::Nothing => continue,
+            Effect::Live => {
+                tracing::info!(changed = %told(&changed), "the configuration changed, and is in force");
+                listening.set_config(next.clone());
+            }
+            Effect::Restart if next.text(&["gateway", "reload", "mode"]) == Some("hot") => {
+                tracing::warn!(changed = %told(&changed), "the configuration changed; restart the gateway to apply it");
+            }
+            Effect::Restart => {
+                tracing::info!(changed = %told(&changed), "the configuration changed: beginning anew");
+                return;
+            }
+        }
+        current = next;
+    }
+}
+
+/// The file as it looks from outside.
+fn looks(setting: &Setting) -> Option<Vec<u8>> {
+    std::fs::read(&setting.place.config).ok()
+}
+
+fn told(changed: &[Vec<String>]) -> String {
+    changed.iter().map(|path| path.join(".")).collect::<Vec<_>>().join(", ")
+}
+
+fn effect(changed: &[Vec<String>], mode: Option<&str>) -> Effect {
+    let is_live = |path: &Vec<String>| {
+        LIVE.iter().any(|live| live.len() <= path.len() && live.iter().zip(path).all(|(a, b)| a == b))
+    };
+    match (changed.is_empty() || mode == Some("off"), changed.iter().all(is_live), mode) {
+        (true, _, _) => Effect::Nothing,
+        (false, true, Some("restart")) | (false, false, _) => Effect::Restart,
+        (false, true, _) => Effect::Live,
+    }
+}
+
+/// Where two configurations differ.
+fn changed_paths(before: &Value, after: &Value) -> Vec<Vec<String>> {
+    fn compare(before: Option<&Value>, after: Option<&Value>, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+        match (before, after) {
+            (before, after) if before == after => {}
+            (Some(Value::Object(before)), Some(Value::Object(after))) => {
+                let added = after.keys().filter(|name| !before.contains_key(*name));
+                for name in before.keys().chain(added) {
+                    path.push(name.clone());
+                    compare(before.get(name), after.get(name), path, found);
+                    path.pop();
+                }
+            }
+            _ => found.push(path.clone()),
+        }
+    }
+    let mut found = Vec::new();
+    compare(Some(before), Some(after), &mut Vec::new(), &mut found);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_a_change_leads_to_depends_on_what_changed() {
+        let before = json!({"messages": {"responsePrefix": "a"}, "gateway": {"port": 1, "auth": {"token": "x"}}});
+        let with = |path: &str, value: Value| {
+            let mut after = before.clone();
+            *after.pointer_mut(path).unwrap() = value;
+            after
+        };
+        let table = [
+            (before.clone(), None, Effect::Nothing),
+            (with("/messages/responsePrefix", json!("b")), None, Effect::Live),
+            (with("/messages", json!({})), None, Effect::Live),
+            (with("/gateway/auth/token", json!("y")), None, Effect::Live),
+            (with("/gateway/port", json!(2)), None, Effect::Restart),
+            (with("/messages/responsePrefix", json!("b")), Some("restart"), Effect::Restart),
+            (with("/gateway/port", json!(2)), Some("off"), Effect::Nothing),
+        ];
+        for (after, mode, expected) in table {
+            assert_eq!(effect(&changed_paths(&before, &after), mode), expected, "{after}");
+        }
+    }
+}
