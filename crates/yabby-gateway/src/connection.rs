@@ -1,6 +1,7 @@
 //! One connection: a challenge, a handshake, then requests and what is told (`gateway.md` §1, §2).
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
@@ -31,6 +32,7 @@ type Stream = SplitStream<WebSocket>;
 /// Serves somebody until they leave.
 pub(crate) async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: Peer) {
     let _here = gateway.tasks.token();
+    gateway.counts.connections.fetch_add(1, Ordering::Relaxed);
     let (sink, mut stream) = socket.split();
     let (out, waiting) = Outgoing::new();
     let writing = tokio::spawn(write(sink, waiting, out.clone()));
@@ -173,6 +175,7 @@ async fn greet(
             Ok(admitted)
         }
         Err(Rejection { refusal, farewell }) => {
+            gateway.counts.rejected.fetch_add(1, Ordering::Relaxed);
             tracing::warn!(connection = id, client = ?peer.address, why = %refusal.message, "somebody was not let in");
             out.send(frames::response(&request.id.into(), &Err(refusal)));
             Err(farewell)
@@ -211,6 +214,7 @@ async fn attend(gateway: &Arc<Gateway>, admitted: Admitted, stream: &mut Stream)
 async fn answer(gateway: Arc<Gateway>, client: Arc<Client>, frame: Value) {
     let (id, answer) = match Request::read(&frame) {
         Ok(request) => {
+            gateway.counts.requests.fetch_add(1, Ordering::Relaxed);
             let id = Value::from(request.id.clone());
             (id, methods::answer(&gateway, &client, request).await)
         }

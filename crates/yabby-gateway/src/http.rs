@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts as _, Request};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use yabby_domain::config::Config;
 
-use crate::Gateway;
 use crate::auth::Peer;
-use crate::connection;
+use crate::control_ui::ControlUi;
 use crate::frames::MAX_PAYLOAD;
+use crate::{Gateway, connection, metrics};
 
 /// How much room a connection has for what it reads and writes; more is made when it is needed.
 const BUFFER: usize = 4 * 1024;
@@ -27,8 +29,86 @@ pub(crate) async fn answer(gateway: Arc<Gateway>, source: Source, request: Reque
     if wants_websocket(request.headers()) {
         return open_socket(gateway, source, request).await;
     }
-    (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], "Not Found")
-        .into_response()
+    let (method, uri) = (request.method(), request.uri());
+    let config = gateway.config();
+    if let Some(answer) = about_us(&gateway, &config, source, &request) {
+        return answer;
+    }
+    let page = match ControlUi::of(&gateway, &config) {
+        Some(page) => page.answer(&gateway, method, uri).await,
+        None => status_page(&gateway, source, &request),
+    };
+    page.unwrap_or_else(not_found)
+}
+
+/// What watchers ask: whether we live, whether we are ready, and our figures.
+fn about_us(gateway: &Gateway, config: &Config, source: Source, request: &Request) -> Option<Response> {
+    let path = request.uri().path();
+    if !["/healthz", "/readyz", "/metrics"].contains(&path) {
+        return None;
+    }
+    if ![Method::GET, Method::HEAD].contains(request.method()) {
+        return Some(plain(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed"));
+    }
+    Some(match path {
+        "/healthz" => plain(StatusCode::OK, "ok\n"),
+        "/readyz" if gateway.ending.is_cancelled() => plain(StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
+        "/readyz" => plain(StatusCode::OK, "ready\n"),
+        // Figures are for this machine, and for whoever knows the secret.
+        _ if !peer(source, request.headers()).is_local(config) && !has_secret(gateway, request.headers()) => {
+            plain(StatusCode::UNAUTHORIZED, "Unauthorized")
+        }
+        _ => {
+            let mut response = plain(StatusCode::OK, &metrics::told(gateway));
+            let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+            response.headers_mut().insert(header::CONTENT_TYPE, kind);
+            response
+        }
+    })
+}
+
+/// Whether a request carries the secret that clients share.
+pub(crate) fn has_secret(gateway: &Gateway, headers: &HeaderMap) -> bool {
+    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let given = given.and_then(|value| value.strip_prefix("Bearer ")).map(str::trim);
+    given.is_some_and(|given| gateway.secret().knows_bearer(given))
+}
+
+/// A page of our own, where no other is served. It tells strangers nothing but that we are there.
+fn status_page(gateway: &Gateway, source: Source, request: &Request) -> Option<Response> {
+    if request.uri().path() != "/" {
+        return None;
+    }
+    if ![Method::GET, Method::HEAD].contains(request.method()) {
+        return Some(plain(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed"));
+    }
+    let scheme = if source.is_encrypted { "wss" } else { "ws" };
+    let minutes = gateway.uptime_ms() / 60_000.0;
+    let page = include_str!("status_page.html")
+        .replace("{{version}}", &gateway.version)
+        .replace("{{uptime}}", &format!("{} h {} min", (minutes / 60.0).floor(), (minutes % 60.0).floor()))
+        .replace("{{clients}}", &gateway.hub.count().to_string())
+        .replace("{{runs}}", &gateway.runs.count().to_string())
+        .replace("{{address}}", &format!("{scheme}://127.0.0.1:{}", gateway.port()));
+    let mut response = Response::new(Body::from(page));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert("x-frame-options", HeaderValue::from_static("DENY"));
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
+    );
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    Some(response)
+}
+
+pub(crate) fn not_found() -> Response {
+    plain(StatusCode::NOT_FOUND, "Not Found")
+}
+
+pub(crate) fn plain(status: StatusCode, text: &str) -> Response {
+    (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text.to_owned()).into_response()
 }
 
 fn wants_websocket(headers: &HeaderMap) -> bool {

@@ -195,6 +195,11 @@ impl Hub {
         unpoisoned(&self.0).clients.remove(id);
     }
 
+    /// How many events were told.
+    pub(crate) fn told(&self) -> u64 {
+        unpoisoned(&self.0).seq
+    }
+
     pub(crate) fn count(&self) -> usize {
         unpoisoned(&self.0).clients.len()
     }

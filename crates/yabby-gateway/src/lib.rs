@@ -5,8 +5,10 @@
 //! are told.
 
 mod asking;
+mod assistant;
 mod auth;
 mod connection;
+mod control_ui;
 mod dedupe;
 mod frames;
 mod handshake;
@@ -16,6 +18,7 @@ mod hub;
 mod log_file;
 mod machine;
 mod methods;
+mod metrics;
 mod presence;
 mod runs;
 mod schema;
@@ -42,6 +45,7 @@ use dedupe::Dedupe;
 use frames::{Event, StateVersion};
 use health::Health;
 use hub::{Hub, Weight};
+use metrics::Counts;
 use presence::Presence;
 use runs::Runs;
 
@@ -77,6 +81,7 @@ pub(crate) struct Gateway {
     presence_version: AtomicU64,
     pub(crate) runs: Runs,
     pub(crate) dedupe: Dedupe,
+    pub(crate) counts: Counts,
     devices: Arc<DeviceFiles>,
     /// Ends everything that goes on beside the connections.
     pub(crate) ending: CancellationToken,
@@ -101,6 +106,7 @@ impl Gateway {
             presence_version: AtomicU64::new(1),
             runs: Runs::default(),
             dedupe: Dedupe::default(),
+            counts: Counts::default(),
             devices: Arc::new(devices),
             ending: CancellationToken::new(),
             tasks: TaskTracker::new(),

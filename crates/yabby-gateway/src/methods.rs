@@ -10,6 +10,7 @@ mod chat_abort;
 mod chat_inject;
 mod chat_send;
 mod health;
+mod send;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -85,8 +86,9 @@ impl Call {
 }
 
 /// In the order in which they are advertised.
-static METHODS: [&Method; 6] = [
+static METHODS: [&Method; 7] = [
     &health::METHOD,
+    &send::METHOD,
     &agent::METHOD,
     &agent_wait::METHOD,
     &chat_abort::METHOD,

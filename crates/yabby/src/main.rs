@@ -2,6 +2,7 @@
 
 mod book;
 mod cli;
+mod client;
 mod commands;
 mod failure;
 mod logs;

@@ -80,7 +80,8 @@ impl GatewayLock {
         let theirs = openclaws(place);
         claim(&theirs, place)?;
         let said = format!("{}\n", std::process::id());
-        let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(said.as_bytes()));
+        let written =
+            file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(said.as_bytes()));
         written.doing("write", &ours)?;
         Ok(Self { _ours: file, theirs })
     }
@@ -133,7 +134,9 @@ fn payload(place: &Place) -> Value {
         "createdAt": format!("{:.3}", jiff::Timestamp::now()),
         "configPath": place.config.to_string_lossy(),
     });
-    if let (Some(payload), Some(ticks)) = (payload.as_object_mut(), start_ticks(i64::from(std::process::id()))) {
+    if let (Some(payload), Some(ticks)) =
+        (payload.as_object_mut(), start_ticks(i64::from(std::process::id())))
+    {
         payload.insert("startTime".to_owned(), ticks.into());
     }
     payload
@@ -193,7 +196,9 @@ mod tests {
         let own = i64::from(std::process::id());
         let running = serde_json::json!({"pid": own, "startTime": start_ticks(own)});
         std::fs::write(&theirs, running.to_string()).unwrap();
-        assert!(matches!(GatewayLock::take(&place, Duration::ZERO), Err(LockError::Held { pid }) if pid == Some(own)));
+        assert!(
+            matches!(GatewayLock::take(&place, Duration::ZERO), Err(LockError::Held { pid }) if pid == Some(own))
+        );
         for gone in [serde_json::json!({"pid": i32::MAX}), serde_json::json!({"pid": own, "startTime": 1})] {
             std::fs::write(&theirs, gone.to_string()).unwrap();
             drop(GatewayLock::take(&place, Duration::ZERO).unwrap());

@@ -18,8 +18,15 @@ use home::Home;
 use normal::Normal;
 
 /// Commands that exist; recordings of others wait for theirs.
-const COMMANDS: [&[&str]; 7] =
-    [&["sessions"], &["agents", "list"], &["config"], &["agent"], &["models"], &["memory"], &["gateway", "run"]];
+const COMMANDS: [&[&str]; 7] = [
+    &["sessions"],
+    &["agents", "list"],
+    &["config"],
+    &["agent"],
+    &["models"],
+    &["memory"],
+    &["gateway", "run"],
+];
 /// Whether `agent` asks the gateway, and does it by itself where there is none.
 const AGENT_ASKS_THE_GATEWAY: bool = false;
 /// What the reference says when it wanted a gateway and found none.

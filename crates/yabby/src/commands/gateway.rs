@@ -1,5 +1,6 @@
 //! `yabby gateway`: the process that people leave running (`cli.md` §7).
 
+pub mod listen;
 mod run;
 
 use anyhow::Result;

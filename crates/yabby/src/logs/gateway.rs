@@ -32,7 +32,9 @@ pub fn begin(config: &Config, file: &Path, verbose: bool) {
     let on_console = level("consoleLevel").filter(|_| !verbose).unwrap_or(usual);
     let ours = |filter: LevelFilter| {
         // Libraries tell what is wrong, and nothing else.
-        tracing_subscriber::filter::Targets::new().with_target("yabby", filter).with_default(LevelFilter::WARN.min(filter))
+        tracing_subscriber::filter::Targets::new()
+            .with_target("yabby", filter)
+            .with_default(LevelFilter::WARN.min(filter))
     };
     let log = LogFile { path: file.to_owned(), open: Mutex::default() };
     let told = tracing_subscriber::registry()
@@ -190,7 +192,8 @@ mod tests {
         for _ in 0..30 {
             log.write(&line).unwrap();
         }
-        let names: Vec<_> = std::fs::read_dir(folder.path().join("logs")).unwrap().map(|file| file.unwrap()).collect();
+        let names: Vec<_> =
+            std::fs::read_dir(folder.path().join("logs")).unwrap().map(|file| file.unwrap()).collect();
         assert_eq!(names.len(), KEPT + 1);
         assert!(names.iter().all(|file| file.metadata().unwrap().len() < 2 * LARGEST));
     }
@@ -203,7 +206,8 @@ mod tests {
         tracing::subscriber::with_default(tracing_subscriber::registry().with(log), || {
             tracing::warn!(key = "sk-abcdefghijklmnopqrstuv", "two\nlines");
         });
-        let line: serde_json::Value = serde_json::from_str(std::fs::read_to_string(file).unwrap().trim()).unwrap();
+        let line: serde_json::Value =
+            serde_json::from_str(std::fs::read_to_string(file).unwrap().trim()).unwrap();
         assert_eq!(line["1"], "two lines key=***");
         assert_eq!(line["_meta"]["logLevelName"], "WARN");
     }

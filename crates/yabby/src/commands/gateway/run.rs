@@ -3,7 +3,6 @@
 //! A change of the configuration that cannot be applied while we run, SIGUSR1 and `config.apply` begin everything
 //! anew within the same process. Whatever was accepted and is not answered by then goes on afterwards.
 
-mod listen;
 mod reload;
 
 use std::sync::Arc;
@@ -20,6 +19,7 @@ use yabby_store::config_file::Snapshot;
 use yabby_store::files::gateway_lock::{GatewayLock, LockError, PATIENCE};
 use yabby_store::files::turns::Kind;
 
+use super::listen;
 use crate::failure::Failure;
 use crate::logs;
 use crate::setting::Setting;
@@ -208,7 +208,9 @@ async fn serve(setting: &Setting, options: &Options, config: Config) -> Result<N
         place: setting.place.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let listening = start(parts, &addresses, port).await.map_err(|error| said(&format!("Gateway failed to start: {error}")))?;
+    let listening = start(parts, &addresses, port)
+        .await
+        .map_err(|error| said(&format!("Gateway failed to start: {error}")))?;
     for address in &listening.addresses {
         tracing::info!("listening on ws://{address} (PID {})", std::process::id());
     }

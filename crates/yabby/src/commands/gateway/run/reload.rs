@@ -67,7 +67,8 @@ pub async fn watch(
     // Another file takes its place when it is written, so that the folder is watched.
     let folder = file.parent().unwrap_or(Path::new(".")).to_owned();
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        if event.is_ok_and(|event| event.kind.is_modify() || event.kind.is_create() || event.kind.is_remove()) {
+        if event.is_ok_and(|event| event.kind.is_modify() || event.kind.is_create() || event.kind.is_remove())
+        {
             let _ = sender.send(());
         }
     });
@@ -142,7 +143,12 @@ fn effect(changed: &[Vec<String>], mode: Option<&str>) -> Effect {
 
 /// Where two configurations differ.
 fn changed_paths(before: &Value, after: &Value) -> Vec<Vec<String>> {
-    fn compare(before: Option<&Value>, after: Option<&Value>, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+    fn compare(
+        before: Option<&Value>,
+        after: Option<&Value>,
+        path: &mut Vec<String>,
+        found: &mut Vec<Vec<String>>,
+    ) {
         match (before, after) {
             (before, after) if before == after => {}
             (Some(Value::Object(before)), Some(Value::Object(after))) => {
@@ -168,7 +174,8 @@ mod tests {
 
     #[test]
     fn what_a_change_leads_to_depends_on_what_changed() {
-        let before = json!({"messages": {"responsePrefix": "a"}, "gateway": {"port": 1, "auth": {"token": "x"}}});
+        let before =
+            json!({"messages": {"responsePrefix": "a"}, "gateway": {"port": 1, "auth": {"token": "x"}}});
         let with = |path: &str, value: Value| {
             let mut after = before.clone();
             *after.pointer_mut(path).unwrap() = value;

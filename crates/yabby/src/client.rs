@@ -1,0 +1,328 @@
+//! A connection to a gateway, ours or OpenClaw's (`gateway.md` §2, §10.1, `cli.md` §0).
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::json;
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{self, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+use yabby_domain::config::Config;
+use yabby_domain::json::{self, Object, Value};
+use yabby_domain::text;
+
+use crate::commands::gateway::listen::{self, Bind};
+use crate::setting::Setting;
+
+/// The longest text that we read.
+const LONGEST: usize = 25 * 1024 * 1024;
+
+/// Which gateway is meant.
+#[derive(Args, Clone, Debug, Default)]
+pub struct TargetOptions {
+    /// The address of the gateway, such as ws://127.0.0.1:18789 [default: that of the configuration]
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// Its token
+    #[arg(long, value_name = "TOKEN")]
+    pub token: Option<String>,
+    /// Its password
+    #[arg(long, value_name = "PASSWORD")]
+    pub password: Option<String>,
+}
+
+/// A gateway, and how it was found.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub url: String,
+    pub source: &'static str,
+    /// Which addresses it listens on, if it is ours.
+    pub bind: Option<&'static str>,
+    config_path: String,
+    token: Option<String>,
+    password: Option<String>,
+}
+
+impl Target {
+    /// The gateway that the command line names, else that of the configuration.
+    pub fn find(setting: &Setting, options: &TargetOptions) -> Result<Self> {
+        let config = setting.config()?;
+        let given = |text: &Option<String>| text.as_deref().and_then(text::non_blank).map(str::to_owned);
+        let config_path = setting.place.config.display().to_string();
+        let [url, token, password] = [&options.url, &options.token, &options.password].map(given);
+        if let Some(url) = url {
+            if token.is_none() && password.is_none() {
+                bail!(
+                    "gateway url override requires explicit credentials\nFix: pass --token or --password (or gatewayToken in tools).\nConfig: {config_path}"
+                );
+            }
+            return Ok(Self { url, source: "cli --url", bind: None, config_path, token, password });
+        }
+        let remote = |name: &str| {
+            config.text(&["gateway", "remote", name]).and_then(text::non_blank).map(str::to_owned)
+        };
+        let is_remote = config.text(&["gateway", "mode"]) == Some("remote");
+        if let Some(url) = remote("url").filter(|_| is_remote) {
+            return Ok(Self {
+                url,
+                source: "config gateway.remote.url",
+                bind: None,
+                config_path,
+                token: token.or_else(|| remote("token")),
+                password: password.or_else(|| remote("password")),
+            });
+        }
+        let secret = |name: &str, variables: &[&str]| {
+            let variable = setting.place.environment.first(variables).map(str::to_owned);
+            variable.or_else(|| config.text(&["gateway", "auth", name]).map(str::to_owned))
+        };
+        let token = token.or_else(|| secret("token", &["OPENCLAW_GATEWAY_TOKEN", "CLAWDBOT_GATEWAY_TOKEN"]));
+        let password = password
+            .or_else(|| secret("password", &["OPENCLAW_GATEWAY_PASSWORD", "CLAWDBOT_GATEWAY_PASSWORD"]));
+        Ok(Self {
+            url: local_url(&config, setting),
+            source: if is_remote { "missing gateway.remote.url (fallback local)" } else { "local loopback" },
+            bind: Some(Bind::of(None, &config).as_str()),
+            config_path,
+            token,
+            password,
+        })
+    }
+
+    /// What is told beside an error: where we tried.
+    pub fn details(&self) -> String {
+        let mut lines = vec![
+            format!("Gateway target: {}", self.url),
+            format!("Source: {}", self.source),
+            format!("Config: {}", self.config_path),
+        ];
+        lines.extend(self.bind.map(|bind| format!("Bind: {bind}")));
+        lines.join("\n")
+    }
+}
+
+/// The address of the gateway on this machine.
+pub fn local_url(config: &Config, setting: &Setting) -> String {
+    let port = listen::port(None, config, &setting.place.environment);
+    let scheme = if config.flag(&["gateway", "tls", "enabled"]) == Some(true) { "wss" } else { "ws" };
+    format!("{scheme}://127.0.0.1:{port}")
+}
+
+/// Why a call came to nothing.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CallError {
+    /// The gateway does not want to.
+    #[error("{message}")]
+    Refused { message: String, payload: Option<Value> },
+    #[error("gateway closed ({}): {}\n{details}", closed(*.code), if .reason.is_empty() { "no close reason" } else { .reason })]
+    Closed { code: u16, reason: String, details: String },
+    #[error("gateway timeout after {ms}ms\n{details}")]
+    Timeout { ms: u128, details: String },
+}
+
+fn closed(code: u16) -> String {
+    match code {
+        1006 => "1006 abnormal closure (no close frame)".to_owned(),
+        1000 => "1000 normal closure".to_owned(),
+        1012 => "1012 service restart".to_owned(),
+        code => code.to_string(),
+    }
+}
+
+/// As what we connect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Cli,
+    Probe,
+}
+
+/// A connection on which requests are made one after the other.
+pub struct Client {
+    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    target: Target,
+    count: u64,
+    pub hello: Value,
+    /// What was told meanwhile.
+    pub events: Vec<Value>,
+}
+
+impl Client {
+    /// Connects, and says who we are.
+    pub async fn open(target: &Target, mode: Mode, limit: Duration) -> Result<Self, CallError> {
+        let late = || CallError::Timeout { ms: limit.as_millis(), details: target.details() };
+        tokio::time::timeout(limit, Self::connect(target, mode)).await.map_err(|_| late())?
+    }
+
+    async fn connect(target: &Target, mode: Mode) -> Result<Self, CallError> {
+        let gone = |reason: String| CallError::Closed { code: 1006, reason, details: target.details() };
+        let limits = WebSocketConfig::default().max_message_size(Some(LONGEST)).max_frame_size(Some(LONGEST));
+        let connecting =
+            tokio_tungstenite::connect_async_with_config(target.url.as_str(), Some(limits), true);
+        let (socket, _) = connecting.await.map_err(|error| match error {
+            tungstenite::Error::Io(_) => gone(String::new()),
+            error => gone(error.to_string()),
+        })?;
+        let mut client =
+            Self { socket, target: target.clone(), count: 0, hello: Value::Null, events: Vec::new() };
+        let mode = match mode {
+            Mode::Cli => "cli",
+            Mode::Probe => "probe",
+        };
+        let mut auth = Object::new();
+        for (name, secret) in [("token", &target.token), ("password", &target.password)] {
+            if let Some(secret) = secret {
+                auth.insert(name.to_owned(), secret.clone().into());
+            }
+        }
+        let mut params = json!({
+            "minProtocol": 3,
+            "maxProtocol": 3,
+            "client": {
+                "id": "cli", "version": env!("CARGO_PKG_VERSION"), "platform": std::env::consts::OS, "mode": mode,
+                "instanceId": uuid::Uuid::new_v4().to_string(),
+            },
+            "caps": [],
+            "role": "operator",
+            "scopes": ["operator.admin", "operator.approvals", "operator.pairing"],
+        });
+        if let (Some(params), false) = (params.as_object_mut(), auth.is_empty()) {
+            params.insert("auth".to_owned(), Value::Object(auth));
+        }
+        client.hello = match client.request("connect", params, Stage::Only).await {
+            Err(CallError::Refused { message, .. }) => {
+                anstream::eprintln!("gateway connect failed: Error: {}", crate::terminal::harmless(&message));
+                return Err(client.farewell(message).await);
+            }
+            other => other?,
+        };
+        Ok(client)
+    }
+
+    /// Makes a request and waits for its answer.
+    pub async fn call(&mut self, method: &str, params: Value, limit: Duration) -> Result<Value, CallError> {
+        self.call_at(method, params, Stage::Only, limit).await
+    }
+
+    /// Makes a request that is answered twice, and waits for the last answer.
+    pub async fn call_to_the_end(
+        &mut self,
+        method: &str,
+        params: Value,
+        limit: Duration,
+    ) -> Result<Value, CallError> {
+        self.call_at(method, params, Stage::Last, limit).await
+    }
+
+    async fn call_at(
+        &mut self,
+        method: &str,
+        params: Value,
+        stage: Stage,
+        limit: Duration,
+    ) -> Result<Value, CallError> {
+        let details = self.target.details();
+        match tokio::time::timeout(limit, self.request(method, params, stage)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(CallError::Timeout { ms: limit.as_millis(), details }),
+        }
+    }
+
+    async fn request(&mut self, method: &str, params: Value, stage: Stage) -> Result<Value, CallError> {
+        self.count += 1;
+        let id = self.count.to_string();
+        let frame = json!({"type": "req", "id": id, "method": method, "params": params});
+        if self.socket.send(Message::text(json::stringify(&frame))).await.is_err() {
+            return Err(self.closed(1006, String::new()));
+        }
+        loop {
+            let frame = self.next_frame().await?;
+            if frame.get("type").and_then(Value::as_str) != Some("res") {
+                self.events.push(frame);
+                continue;
+            }
+            if frame.get("id").and_then(Value::as_str) != Some(&id) {
+                continue;
+            }
+            let payload = frame.get("payload").cloned();
+            if frame.get("ok").and_then(Value::as_bool) != Some(true) {
+                let message = json::at(&frame, &["error", "message"])
+                    .and_then(Value::as_str)
+                    .unwrap_or("unknown error");
+                return Err(CallError::Refused { message: message.to_owned(), payload });
+            }
+            let is_first =
+                json::at(&frame, &["payload", "status"]).and_then(Value::as_str) == Some("accepted");
+            if stage == Stage::Only || !is_first {
+                return Ok(payload.unwrap_or_default());
+            }
+        }
+    }
+
+    /// The next frame, whatever it is.
+    pub async fn next_frame(&mut self) -> Result<Value, CallError> {
+        loop {
+            match self.socket.next().await {
+                Some(Ok(Message::Text(text))) => {
+                    if let Ok(frame) = json::parse(&text) {
+                        return Ok(frame);
+                    }
+                }
+                Some(Ok(Message::Close(frame))) => {
+                    let (code, reason) = frame
+                        .map_or((1005, String::new()), |frame| (frame.code.into(), frame.reason.to_string()));
+                    return Err(self.closed(code, reason));
+                }
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => return Err(self.closed(1006, String::new())),
+            }
+        }
+    }
+
+    /// How the gateway ends a connection that it did not want.
+    async fn farewell(&mut self, message: String) -> CallError {
+        let goodbye = async {
+            loop {
+                if let Err(error) = self.next_frame().await {
+                    return error;
+                }
+            }
+        };
+        match tokio::time::timeout(Duration::from_secs(2), goodbye).await {
+            Ok(error) => error,
+            Err(_) => self.closed(1008, message),
+        }
+    }
+
+    fn closed(&self, code: u16, reason: String) -> CallError {
+        CallError::Closed { code, reason, details: self.target.details() }
+    }
+
+    /// Leaves.
+    pub async fn close(mut self) {
+        let _ = self.socket.close(None).await;
+    }
+}
+
+/// Which of several answers to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Only,
+    Last,
+}
+
+/// Connects, makes one request, and leaves.
+pub async fn ask(target: &Target, method: &str, params: Value, limit: Duration) -> Result<Value, CallError> {
+    let mut client = Client::open(target, Mode::Cli, limit).await?;
+    let answer = client.call(method, params, limit).await;
+    client.close().await;
+    answer
+}
+
+/// The same for those who do not wait for anything else.
+pub fn ask_blocking(target: &Target, method: &str, params: Value, limit: Duration) -> Result<Value> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(ask(target, method, params, limit))?)
+}
