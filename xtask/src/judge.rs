@@ -1,7 +1,8 @@
 //! `cargo xtask judge-models`: the types that services publish as judges of what they are asked; and
 //! `judge-mcp`: a server and a client of another making as the judges of both our sides of the Model Context
 //! Protocol; and
-//! `judge-minilm`: what torch made of the same weights as the judge of our model of meaning.
+//! `judge-minilm`: what torch made of the same weights as the judge of our model of meaning; and
+//! `judge-replay`: the real OpenClaw as the judge of whoever plays its recordings.
 //!
 //! The tests of the providers are run with stand-ins that take down every request, and these are held
 //! against the packages of Anthropic, OpenAI and Google for Python, which are installed once into the
@@ -14,8 +15,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use crate::program::{Build, yabby};
-use crate::reference::{cache, isolated_with_loopback};
+use crate::program::{Build, built, yabby};
+use crate::reference::{Reference, cache, isolated_with_loopback};
 
 const PACKAGES: &str = include_str!("judge/packages.txt");
 
@@ -37,6 +38,18 @@ pub fn mcp() -> Result<()> {
         .arg(yabby(Build::Quick)?);
     client.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", home.path());
     run(client, "the client in Python")
+}
+
+/// Plays the recorded scenarios of the gateway against the gateway that they were recorded of: what fails is a fault
+/// of the player, or of whoever compares.
+pub fn replay() -> Result<()> {
+    let reference = Reference::installed()?;
+    let openclaw = reference.package().join("openclaw.mjs");
+    let mut vectors = isolated_with_loopback(&built("yabby-testkit", "vectors", Build::Quick)?);
+    vectors.arg("--gateway").arg(format!("{} {}", reference.node().display(), openclaw.display()));
+    // Each takes half a gigabyte, and a processor while it starts.
+    vectors.args(["--at-once", "3"]).arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors/gateway"));
+    run(vectors, "the replay of the recorded scenarios")
 }
 
 /// What an owner noted and said, and what was said in a group.

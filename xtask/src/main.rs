@@ -45,6 +45,7 @@ tasks:
   judge-mcp       use a server of the Model Context Protocol that is written in Python, and let a client in
                   Python use ours (needs Python)
   judge-minilm    hold the model of meaning against torch's recorded answers, with the real weights (needs npm)
+  judge-replay    play the recorded scenarios of the gateway against the real OpenClaw, which is installed once
   real-claude     the real claude program, installed once, with a stand-in for its service (needs npm)
   crash store [--rounds N] [--seed S]
                   kill a writer at random instants, 1000 times; what it was told is safe must be there
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
         ["judge-models"] => judge::models(),
         ["judge-mcp"] => judge::mcp(),
         ["judge-minilm"] => judge::minilm(),
+        ["judge-replay"] => judge::replay(),
         ["real-claude"] => real_claude::run(),
         ["crash", "store", rest @ ..] => crash::store(rest),
         ["crash", "memory", rest @ ..] => crash::memory(rest),

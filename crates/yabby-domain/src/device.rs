@@ -111,13 +111,18 @@ impl Devices {
 
     /// Whether a device may connect in a role and with these scopes.
     pub fn standing(&self, id: &str, public_key: &str, role: &str, scopes: &[String]) -> Standing {
-        let Some(device) = self.device(id).filter(|known| word(known, "publicKey") == Some(public_key)) else {
+        let Some(device) = self.device(id).filter(|known| word(known, "publicKey") == Some(public_key))
+        else {
             return Standing::MustAsk;
         };
         let roles = roles_of(device);
         let known = words(device, "scopes");
         let has_scopes = scopes.iter().all(|scope| known.contains(scope));
-        if roles.iter().any(|known| known == role) && has_scopes { Standing::Welcome } else { Standing::MustAsk }
+        if roles.iter().any(|known| known == role) && has_scopes {
+            Standing::Welcome
+        } else {
+            Standing::MustAsk
+        }
     }
 
     /// The request of a device, and whether it is a new one: a device has one at a time.
@@ -227,7 +232,8 @@ impl Devices {
         now: f64,
     ) -> Option<Token> {
         self.device(id)?;
-        let known = self.token_entry(id, role).filter(|entry| !entry.get("revokedAtMs").is_some_and(json::truthy));
+        let known =
+            self.token_entry(id, role).filter(|entry| !entry.get("revokedAtMs").is_some_and(json::truthy));
         let reaches = |entry: &&Value| {
             let known = words(entry, "scopes");
             scopes.iter().all(|scope| known.contains(scope))
@@ -276,7 +282,14 @@ impl Devices {
         (newest_first(&self.pending, "ts"), paired.iter().map(without_tokens).collect())
     }
 
-    fn put_token(&mut self, id: &str, role: &str, scopes: &[String], token: String, now: f64) -> Option<Token> {
+    fn put_token(
+        &mut self,
+        id: &str,
+        role: &str,
+        scopes: &[String],
+        token: String,
+        now: f64,
+    ) -> Option<Token> {
         let renewed = renewed(self.token_entry(id, role), role, scopes, token, now);
         let device = self.paired.get_mut(id)?.as_object_mut()?;
         let tokens = device.entry("tokens").or_insert_with(|| Value::Object(Object::new()));
@@ -329,7 +342,8 @@ pub fn without_tokens(device: &Value) -> Value {
         .values()
         .map(|entry| {
             let names = ["role", "scopes", "createdAtMs", "rotatedAtMs", "revokedAtMs", "lastUsedAtMs"];
-            let fields = names.into_iter().filter_map(|name| Some((name.to_owned(), entry.get(name)?.clone())));
+            let fields =
+                names.into_iter().filter_map(|name| Some((name.to_owned(), entry.get(name)?.clone())));
             Value::Object(fields.collect())
         })
         .collect();
@@ -431,7 +445,11 @@ mod tests {
             ("key", "node", "operator.read"),
             ("key", "operator", "operator.admin"),
         ] {
-            assert_eq!(devices.standing("d1", key, role, &scopes(&[wanted])), Standing::MustAsk, "{key} {role}");
+            assert_eq!(
+                devices.standing("d1", key, role, &scopes(&[wanted])),
+                Standing::MustAsk,
+                "{key} {role}"
+            );
         }
         assert_eq!(devices.approve("r1", "again".to_owned(), 4000.0), None);
     }
@@ -454,7 +472,9 @@ mod tests {
         assert!(!devices.knows_token("d1", "operator", &[], |token| token == "old"));
         assert!(devices.knows_token("d1", "operator", &scopes(&["operator.write"]), |token| token == "new"));
         assert!(!devices.knows_token("d1", "operator", &scopes(&["operator.read"]), |token| token == "new"));
-        let kept = devices.ensure_token("d1", "operator", &scopes(&["operator.write"]), "x".to_owned(), 30.0).unwrap();
+        let kept = devices
+            .ensure_token("d1", "operator", &scopes(&["operator.write"]), "x".to_owned(), 30.0)
+            .unwrap();
         assert_eq!((kept.token.as_str(), kept.issued_at), ("new", 20.0));
         devices.revoke_token("d1", "operator", 40.0);
         assert!(!devices.knows_token("d1", "operator", &[], |token| token == "new"));

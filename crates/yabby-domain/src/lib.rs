@@ -32,6 +32,7 @@ pub mod leash;
 pub mod ledger;
 pub mod mention;
 pub mod message;
+pub mod message_stamp;
 pub mod model;
 pub mod node;
 pub mod pattern;

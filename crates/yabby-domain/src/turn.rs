@@ -125,6 +125,12 @@ pub struct TurnOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub behalf: Option<Behalf>,
     pub heartbeat: bool,
+    /// It is answered by a run of its own, whatever else waits in its session.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
+    /// What the run is called by whoever asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
 }
 
 /// For whom an agent asks.

@@ -112,8 +112,9 @@ pub(crate) fn urgency(inbound: &Inbound, config: &Config) -> Urgency {
     if recovery::is_underway(inbound) {
         return Urgency::InPlace;
     }
+    let usual = if inbound.options.alone { Urgency::InPlace } else { Urgency::Usual };
     if inbound.words != Words::OfMessage || !inbound.authority.is_authorized {
-        return Urgency::Usual;
+        return usual;
     }
     let words = words(inbound, config);
     if is_abort(&words) {
@@ -124,7 +125,7 @@ pub(crate) fn urgency(inbound: &Inbound, config: &Config) -> Urgency {
         return Urgency::InPlace;
     }
     match named(&words) {
-        _ if !is_command(&words, config, None) => Urgency::Usual,
+        _ if !is_command(&words, config, None) => usual,
         Some(("compact", _)) => Urgency::InPlace,
         Some(_) | None => Urgency::AtOnce,
     }

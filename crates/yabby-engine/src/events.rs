@@ -39,6 +39,8 @@ pub enum EventKind {
     },
     RunStarted {
         model: ModelRef,
+        /// What the run is called by whoever asked for it.
+        run_id: Option<String>,
     },
     Text(String),
     Thinking(String),

@@ -44,6 +44,10 @@ pub struct Heard {
     /// When it was written, in milliseconds since 1970.
     pub sent_at: Option<i64>,
     pub options: TurnOptions,
+    /// The name of its turn, for whoever wants to know it before anything happens; else it gets one.
+    pub turn: Option<TurnId>,
+    /// What a repetition of it is recognised by, where the message itself does not tell.
+    pub dedupe: Option<String>,
 }
 
 /// A place on a platform, as routing rules know it.
@@ -72,6 +76,8 @@ pub enum Hearing {
 /// The way to what becomes of a message that was accepted.
 pub struct Ticket {
     pub turn: TurnId,
+    /// What the run is called by whoever asked for it.
+    pub run_id: Option<String>,
     pub session_key: SessionKey,
     pub done: oneshot::Receiver<TurnReport>,
 }
@@ -191,7 +197,7 @@ impl Engine {
     async fn take_in(&self, mut heard: Heard) -> Result<Hearing, StoreError> {
         let config = self.config();
         heard.message = routed(heard.message, heard.source.as_ref(), &config).with_names_on_one_line();
-        let dedupe = heard.message.dedupe_key();
+        let dedupe = heard.dedupe.take().or_else(|| heard.message.dedupe_key());
         if let Some(key) = &dedupe
             && unpoisoned(&self.0.recent).is_repeated(key, self.now_ms())
         {
@@ -211,8 +217,8 @@ impl Engine {
         dedupe: Option<String>,
         config: &Config,
     ) -> Result<Hearing, StoreError> {
-        let Heard { message, mention, answers_agent, sent_at, options, .. } = heard;
-        let (turn, accepted_at) = (TurnId::new(fresh_id()), self.accepted_at());
+        let Heard { message, mention, answers_agent, sent_at, options, turn, .. } = heard;
+        let (turn, accepted_at) = (turn.unwrap_or_else(|| TurnId::new(fresh_id())), self.accepted_at());
         let accepted = Accepted { message, options, ..Accepted::default() };
         let inbound = Inbound::new(turn, accepted_at, accepted, config);
         match self.attention(&inbound, config, mention, answers_agent).await? {
@@ -263,7 +269,12 @@ impl Engine {
     /// Hands a message that is on record to its lane.
     pub(crate) fn send_to_lane(&self, inbound: Inbound) -> Ticket {
         let (sender, done) = oneshot::channel();
-        let ticket = Ticket { turn: inbound.turn.clone(), session_key: inbound.key().clone(), done };
+        let ticket = Ticket {
+            turn: inbound.turn.clone(),
+            run_id: inbound.options.run_id.clone(),
+            session_key: inbound.key().clone(),
+            done,
+        };
         self.0.lanes.send(self, Asked { inbound, done: Some(sender) });
         ticket
     }

@@ -32,7 +32,14 @@ const IDLE: Duration = Duration::from_secs(30);
 
 pub(crate) enum LaneMessage {
     Take(Box<Asked>),
-    Abort { reply: oneshot::Sender<bool> },
+    Abort {
+        reply: oneshot::Sender<bool>,
+    },
+    /// Stops one turn, and leaves the others alone.
+    AbortTurn {
+        turn: TurnId,
+        reply: oneshot::Sender<bool>,
+    },
 }
 
 pub(crate) struct Lane {
@@ -44,6 +51,7 @@ pub(crate) struct Lane {
 }
 
 struct Running {
+    turn: TurnId,
     control: Arc<RunControl>,
     place: Place,
     is_owners: bool,
@@ -149,6 +157,10 @@ impl Lane {
                 Some(LaneMessage::Take(asked)) => self.admit(*asked).await,
                 Some(LaneMessage::Abort { reply }) => {
                     let stopped = self.abort().await;
+                    let _ = reply.send(stopped);
+                }
+                Some(LaneMessage::AbortTurn { turn, reply }) => {
+                    let stopped = self.abort_turn(&turn).await;
                     let _ = reply.send(stopped);
                 }
                 // Nobody can send anything any more.
@@ -327,8 +339,9 @@ impl Lane {
     fn take(&mut self, work: Work) {
         let (control, place) = (Arc::new(RunControl::default()), work.place);
         let is_owners = work.asked.inbound.is_owner();
+        let turn = work.asked.inbound.turn.clone();
         let task = tokio::spawn(take_turn(self.engine.clone(), self.key.clone(), work, control.clone()));
-        self.running = Some(Running { control, place, is_owners, task });
+        self.running = Some(Running { turn, control, place, is_owners, task });
     }
 
     /// Answers a command while the run goes on.
@@ -363,6 +376,22 @@ impl Lane {
             stopped = true;
         }
         stopped
+    }
+
+    /// Stops a turn that runs or waits; whether it did. A run that is stopped ends in its own time.
+    async fn abort_turn(&mut self, turn: &TurnId) -> bool {
+        if let Some(running) = self.running.as_ref().filter(|running| running.turn == *turn) {
+            running.control.cancel.cancel();
+            return true;
+        }
+        let is_it = |batch: &Batch| matches!(batch, Batch::Apart(asked) if asked.inbound.turn == *turn);
+        if let Some(place) = self.waiting.iter().position(is_it)
+            && let Some(Batch::Apart(asked)) = self.waiting.remove(place)
+        {
+            self.finish(vec![queued(*asked)], Outcome::Aborted).await;
+            return true;
+        }
+        false
     }
 
     async fn answer_abort(&mut self, asked: Asked) {

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use tokio::sync::{Notify, mpsc, oneshot};
 use yabby_domain::session::key::SessionKey;
+use yabby_domain::turn::TurnId;
 
 use crate::lane::{Lane, LaneMessage};
 use crate::steering::Asked;
@@ -45,6 +46,17 @@ impl Lanes {
         let (reply, done) = oneshot::channel();
         let sent = match unpoisoned(&self.open).get(key) {
             Some(lane) => lane.mailbox.send(LaneMessage::Abort { reply }).is_ok(),
+            None => false,
+        };
+        sent && done.await.unwrap_or(false)
+    }
+
+    /// Stops one turn of a session; whether it ran or waited.
+    pub(crate) async fn abort_turn(&self, key: &SessionKey, turn: &TurnId) -> bool {
+        let (reply, done) = oneshot::channel();
+        let message = LaneMessage::AbortTurn { turn: turn.clone(), reply };
+        let sent = match unpoisoned(&self.open).get(key) {
+            Some(lane) => lane.mailbox.send(message).is_ok(),
             None => false,
         };
         sent && done.await.unwrap_or(false)

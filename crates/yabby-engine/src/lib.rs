@@ -205,6 +205,11 @@ impl Engine {
         self.0.lanes.abort(session).await
     }
 
+    /// Stops one turn of a session, and leaves what else goes on there; whether it ran or waited.
+    pub async fn abort_turn(&self, session: &SessionKey, turn: &TurnId) -> bool {
+        self.0.lanes.abort_turn(session, turn).await
+    }
+
     /// The sessions in which something goes on or waits.
     pub fn busy(&self) -> Vec<SessionKey> {
         self.0.lanes.keys()

@@ -1,6 +1,6 @@
 //! What a turn comes to.
 
-use yabby_domain::json::Object;
+use yabby_domain::json::{Object, Value, number};
 use yabby_domain::model::ModelRef;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::session::key::SessionKey;
@@ -42,8 +42,53 @@ impl TurnReport {
         }
     }
 
+    /// The answer as the reference tells it (`cli.md` §1, `gateway.md` §5.1).
+    pub fn to_json(&self) -> Value {
+        let payload = |payload: &ReplyPayload| {
+            let mut object = Object::new();
+            object.insert("text".to_owned(), payload.text.clone().unwrap_or_default().into());
+            object.insert("mediaUrl".to_owned(), payload.media_url.clone().map_or(Value::Null, Value::from));
+            if let Some(urls) = payload.media_urls.clone().filter(|urls| !urls.is_empty()) {
+                object.insert("mediaUrls".to_owned(), urls.into());
+            }
+            if payload.is_error == Some(true) {
+                object.insert("isError".to_owned(), true.into());
+            }
+            Value::Object(object)
+        };
+        let mut agent = Object::new();
+        agent.insert("sessionId".to_owned(), self.session_id.clone().unwrap_or_default().into());
+        if let Some(model) = &self.model {
+            agent.insert("provider".to_owned(), model.provider.clone().into());
+            agent.insert("model".to_owned(), model.model.clone().into());
+        }
+        if let Some(usage) = &self.usage {
+            let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write]
+                .map(|part| part.unwrap_or(0.0));
+            let names = ["input", "output", "cacheRead", "cacheWrite"];
+            let mut object: Object = names.into_iter().map(str::to_owned).zip(parts.map(number)).collect();
+            object.insert("total".to_owned(), number(usage.total.unwrap_or_else(|| parts.iter().sum())));
+            agent.insert("usage".to_owned(), Value::Object(object));
+        }
+        let mut meta = Object::new();
+        meta.insert("durationMs".to_owned(), self.duration_ms.into());
+        meta.insert("agentMeta".to_owned(), Value::Object(agent));
+        meta.insert("aborted".to_owned(), (self.outcome == Outcome::Aborted).into());
+        if let Some(report) = self.system_prompt_report.clone() {
+            meta.insert("systemPromptReport".to_owned(), Value::Object(report));
+        }
+        if let Some(error) = &self.error {
+            meta.insert("error".to_owned(), error.clone().into());
+        }
+        let payloads: Vec<Value> = self.payloads.iter().map(payload).collect();
+        Value::Object(Object::from_iter([
+            ("payloads".to_owned(), payloads.into()),
+            ("meta".to_owned(), Value::Object(meta)),
+        ]))
+    }
+
     /// Whether a model was told about the message.
-    pub(crate) fn asked_model(&self) -> bool {
+    pub fn asked_model(&self) -> bool {
         self.system_prompt_report.is_some()
     }
 

@@ -107,7 +107,9 @@ impl SharedSecret {
         let hint = match (self.kind, about.is_command_line(), is_browser) {
             (SecretKind::Token, true, _) => "set gateway.remote.token to match gateway.auth.token",
             (SecretKind::Password, true, _) => "set gateway.remote.password to match gateway.auth.password",
-            (SecretKind::Token, _, true) => "open a tokenized dashboard URL or paste token in Control UI settings",
+            (SecretKind::Token, _, true) => {
+                "open a tokenized dashboard URL or paste token in Control UI settings"
+            }
             (SecretKind::Password, _, true) => "enter the password in Control UI settings",
             (SecretKind::Token, _, _) => "provide gateway auth token",
             (SecretKind::Password, _, _) => "provide gateway auth password",
@@ -158,7 +160,8 @@ impl Peer {
     pub(crate) fn is_local(&self, config: &Config) -> bool {
         let is_here = self.client_address(config).is_some_and(|address| plain(address).is_loopback());
         let name = self.host.as_deref().map(host_name).unwrap_or_default();
-        let names_us = matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1") || name.ends_with(".ts.net");
+        let names_us =
+            matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1") || name.ends_with(".ts.net");
         let forwarded = self.forwarded_for.is_some() || self.real_ip.is_some() || self.forwarded_host;
         is_here && names_us && (!forwarded || self.is_trusted_proxy(config))
     }
@@ -278,7 +281,8 @@ mod tests {
 
     #[test]
     fn a_page_may_connect_from_the_same_host_or_where_it_is_allowed() {
-        let config = Config::new(json!({"gateway": {"controlUi": {"allowedOrigins": ["https://My.example"]}}}));
+        let config =
+            Config::new(json!({"gateway": {"controlUi": {"allowedOrigins": ["https://My.example"]}}}));
         let table = [
             (Some("http://127.0.0.1:18789"), "127.0.0.1:18789", true),
             (Some("http://localhost:5173"), "127.0.0.1:18789", true),
@@ -306,7 +310,8 @@ mod tests {
         };
         let token = |token| Shown { token: Some(token), password: None };
         let password = |password| Shown { token: None, password: Some(password) };
-        let by_config = secret(json!({"gateway": {"auth": {"token": "t"}}}), &[("OPENCLAW_GATEWAY_TOKEN", "e")]);
+        let by_config =
+            secret(json!({"gateway": {"auth": {"token": "t"}}}), &[("OPENCLAW_GATEWAY_TOKEN", "e")]);
         assert_eq!(by_config.check(token("t")), Ok(()));
         assert_eq!(by_config.check(token("e")), Err(Unknown::Mismatch));
         assert_eq!(by_config.check(password("t")), Err(Unknown::Missing));

@@ -204,7 +204,10 @@ mod tests {
         let read = |frame: Value| Request::read(&frame).map(|request| request.params);
         assert_eq!(read(json!({"type": "req", "id": "1", "method": "m"})), Ok(json!({})));
         assert_eq!(read(json!({"type": "req", "id": "1", "method": "m", "params": null})), Ok(json!({})));
-        assert_eq!(read(json!({"type": "req", "id": "1"})), Err("must have required property 'method'".to_owned()));
+        assert_eq!(
+            read(json!({"type": "req", "id": "1"})),
+            Err("must have required property 'method'".to_owned())
+        );
         assert_eq!(
             read(json!({"type": "event", "event": "x"})),
             Err("must have required property 'id'; must have required property 'method'; at root: unexpected property 'event'; at /type: must be equal to constant".to_owned())

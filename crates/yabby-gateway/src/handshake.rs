@@ -120,7 +120,8 @@ pub(crate) async fn admit(
     }
     let wish = Wish::read(&request.params);
     if wish.max_protocol < PROTOCOL || wish.min_protocol > PROTOCOL {
-        let refusal = Refusal::invalid("protocol mismatch").with_details(json!({"expectedProtocol": PROTOCOL}));
+        let refusal =
+            Refusal::invalid("protocol mismatch").with_details(json!({"expectedProtocol": PROTOCOL}));
         return Err(Rejection::new(1002, refusal));
     }
     let Some(role) = Role::parse(&wish.role) else {
@@ -233,11 +234,12 @@ impl Wish {
         let unauthorized =
             |why: Unknown| Rejection::policy(Refusal::invalid(secret.unauthorized(why, &self.about)));
         let allows = |name: &str| config.flag(&["gateway", "controlUi", name]) == Some(true);
-        let needs_no_device = about.is_control_ui()
-            && (allows("allowInsecureAuth") || allows("dangerouslyDisableDeviceAuth"));
-        let device = self.device.as_ref().filter(|_| {
-            !(about.is_control_ui() && allows("dangerouslyDisableDeviceAuth"))
-        });
+        let needs_no_device =
+            about.is_control_ui() && (allows("allowInsecureAuth") || allows("dangerouslyDisableDeviceAuth"));
+        let device = self
+            .device
+            .as_ref()
+            .filter(|_| !(about.is_control_ui() && allows("dangerouslyDisableDeviceAuth")));
         let Some(device) = device else {
             if about.is_control_ui() && !needs_no_device {
                 let text = "control ui requires HTTPS or localhost (secure context)";

@@ -27,7 +27,8 @@ pub(crate) async fn answer(gateway: Arc<Gateway>, source: Source, request: Reque
     if wants_websocket(request.headers()) {
         return open_socket(gateway, source, request).await;
     }
-    (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], "Not Found").into_response()
+    (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], "Not Found")
+        .into_response()
 }
 
 fn wants_websocket(headers: &HeaderMap) -> bool {

@@ -257,7 +257,8 @@ mod tests {
     #[test]
     fn what_needs_a_scope_is_heard_by_those_who_have_it_and_counted_by_all() {
         let hub = Hub::default();
-        let ((owner, mut owners), (guest, mut guests)) = (client("a", &[ADMIN]), client("b", &["operator.read"]));
+        let ((owner, mut owners), (guest, mut guests)) =
+            (client("a", &[ADMIN]), client("b", &["operator.read"]));
         hub.join_after(owner, || {});
         hub.join_after(guest, || {});
         hub.tell(&Event::new("secret", &json!({}), None), Weight::Needed, Some(PAIRING));

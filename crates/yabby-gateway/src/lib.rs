@@ -4,8 +4,10 @@
 //! table of what can be asked for, with a file for each; [`runs`] turns what the engine does into what clients
 //! are told.
 
+mod asking;
 mod auth;
 mod connection;
+mod dedupe;
 mod frames;
 mod handshake;
 mod health;
@@ -14,6 +16,7 @@ mod hub;
 mod machine;
 mod methods;
 mod presence;
+mod runs;
 mod schema;
 mod server;
 
@@ -34,10 +37,12 @@ use yabby_store::files::devices::DeviceFiles;
 use yabby_store::paths::Place;
 
 use auth::SharedSecret;
+use dedupe::Dedupe;
 use frames::{Event, StateVersion};
 use health::Health;
 use hub::{Hub, Weight};
 use presence::Presence;
+use runs::Runs;
 
 pub use server::{Listening, StartError, start};
 
@@ -68,6 +73,8 @@ pub(crate) struct Gateway {
     pub(crate) presence: Presence,
     pub(crate) health: Health,
     presence_version: AtomicU64,
+    pub(crate) runs: Runs,
+    pub(crate) dedupe: Dedupe,
     devices: Arc<DeviceFiles>,
     /// Ends everything that goes on beside the connections.
     pub(crate) ending: CancellationToken,
@@ -90,6 +97,8 @@ impl Gateway {
             hub: Hub::default(),
             health: Health::default(),
             presence_version: AtomicU64::new(1),
+            runs: Runs::default(),
+            dedupe: Dedupe::default(),
             devices: Arc::new(devices),
             ending: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -170,9 +179,8 @@ impl Gateway {
         change: impl FnOnce(&mut Devices, f64) -> T + Send + 'static,
     ) -> Result<T, StoreError> {
         let (devices, now) = (self.devices.clone(), self.now_ms());
-        let changing = tokio::task::spawn_blocking(move || {
-            devices.update(now, |devices| change(devices, now))
-        });
+        let changing =
+            tokio::task::spawn_blocking(move || devices.update(now, |devices| change(devices, now)));
         changing.await.unwrap_or_else(|_| Err(StoreError::Closed { path: "devices".to_owned() }))
     }
 }

@@ -3,6 +3,12 @@
 //! Who may ask stands beside each method; what is advertised to clients, and the list in the documentation, are
 //! this table.
 
+mod agent;
+mod agent_wait;
+mod attachments;
+mod chat_abort;
+mod chat_inject;
+mod chat_send;
 mod health;
 
 use std::pin::Pin;
@@ -79,7 +85,14 @@ impl Call {
 }
 
 /// In the order in which they are advertised.
-static METHODS: [&Method; 1] = [&health::METHOD];
+static METHODS: [&Method; 6] = [
+    &health::METHOD,
+    &agent::METHOD,
+    &agent_wait::METHOD,
+    &chat_abort::METHOD,
+    &chat_send::METHOD,
+    &chat_inject::METHOD,
+];
 
 /// What clients are told that they can ask for.
 pub(crate) fn advertised() -> Vec<&'static str> {

@@ -118,7 +118,11 @@ mod tests {
     #[test]
     fn whoever_left_is_told_of_for_five_minutes() {
         let presence = presence();
-        presence.note("A", told(json!({"host": "phone", "mode": "ui", "reason": "connect", "roles": ["operator"]})), 1.0);
+        presence.note(
+            "A",
+            told(json!({"host": "phone", "mode": "ui", "reason": "connect", "roles": ["operator"]})),
+            1.0,
+        );
         presence.note("a", told(json!({"reason": "disconnect", "roles": ["node"]})), 2.0);
         let list = presence.list(3.0);
         assert_eq!(list[0]["text"], "Gateway: box (192.0.2.1) · app 1 · mode gateway · reason self");

@@ -227,7 +227,10 @@ mod tests {
             (json!({"key": "k", "again": "", "limit": 0}), Some("at /limit: must be >= 1")),
             (json!({"key": "k", "again": "", "limit": 1001}), Some("at /limit: must be <= 1000")),
             (json!({"key": "k", "again": "", "limit": 1.5}), Some("at /limit: must be integer")),
-            (json!({"key": "k", "again": "", "keys": []}), Some("at /keys: must NOT have fewer than 1 items")),
+            (
+                json!({"key": "k", "again": "", "keys": []}),
+                Some("at /keys: must NOT have fewer than 1 items"),
+            ),
             (
                 json!({"key": "k", "again": "", "mode": "x"}),
                 Some("at /mode: must be equal to constant; at /mode: must match a schema in anyOf"),
@@ -240,9 +243,7 @@ mod tests {
             ),
             (
                 json!({"key": "k", "again": "", "client": {"x": 1}}),
-                Some(
-                    "at /client: must have required property 'id'; at /client: unexpected property 'x'",
-                ),
+                Some("at /client: must have required property 'id'; at /client: unexpected property 'x'"),
             ),
         ];
         for (value, fault) in table {

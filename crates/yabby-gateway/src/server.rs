@@ -11,10 +11,12 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
+use yabby_domain::seam::StoreError;
 
 use crate::http::{self, Source};
 use crate::hub::{Farewell, Weight};
 use crate::{Gateway, HEALTH, Parts, TICK};
+use crate::{asking, runs};
 
 /// How long somebody may take to say what they want.
 const REQUEST: Duration = Duration::from_secs(10);
@@ -30,6 +32,8 @@ pub enum StartError {
         "there is no secret that clients could know; set gateway.auth.token or OPENCLAW_GATEWAY_TOKEN, or gateway.auth.password"
     )]
     NoSecret,
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// A gateway that listens.
@@ -58,6 +62,8 @@ pub async fn start(parts: Parts, addresses: &[IpAddr], port: u16) -> Result<List
             Err(source) => return Err(StartError::Listen { address, source }),
         }
     }
+    gateway.tasks.spawn(runs::watch(gateway.clone(), gateway.engine.subscribe()));
+    resume(&gateway).await?;
     let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
     for listener in listeners {
         gateway.tasks.spawn(accept(gateway.clone(), listener));
@@ -76,6 +82,21 @@ impl Listening {
         self.gateway.tasks.close();
         let _ = tokio::time::timeout(GOODBYE, self.gateway.tasks.wait()).await;
     }
+}
+
+/// Goes on with what was accepted and not answered when somebody stopped us.
+async fn resume(gateway: &Arc<Gateway>) -> Result<(), StartError> {
+    let tickets = gateway.engine.recover().await?;
+    if !tickets.is_empty() {
+        tracing::info!(messages = tickets.len(), "going on with messages that were interrupted");
+    }
+    for ticket in tickets {
+        let id = ticket.run_id.clone().unwrap_or_else(|| ticket.turn.as_str().to_owned());
+        let key = ticket.session_key.clone();
+        let run = gateway.runs.begin(&id, &ticket.turn, &key, key.as_str(), None);
+        gateway.tasks.spawn(asking::see_off(gateway.clone(), ticket, run));
+    }
+    Ok(())
 }
 
 async fn accept(gateway: Arc<Gateway>, listener: TcpListener) {

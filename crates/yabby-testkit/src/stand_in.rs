@@ -6,6 +6,7 @@ pub mod embeddings;
 mod gemini;
 mod openai_chat;
 mod openai_responses;
+pub mod recorded_model;
 mod reply;
 pub mod search;
 mod server;

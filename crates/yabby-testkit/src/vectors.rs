@@ -6,6 +6,7 @@
 
 pub mod cli;
 mod compare;
+pub mod gateway;
 mod report;
 mod suites;
 
@@ -108,22 +109,22 @@ pub enum Standing {
 pub fn differences() -> BTreeSet<&'static str> {
     let suites = suites::ALL.iter().chain(suites::memory::ALL).chain([&suites::transcripts::SUITE]);
     let of_rules = suites.flat_map(|suite| suite.differences).map(|difference| difference.name);
-    of_rules.chain(cli::DIFFERENCES).collect()
+    of_rules.chain(cli::DIFFERENCES).chain(gateway::differences()).collect()
 }
-
-/// Folders whose files belong to later issues.
-const LATER: [&str; 1] = ["gateway"];
 
 /// Files that tell what another version does.
 const OPTIONAL: [&str; 1] = ["memory/latest-2026.9.6.json"];
 
 /// Runs what is at `path`: a folder with the layout of `vectors/`, or one file or folder of it. Recorded
-/// command lines need a program; without one they are left out.
+/// command lines and scenarios need a program; without one they are left out.
 pub fn run(path: &Path, program: Option<&cli::Program>) -> std::io::Result<Vec<FileReport>> {
     let name = name_of(&path.canonicalize()?);
     if path.is_file() {
         let folder = path.canonicalize()?.parent().map(name_of).unwrap_or_default();
         let below = format!("{folder}/{name}");
+        if gateway::is_scenario(path) {
+            return Ok(scenarios(vec![path.to_owned()], program));
+        }
         return Ok(match program.filter(|_| folder == "cli") {
             Some(program) => vec![cli::run_file(path, &below, program)],
             None if suite_of(&below).is_some() || OPTIONAL.contains(&below.as_str()) => {
@@ -133,6 +134,9 @@ pub fn run(path: &Path, program: Option<&cli::Program>) -> std::io::Result<Vec<F
         });
     }
     // A folder is what it holds, whatever it is called.
+    if sorted(path)?.iter().any(|file| gateway::is_scenario(file)) {
+        return Ok(run_part(path, "gateway", program)?.unwrap_or_default());
+    }
     let files: Vec<String> = sorted(path)?.iter().map(|inner| name_of(inner)).collect();
     let holds_files_of = |here: &str, elsewhere: &str| {
         let is_there = |folder: &str, name: &String| suite_of(&format!("{folder}{name}")).is_some();
@@ -195,12 +199,21 @@ fn run_part(
             let files = inner()?.filter(|file| file.is_file() && is_json(file));
             Some(files.map(|file| run_file(&file, &format!("memory/{}", name_of(&file)))).collect())
         }
-        later if LATER.contains(&later) => {
+        "gateway" => {
             let files = inner()?.filter(|file| file.is_file() && is_json(file));
-            Some(files.map(|file| not_yet(&format!("{later}/{}", name_of(&file)))).collect())
+            Some(scenarios(files.collect(), program))
         }
         _ => None,
     })
+}
+
+/// Plays recorded scenarios of the gateway; without a gateway they wait for one.
+fn scenarios(files: Vec<PathBuf>, program: Option<&cli::Program>) -> Vec<FileReport> {
+    match program.map(cli::Program::replay) {
+        Some(Some(replay)) => gateway::run(&files, &replay),
+        Some(None) => files.iter().map(|file| not_yet(&format!("gateway/{}", name_of(file)))).collect(),
+        None => Vec::new(),
+    }
 }
 
 fn name_of(path: &Path) -> String {

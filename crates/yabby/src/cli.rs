@@ -8,8 +8,8 @@ use yabby_config::lookup::Profile;
 use yabby_store::paths::Choice;
 
 use crate::commands::{
-    agent, agents, approvals, completion, config, doctor, gateway, history, import, mcp, memory, models, sessions,
-    setup, skills, turns, usage,
+    agent, agents, approvals, completion, config, doctor, gateway, history, import, mcp, memory, models,
+    sessions, setup, skills, turns, usage,
 };
 
 #[derive(Parser)]
@@ -139,7 +139,9 @@ pub enum Command {
     #[command(visible_alias = "exec-approvals")]
     Approvals(approvals::Arguments),
     /// Run the gateway, which people leave running, or talk to it
-    #[command(after_help = "Examples:\n  yabby gateway                        run it, here\n  yabby gateway --port 18790 --bind lan")]
+    #[command(
+        after_help = "Examples:\n  yabby gateway                        run it, here\n  yabby gateway --port 18790 --bind lan"
+    )]
     Gateway(gateway::Arguments),
     /// Read and change the configuration
     Config(config::Arguments),

@@ -22,6 +22,7 @@ use super::context::Extent;
 use super::model::{ModelChoice, Models};
 use super::toolbox::{Toolbox, User};
 use crate::Engine;
+use crate::events::EventKind;
 use crate::inbox::Inbound;
 use crate::lane::address;
 use crate::steering::RunControl;
@@ -63,6 +64,12 @@ pub(crate) struct RunRequest<'r> {
 }
 
 impl<'r> RunRequest<'r> {
+    /// What is told when it begins.
+    pub(super) fn started(&self) -> EventKind {
+        let run_id = self.inbound.options.run_id.clone();
+        EventKind::RunStarted { model: self.choice.model.clone(), run_id }
+    }
+
     /// The run of a turn.
     pub(crate) async fn turn(
         engine: &'r Engine,

@@ -168,8 +168,8 @@ impl Loop {
         if self.done {
             return Ok(());
         }
-        engine.tell(&opened.key, Some(turn), EventKind::RunStarted { model: request.choice.model.clone() });
         if request.purpose == Purpose::Turn {
+            engine.tell(&opened.key, Some(turn), request.started());
             control.open();
         }
         loop {

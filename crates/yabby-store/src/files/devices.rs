@@ -48,7 +48,11 @@ mod tests {
     fn devices_are_kept_and_a_damaged_file_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let files = DeviceFiles::of(&StateFolder::new(folder.path()), Arc::new(LocalDisk));
-        let who = Introduction { device: "d".to_owned(), role: Some("operator".to_owned()), ..Introduction::default() };
+        let who = Introduction {
+            device: "d".to_owned(),
+            role: Some("operator".to_owned()),
+            ..Introduction::default()
+        };
         files.update(1.0, |devices| devices.request(&who, "r".to_owned(), 1.0)).unwrap();
         files.update(2.0, |devices| devices.approve("r", "token".to_owned(), 2.0)).unwrap().unwrap();
         let devices = files.read(3.0).unwrap();

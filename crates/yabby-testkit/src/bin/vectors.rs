@@ -7,20 +7,36 @@ use std::process::{Command, ExitCode};
 
 use yabby_testkit::vectors;
 use yabby_testkit::vectors::cli::Program;
+use yabby_testkit::vectors::gateway::Replay;
+
+const USAGE: &str = "usage: vectors [--gateway COMMAND] [--at-once N] [--recordings DIR] [--judge DIR] DIR...
+
+Runs the recorded cases of each folder (the layout of vectors/) against yabby's rules, and those of commands and
+of the gateway against the program that YABBY_BIN names, or the one that is built.
+
+  --gateway COMMAND  play scenarios against `COMMAND gateway run`, and hold it to the recordings alone
+  --at-once N        play so many scenarios at the same time (8)
+  --recordings DIR   keep what was recorded while they were played, for compare.py
+  --judge DIR        compare the recordings in DIR, which were kept so, and play nothing";
 
 fn main() -> ExitCode {
-    let folders: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    if folders.is_empty() || folders.iter().any(|f| f.as_os_str() == "--help" || f.as_os_str() == "-h") {
-        eprintln!(
-            "usage: vectors DIR...\n\nRuns the recorded cases of each folder (the layout of vectors/) against yabby's rules."
-        );
-        return if folders.is_empty() { ExitCode::from(2) } else { ExitCode::SUCCESS };
-    }
+    let wishes = match Wishes::read(std::env::args().skip(1)) {
+        Ok(Some(wishes)) => wishes,
+        Ok(None) => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        Err(problem) => {
+            eprintln!("{problem}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
     // A rule that panics is reported with its case; the default hook would print it twice.
     std::panic::set_hook(Box::new(|_| {}));
-    let program = folders.iter().any(|folder| holds_command_lines(folder)).then(program);
+    let needs_program = wishes.folders.iter().any(|folder| holds_commands(folder));
+    let program = needs_program.then(|| wishes.program());
     let mut reports = Vec::new();
-    for folder in folders {
+    for folder in wishes.folders {
         match vectors::run(&folder, program.as_ref()) {
             Ok(of_folder) => reports.extend(of_folder),
             Err(error) => {
@@ -33,11 +49,70 @@ fn main() -> ExitCode {
     if vectors::totals(&reports).failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
+/// What was asked for.
+#[derive(Default)]
+struct Wishes {
+    folders: Vec<PathBuf>,
+    gateway: Option<String>,
+    at_once: Option<usize>,
+    recordings: Option<PathBuf>,
+    kept: Option<PathBuf>,
+}
+
+impl Wishes {
+    /// `None` if only help was asked for.
+    fn read(mut words: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
+        let mut wishes = Self::default();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+            match word.as_str() {
+                "--help" | "-h" => return Ok(None),
+                "--gateway" => wishes.gateway = Some(value()?),
+                "--at-once" => {
+                    let count = value()?;
+                    wishes.at_once = Some(count.parse().map_err(|_| format!("{count} is no number"))?);
+                }
+                "--recordings" => wishes.recordings = Some(value()?.into()),
+                "--judge" => wishes.kept = Some(value()?.into()),
+                option if option.starts_with("--") => return Err(format!("{option} is no option")),
+                folder => wishes.folders.push(folder.into()),
+            }
+        }
+        if wishes.folders.is_empty() {
+            return Err("name a folder".to_owned());
+        }
+        Ok(Some(wishes))
+    }
+
+    fn program(&self) -> Program {
+        let mut program = match &self.gateway {
+            Some(words) => {
+                // Nothing of ours is run.
+                let mut program = Program::new(PathBuf::new(), PathBuf::new());
+                program.replay = Some(Replay::foreign(words));
+                program
+            }
+            None => program(),
+        };
+        if self.at_once.is_some() || self.recordings.is_some() || self.kept.is_some() {
+            let mut replay = program.replay.take().unwrap_or_else(|| Replay::yabby(&program.path));
+            replay.at_once = self.at_once.unwrap_or(replay.at_once);
+            replay.recordings = self.recordings.clone();
+            replay.kept = self.kept.clone();
+            program.replay = Some(replay);
+        }
+        program
+    }
+}
+
 /// Whether there is anything to run a program for.
-fn holds_command_lines(folder: &Path) -> bool {
+fn holds_commands(folder: &Path) -> bool {
     let folder = folder.canonicalize().unwrap_or_default();
-    let is_cli = |path: &Path| path.file_name().is_some_and(|name| name == "cli");
-    folder.join("cli").is_dir() || is_cli(&folder) || folder.parent().is_some_and(is_cli)
+    let is_meant = |path: &Path| path.file_name().is_some_and(|name| name == "cli" || name == "gateway");
+    let inner = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_lines = |path: &Path| path.extension().is_some_and(|end| end == "jsonl");
+    let mut inside = inner.filter(|path| is_meant(path) || is_lines(path));
+    inside.next().is_some() || is_lines(&folder) || is_meant(&folder) || folder.parent().is_some_and(is_meant)
 }
 
 /// The program whose command lines were recorded: the one that `YABBY_BIN` names, else the one beside
@@ -56,5 +131,5 @@ fn program() -> Program {
         }
         std::env::current_exe().unwrap_or_default().with_file_name("yabby")
     });
-    Program { path, homes: project.join("vectors/cli/homes") }
+    Program::new(path, project.join("vectors/cli/homes"))
 }

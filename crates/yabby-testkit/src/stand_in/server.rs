@@ -107,6 +107,11 @@ async fn answer(State(room): State<Arc<Room>>, request: Request) -> Result<Respo
     let unasked = || Reply::json(500, &serde_json::json!({"error": "the script is at an end"}));
     let next = unpoisoned(&room.replies).pop_front();
     let reply = next.or_else(|| unpoisoned(&room.usual).clone()).unwrap_or_else(unasked);
+    Ok(response(reply))
+}
+
+/// A reply on the wire, piece by piece.
+pub(super) fn response(reply: Reply) -> Response {
     let mut response = Response::builder().status(reply.status);
     for (name, value) in &reply.headers {
         response = response.header(name, value);
@@ -128,7 +133,7 @@ async fn answer(State(room): State<Arc<Room>>, request: Request) -> Result<Respo
             }
         }
     });
-    Ok(response.body(Body::from_stream(pieces)).expect("scripts have valid headers"))
+    response.body(Body::from_stream(pieces)).expect("scripts have valid headers")
 }
 
 /// Writes a request into the file that `YABBY_TAKE_DOWN` names, for whoever judges it later.

@@ -1,5 +1,6 @@
 //! Recorded command lines: each runs the built program on a fresh copy of a home folder.
 
+mod company;
 mod home;
 mod normal;
 mod shape;
@@ -8,19 +9,24 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::json;
-use tokio::runtime::{Builder, Runtime};
 use yabby_domain::json::{self, Object, Value};
 
+use super::gateway::Replay;
 use super::{FileReport, Outcome, Standing, broken, compare, not_yet};
-use crate::stand_in::embeddings::{EmbeddingStandIn, JobEnd};
+use company::Company;
 use home::Home;
 use normal::Normal;
 
 /// Commands that exist; recordings of others wait for theirs.
 const COMMANDS: [&[&str]; 6] =
     [&["sessions"], &["agents", "list"], &["config"], &["agent"], &["models"], &["memory"]];
-/// What the reference says when it wanted a gateway and found none. Ours comes later, and so do these.
+/// Whether `agent` asks the gateway, and does it by itself where there is none.
+const AGENT_ASKS_THE_GATEWAY: bool = false;
+/// What the reference says when it wanted a gateway and found none.
 const WITHOUT_GATEWAY: &str = "Gateway agent failed; falling back to embedded";
+/// The environment of commands and gateways, besides their home and where programs are.
+const ENVIRONMENT: [(&str, &str); 4] =
+    [("TERM", "dumb"), ("NO_COLOR", "1"), ("COLUMNS", "100"), ("TZ", "UTC")];
 
 /// An edit leaves `$include` and `${NAME}` as they were written, where the reference writes what they
 /// resolve to.
@@ -36,6 +42,28 @@ pub struct Program {
     pub path: PathBuf,
     /// Homes for samples that come without theirs.
     pub homes: PathBuf,
+    /// How scenarios of the gateway are played, if not with this program.
+    pub replay: Option<Replay>,
+}
+
+impl Program {
+    pub fn new(path: PathBuf, homes: PathBuf) -> Self {
+        Self { path, homes, replay: None }
+    }
+
+    /// How scenarios of the gateway are played; `None` while this program has no gateway.
+    pub(super) fn replay(&self) -> Option<Replay> {
+        let own = exists(&["gateway".to_owned(), "run".to_owned()]).then(|| Replay::yabby(&self.path));
+        self.replay.clone().or(own)
+    }
+}
+
+/// Whether the command that these words begin with exists.
+fn exists(command: &[String]) -> bool {
+    let is_begun_by = |words: &&[&str]| {
+        words.len() <= command.len() && words.iter().zip(command).all(|(word, own)| word == own)
+    };
+    COMMANDS.iter().any(is_begun_by)
 }
 
 /// Runs the sample in a file.
@@ -64,28 +92,6 @@ pub(super) fn run_file(path: &Path, file: &str, program: &Program) -> FileReport
 
 struct Sample(Value);
 
-/// A service that embeds, while a sample runs.
-struct Embeddings {
-    stand_in: EmbeddingStandIn,
-    // After the service: it runs in there.
-    _runtime: Runtime,
-}
-
-impl Embeddings {
-    fn start() -> std::io::Result<Self> {
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let stand_in = runtime.block_on(EmbeddingStandIn::start());
-        // The recorded one knew no jobs, either.
-        stand_in.jobs_end(vec![JobEnd::Unknown; 8]);
-        Ok(Self { stand_in, _runtime: runtime })
-    }
-
-    fn port(&self) -> u16 {
-        let port = self.stand_in.address().rsplit_once(':').and_then(|(_, port)| port.parse().ok());
-        port.unwrap_or(home::STUB)
-    }
-}
-
 /// What a run left behind.
 struct Ran {
     output: Output,
@@ -103,20 +109,18 @@ impl Sample {
 
     fn is_ours(&self) -> bool {
         let command = self.command();
-        let is_begun_by = |words: &&[&str]| {
-            words.len() <= command.len() && words.iter().zip(&command).all(|(word, own)| word == own)
-        };
-        let wants_gateway = !self.field("gateway").is_null()
-            || self.field("stderr").as_str().is_some_and(|told| told.starts_with(WITHOUT_GATEWAY));
-        // Models that are spoken to over the network come later.
-        let wants_model = self.field("json").get("payloads").is_some();
-        !wants_gateway && !wants_model && COMMANDS.iter().any(is_begun_by)
+        let has_gateway = exists(&["gateway".to_owned(), "run".to_owned()]);
+        let falls_back = self.field("stderr").as_str().is_some_and(|told| told.starts_with(WITHOUT_GATEWAY));
+        let asks_for_agent = command.first().is_some_and(|word| word == "agent");
+        let through_gateway = falls_back || (asks_for_agent && !self.field("gateway").is_null());
+        exists(&command)
+            && (has_gateway || self.field("gateway").is_null())
+            && (AGENT_ASKS_THE_GATEWAY || !through_gateway)
     }
 
     fn judge(&self, program: &Path, homes: &Path) -> std::io::Result<Outcome> {
-        let name = self.field("home").as_str().unwrap_or_default();
-        let ran = self.run(program, &homes.join(name))?;
-        let normal = Normal::new(&self.command(), &ran.home)?;
+        let ran = self.run(program, homes)?;
+        let normal = Normal::new(&self.command(), &ran.home);
         let expected = self.recorded(&normal);
         let actual = self.observed(&ran, &normal);
         if matches(&expected, &actual) {
@@ -141,27 +145,41 @@ impl Sample {
         self.command().first().is_some_and(|command| command == "memory")
     }
 
-    fn run(&self, program: &Path, home: &Path) -> std::io::Result<Ran> {
-        // Only memories need somebody to talk to.
-        let embeddings = if self.tells_memory() { Some(Embeddings::start()?) } else { None };
-        let home = Home::copy(home, embeddings.as_ref().map_or(home::STUB, Embeddings::port))?;
+    fn run(&self, program: &Path, homes: &Path) -> std::io::Result<Ran> {
+        let name = self.field("home").as_str().unwrap_or_default();
+        let company = Company::gather(self.tells_memory())?;
+        let home = Home::copy(&homes.join(name), company.ports())?;
+        // One and the same copy where both have one home.
+        let gateway = self.field("gateway").as_str();
+        let other = gateway.filter(|other| *other != name);
+        let other = other.map(|other| Home::copy(&homes.join(other), company.ports())).transpose()?;
+        let _gateway = match gateway {
+            Some(_) => Some(company.gateway(program, other.as_ref().unwrap_or(&home))?),
+            None => None,
+        };
         for before in self.field("pre").as_array().into_iter().flatten() {
-            self.start(program, &home, &super::texts(before))?;
+            self.start(program, &home, &company, &super::texts(before))?;
         }
-        let output = self.start(program, &home, &self.command())?;
+        let output = self.start(program, &home, &company, &self.command())?;
         Ok(Ran { output, home })
     }
 
-    fn start(&self, program: &Path, home: &Home, arguments: &[String]) -> std::io::Result<Output> {
+    fn start(
+        &self,
+        program: &Path,
+        home: &Home,
+        company: &Company,
+        arguments: &[String],
+    ) -> std::io::Result<Output> {
         let filled = arguments.iter().map(|argument| home.filled(argument));
         let mut command = Command::new(program);
         command.args(filled).current_dir(home.path()).env_clear().stdin(Stdio::null());
         command.env("HOME", home.path()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.envs([("TERM", "dumb"), ("NO_COLOR", "1"), ("COLUMNS", "100"), ("TZ", "UTC")]);
+        command.envs(ENVIRONMENT);
         for (name, value) in self.field("env").as_object().into_iter().flatten() {
             command.env(name, home.filled(value.as_str().unwrap_or_default()));
         }
-        command.output()
+        company.run(command)
     }
 
     /// What was recorded, as far as it counts.

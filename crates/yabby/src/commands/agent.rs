@@ -14,7 +14,7 @@ use yabby_domain::config::Config;
 use yabby_domain::directive::level::{Level as _, ThinkLevel, VerboseLevel};
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
-use yabby_domain::json::{self, Object, Value, number};
+use yabby_domain::json;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
@@ -224,7 +224,7 @@ async fn say(engine: &Engine, destination: &Destination, options: TurnOptions, s
 fn answer(setting: &Setting, arguments: &Arguments, report: &TurnReport) -> Result<()> {
     let failed = report.error.as_deref().filter(|_| report.outcome == Outcome::Failed);
     if arguments.json {
-        terminal::print_json(&report_json(report))?;
+        terminal::print_json(&report.to_json())?;
     } else if !std::io::stdout().is_terminal() {
         let mut out = std::io::stdout().lock();
         let is_told_apart = |payload: &&ReplyPayload| failed.is_some() && payload.is_error == Some(true);
@@ -260,51 +260,6 @@ fn hint(setting: &Setting, error: &str) -> Option<String> {
 fn lines_of(payload: &ReplyPayload) -> Vec<String> {
     let media = payload.media_urls.clone().unwrap_or_default().into_iter().chain(payload.media_url.clone());
     payload.text.clone().into_iter().chain(media.map(|url| format!("MEDIA:{url}"))).collect()
-}
-
-/// The answer as the reference tells it.
-fn report_json(report: &TurnReport) -> Value {
-    let payload = |payload: &ReplyPayload| {
-        let mut object = Object::new();
-        object.insert("text".to_owned(), payload.text.clone().unwrap_or_default().into());
-        object.insert("mediaUrl".to_owned(), payload.media_url.clone().map_or(Value::Null, Value::from));
-        if let Some(urls) = payload.media_urls.clone().filter(|urls| !urls.is_empty()) {
-            object.insert("mediaUrls".to_owned(), urls.into());
-        }
-        if payload.is_error == Some(true) {
-            object.insert("isError".to_owned(), true.into());
-        }
-        Value::Object(object)
-    };
-    let mut agent = Object::new();
-    agent.insert("sessionId".to_owned(), report.session_id.clone().unwrap_or_default().into());
-    if let Some(model) = &report.model {
-        agent.insert("provider".to_owned(), model.provider.clone().into());
-        agent.insert("model".to_owned(), model.model.clone().into());
-    }
-    if let Some(usage) = &report.usage {
-        let parts =
-            [usage.input, usage.output, usage.cache_read, usage.cache_write].map(|part| part.unwrap_or(0.0));
-        let names = ["input", "output", "cacheRead", "cacheWrite"];
-        let mut object: Object = names.into_iter().map(str::to_owned).zip(parts.map(number)).collect();
-        object.insert("total".to_owned(), number(usage.total.unwrap_or_else(|| parts.iter().sum())));
-        agent.insert("usage".to_owned(), Value::Object(object));
-    }
-    let mut meta = Object::new();
-    meta.insert("durationMs".to_owned(), report.duration_ms.into());
-    meta.insert("agentMeta".to_owned(), Value::Object(agent));
-    meta.insert("aborted".to_owned(), (report.outcome == Outcome::Aborted).into());
-    if let Some(report) = report.system_prompt_report.clone() {
-        meta.insert("systemPromptReport".to_owned(), Value::Object(report));
-    }
-    if let Some(error) = &report.error {
-        meta.insert("error".to_owned(), error.clone().into());
-    }
-    let payloads: Vec<Value> = report.payloads.iter().map(payload).collect();
-    Value::Object(Object::from_iter([
-        ("payloads".to_owned(), payloads.into()),
-        ("meta".to_owned(), Value::Object(meta)),
-    ]))
 }
 
 /// What the command line sets for the session, from now on.

@@ -10,7 +10,7 @@ use crate::home::{YABBY, project};
 
 #[test]
 fn every_recorded_command_line_passes() {
-    let program = Program { path: PathBuf::from(YABBY), homes: project("vectors/cli/homes") };
+    let program = Program::new(PathBuf::from(YABBY), project("vectors/cli/homes"));
     let reports = run(&project("vectors/cli"), Some(&program)).unwrap();
     let sum = totals(&reports);
     assert_eq!(sum.failed, 0, "{}", print_report(&reports));
@@ -29,4 +29,15 @@ fn every_recorded_command_line_passes() {
         "memory-status-tells-of-both-indexes",
     ];
     assert_eq!(by_design, BTreeSet::from(expected));
+}
+
+/// They wait while there is no `gateway run`.
+#[test]
+fn every_recorded_scenario_of_the_gateway_passes() {
+    let program = Program::new(PathBuf::from(YABBY), project("vectors/cli/homes"));
+    let reports = run(&project("vectors/gateway"), Some(&program)).unwrap();
+    let sum = totals(&reports);
+    assert_eq!(sum.failed, 0, "{}", print_report(&reports));
+    assert_eq!(sum.passed + sum.by_design + sum.not_yet, reports.len(), "{}", print_report(&reports));
+    assert!(reports.len() >= 54, "only {} scenarios are there", reports.len());
 }

@@ -9,23 +9,26 @@ use regex::{Captures, Regex};
 use tempfile::TempDir;
 use yabby_domain::json::{self, Value};
 
-/// Nobody listens there; the samples that run have no gateway.
-pub(super) const PORT: &str = "18910";
-/// Nor there, unless a stand-in for the models does.
-pub(super) const STUB: u16 = 18911;
+use crate::vectors::gateway::Ports;
 
 pub(super) struct Home {
     folder: TempDir,
-    stub: String,
+    path: PathBuf,
+    /// Of the gateway.
+    pub(super) port: String,
+    /// Of the model.
+    pub(super) stub: String,
     /// The text of every file, before it was run on.
     pub(super) texts: String,
 }
 
 impl Home {
-    pub(super) fn copy(source: &Path, stub: u16) -> std::io::Result<Self> {
+    pub(super) fn copy(source: &Path, ports: &Ports) -> std::io::Result<Self> {
         let folder = TempDir::with_prefix("yabby-home-")?;
-        let mut home = Self { folder, stub: stub.to_string(), texts: String::new() };
-        let target = home.path().to_owned();
+        let path = folder.path().join("user");
+        let (port, stub) = (ports.gateway.to_string(), ports.stub.to_string());
+        let mut home = Self { folder, path, port, stub, texts: String::new() };
+        let target = home.path.clone();
         home.copy_folder(source, &target)?;
         Ok(home)
     }
@@ -47,15 +50,20 @@ impl Home {
     }
 
     pub(super) fn path(&self) -> &Path {
-        self.folder.path()
+        &self.path
+    }
+
+    /// A file that is not in it.
+    pub(super) fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     /// Text with its placeholders filled in: quoted numbers lose their quotes.
     pub(super) fn filled(&self, text: &str) -> String {
         static TIME: LazyLock<Option<Regex>> =
             LazyLock::new(|| Regex::new(r#""@NOW([+-]\d+)@"|@(NOW|ISO)([+-]\d+)@"#).ok());
-        let text = text.replace("\"@PORT@\"", PORT).replace("\"@STUB@\"", &self.stub);
-        let text = text.replace("@PORT@", PORT).replace("@STUB@", &self.stub);
+        let text = text.replace("\"@PORT@\"", &self.port).replace("\"@STUB@\"", &self.stub);
+        let text = text.replace("@PORT@", &self.port).replace("@STUB@", &self.stub);
         let text = text.replace("@HOME@", &self.path().display().to_string());
         let now = Timestamp::now();
         let moment = |distance: &str| {

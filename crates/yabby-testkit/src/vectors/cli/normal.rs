@@ -10,8 +10,14 @@ use super::home::Home;
 /// Fields that carry the moment of the run, or ids that were made in it.
 const VOLATILE: [&str; 4] = ["meta", "createdAtMs", "updatedAtMs", "nextRunAtMs"];
 
+/// The ports of the gateway and the model that stand in the recordings.
+const PORTS: [&str; 2] = ["18910", "18911"];
+
+#[derive(Clone, Default)]
 pub(super) struct Normal {
     home: String,
+    /// Ours.
+    ports: [String; 2],
     /// Ids in these are known, and kept.
     known: String,
     our_folder: bool,
@@ -35,28 +41,27 @@ static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 });
 
 impl Normal {
-    pub(super) fn new(command: &[String], home: &Home) -> std::io::Result<Self> {
+    pub(super) fn new(command: &[String], home: &Home) -> Self {
         let known = format!("{}\n{}", command.join(" "), home.texts);
-        Ok(Self { home: home.path().display().to_string(), known, our_folder: false, our_memory: false })
+        let ports = [home.port.clone(), home.stub.clone()];
+        Self { home: home.path().display().to_string(), ports, known, ..Self::default() }
     }
 
     /// With our own folder taken for the reference's.
     pub(super) fn with_our_folder(&self) -> Self {
-        Self { our_folder: true, ..self.copied() }
+        Self { our_folder: true, ..self.clone() }
     }
 
     /// Without what we tell of a memory beyond the reference.
     pub(super) fn with_our_memory(&self) -> Self {
-        Self { our_memory: true, ..self.copied() }
-    }
-
-    fn copied(&self) -> Self {
-        let (home, known) = (self.home.clone(), self.known.clone());
-        Self { home, known, our_folder: self.our_folder, our_memory: self.our_memory }
+        Self { our_memory: true, ..self.clone() }
     }
 
     pub(super) fn text(&self, text: &str) -> String {
         let mut text = text.replace(&self.home, "/home/user");
+        for (ours, recorded) in self.ports.iter().zip(PORTS).filter(|(ours, _)| !ours.is_empty()) {
+            text = text.replace(ours, recorded);
+        }
         if self.our_folder {
             text =
                 text.replace(".yabby/yabby.json", ".openclaw/openclaw.json").replace("/.yabby", "/.openclaw");
@@ -92,6 +97,11 @@ impl Normal {
             Value::Object(object) => {
                 Value::Object(object.iter().map(|(key, value)| (self.text(key), self.value(value))).collect())
             }
+            // A port of ours.
+            Value::Number(number) => {
+                let own = self.ports.iter().position(|port| *port == number.to_string());
+                own.and_then(|at| PORTS[at].parse::<u16>().ok()).map_or_else(|| value.clone(), Value::from)
+            }
             other => other.clone(),
         }
     }
@@ -123,8 +133,7 @@ mod tests {
 
     #[test]
     fn names_of_the_program_change_and_names_on_disk_stay() {
-        let normal =
-            Normal { home: "/tmp/x".to_owned(), known: String::new(), our_folder: false, our_memory: false };
+        let normal = Normal { home: "/tmp/x".to_owned(), ..Normal::default() };
         let table = [
             ("Run: openclaw doctor --fix", "Run: yabby doctor --fix"),
             ("File: ~/.openclaw/openclaw.json", "File: ~/.openclaw/openclaw.json"),

@@ -1,0 +1,176 @@
+//! From a request to a turn of the engine: which session is meant, what is said there, and what becomes of it.
+
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use serde_json::json;
+use yabby_domain::config::Config;
+use yabby_domain::id::AgentId;
+use yabby_domain::inbound::InboundMessage;
+use yabby_domain::json::Value;
+use yabby_domain::message::{Message, text_block};
+use yabby_domain::message_stamp::stamped;
+use yabby_domain::seam::Begin;
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::{KeyPolicy, SessionKey};
+use yabby_domain::session::send_policy::{SendDecision, SendPolicy, SendQuery};
+use yabby_domain::text;
+use yabby_domain::transcript::file_name::TranscriptId;
+use yabby_domain::transcript::tree::NewEntry;
+use yabby_domain::turn::{TurnId, TurnOptions};
+use yabby_engine::{Heard, Hearing, Ticket};
+
+use crate::Gateway;
+use crate::frames::Refusal;
+use crate::hub::Client;
+use crate::runs::{self, Run};
+
+/// The channel of those who talk to us directly.
+pub(crate) const WEBCHAT: &str = "webchat";
+
+/// A session that a request names.
+pub(crate) struct Named {
+    pub(crate) key: SessionKey,
+    pub(crate) agent: AgentId,
+    pub(crate) entry: Option<SessionEntry>,
+}
+
+impl Gateway {
+    /// The session of a key that a client sent.
+    pub(crate) async fn named(&self, key: &str) -> Result<Named, Refusal> {
+        let key = KeyPolicy::from_config(&self.config()).store_key(&text::lower(key));
+        let agent = key.agent_id();
+        let entry = self.engine.home(&agent)?.sessions.get(&key).await?;
+        Ok(Named { key, agent, entry })
+    }
+
+    /// Whether replies of a session may be sent at all.
+    pub(crate) fn check_send_policy(&self, named: &Named, config: &Config) -> Result<(), Refusal> {
+        let query = SendQuery {
+            entry: named.entry.as_ref(),
+            key: Some(named.key.as_str()),
+            channel: named.entry.as_ref().and_then(|entry| entry.channel()),
+            chat_type: named.entry.as_ref().and_then(|entry| entry.chat_type()).map(|kind| kind.as_str()),
+        };
+        match SendPolicy::from_config(config).decide(&query) {
+            SendDecision::Allow => Ok(()),
+            SendDecision::Deny => Err(Refusal::invalid("send blocked by session policy")),
+        }
+    }
+}
+
+/// What is asked, by whom and how.
+pub(crate) struct Question<'q> {
+    pub(crate) run_id: &'q str,
+    pub(crate) key: &'q SessionKey,
+    /// The key as the client wrote it.
+    pub(crate) told_key: &'q str,
+    pub(crate) message: InboundMessage,
+    pub(crate) options: TurnOptions,
+    /// What a repetition is recognised by, also after a restart.
+    pub(crate) dedupe: String,
+}
+
+/// A turn that was accepted, or one that was before.
+pub(crate) enum Asked {
+    Accepted(Ticket, Arc<Run>),
+    Repeated,
+}
+
+/// Hands a question to the engine. Once this comes back, it cannot be lost.
+pub(crate) async fn ask(
+    gateway: &Arc<Gateway>,
+    client: &Client,
+    question: Question<'_>,
+) -> Result<Asked, Refusal> {
+    let Question { run_id, key, told_key, message, options, dedupe } = question;
+    let turn = TurnId::new(uuid::Uuid::new_v4().to_string());
+    let watcher = client.about.takes_tool_events().then(|| client.id.clone());
+    let run = gateway.runs.begin(run_id, &turn, key, told_key, watcher);
+    let heard = Heard {
+        message: InboundMessage { session_key: Some(key.as_str().to_owned()), ..message },
+        options: TurnOptions { to_caller: true, run_id: Some(run_id.to_owned()), ..options },
+        turn: Some(turn),
+        dedupe: Some(dedupe),
+        ..Heard::default()
+    };
+    match gateway.engine.hear(heard).await {
+        Ok(Hearing::Accepted(ticket)) => Ok(Asked::Accepted(ticket, run)),
+        Ok(Hearing::Repeated) => {
+            gateway.runs.forget(&run);
+            Ok(Asked::Repeated)
+        }
+        Ok(Hearing::Overheard | Hearing::NotServed) => {
+            gateway.runs.forget(&run);
+            Err(Refusal::unavailable(format!("Error: {key} is a group that is not served")))
+        }
+        Err(error) => {
+            gateway.runs.forget(&run);
+            Err(error.into())
+        }
+    }
+}
+
+/// What somebody says directly. Commands are read without the time.
+pub(crate) fn spoken(gateway: &Gateway, said: &str) -> InboundMessage {
+    let config = gateway.config();
+    let said = text::from_outside(said).into_owned();
+    InboundMessage {
+        body: Some(stamped(&said, gateway.now(), &config, &TimeZone::system())),
+        raw_body: Some(said.clone()),
+        command_body: Some(said),
+        command_authorized: true,
+        ..InboundMessage::default()
+    }
+}
+
+/// A message of the agent that no model made.
+pub(crate) fn injected(said: &str, now: i64) -> Message {
+    let mut message = Message::default();
+    message.set("role", "assistant");
+    message.set("content", vec![text_block(said)]);
+    message.set("timestamp", now);
+    message.set("stopReason", "injected");
+    message.set("usage", json!({"input": 0, "output": 0, "totalTokens": 0}));
+    message
+}
+
+/// Puts such a message at the end of a conversation; its id.
+pub(crate) async fn inject(
+    gateway: &Gateway,
+    named: &Named,
+    message: &Message,
+    begin: bool,
+) -> Result<String, Refusal> {
+    let missing = || Refusal::invalid("transcript file not found");
+    let entry = named.entry.as_ref().ok_or_else(|| Refusal::invalid("session not found"))?;
+    let home = gateway.engine.home(&named.agent)?;
+    let session_id = entry.session_id().ok_or_else(missing)?;
+    let id = transcript_of(entry).ok_or_else(missing)?;
+    if !begin && home.transcripts.peek(&id, yabby_domain::seam::Part::First(1)).await?.is_none() {
+        return Err(missing());
+    }
+    let cwd = home.workspace.to_string_lossy().into_owned();
+    let begin = Begin { session_id: session_id.to_owned(), cwd, parent: None };
+    let mut writer = home.transcripts.open(&id, begin).await?;
+    let ids = writer.append(vec![NewEntry::Message(message.clone())]).await?;
+    ids.into_iter().next_back().ok_or_else(missing)
+}
+
+/// The file of a session's conversation.
+pub(crate) fn transcript_of(entry: &SessionEntry) -> Option<TranscriptId> {
+    let named = entry.session_file().and_then(|file| TranscriptId::of_file(file.rsplit('/').next()?).ok());
+    named.or_else(|| TranscriptId::new(entry.session_id()?, None).ok())
+}
+
+/// The value of a message.
+pub(crate) fn value_of(message: &Message) -> Value {
+    Value::Object(message.as_object().clone())
+}
+
+/// Tells the end of a run that nobody waits for.
+pub(crate) async fn see_off(gateway: Arc<Gateway>, ticket: Ticket, run: Arc<Run>) {
+    if let Ok(report) = ticket.done.await {
+        gateway.runs.finish(&run, runs::ending_of(&report, None)).await;
+    }
+}

@@ -1,0 +1,56 @@
+//! Requests that come again are answered as before (`gateway.md` §5, §8): for five minutes, and not too many.
+
+use std::sync::Mutex;
+
+use indexmap::IndexMap;
+
+use crate::frames::Answer;
+use crate::unpoisoned;
+
+const LIFETIME_MS: i64 = 5 * 60_000;
+const MOST: usize = 1000;
+
+#[derive(Default)]
+pub(crate) struct Dedupe(Mutex<IndexMap<String, (i64, Answer)>>);
+
+impl Dedupe {
+    pub(crate) fn find(&self, key: &str, now: i64) -> Option<Answer> {
+        let known = unpoisoned(&self.0);
+        known.get(key).filter(|(at, _)| now - at <= LIFETIME_MS).map(|(_, answer)| answer.clone())
+    }
+
+    pub(crate) fn remember(&self, key: &str, answer: Answer, now: i64) {
+        let mut known = unpoisoned(&self.0);
+        // What is answered anew is as young as its answer.
+        known.shift_remove(key);
+        known.insert(key.to_owned(), (now, answer));
+        let stale = known.values().take_while(|(at, _)| now - at > LIFETIME_MS).count();
+        let surplus = known.len().saturating_sub(MOST);
+        known.drain(..stale.max(surplus));
+    }
+
+    pub(crate) fn forget(&self, key: &str) {
+        unpoisoned(&self.0).shift_remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn answers_are_known_for_a_while_and_not_too_many() {
+        let dedupe = Dedupe::default();
+        dedupe.remember("a", Ok(json!(1)), 0);
+        assert_eq!(dedupe.find("a", LIFETIME_MS), Some(Ok(json!(1))));
+        assert_eq!(dedupe.find("a", LIFETIME_MS + 1), None);
+        dedupe.remember("b", Ok(json!(2)), LIFETIME_MS + 1);
+        assert_eq!(unpoisoned(&dedupe.0).len(), 1);
+        for number in 0..2 * MOST {
+            dedupe.remember(&number.to_string(), Ok(json!(number)), LIFETIME_MS + 2);
+        }
+        assert_eq!(unpoisoned(&dedupe.0).len(), MOST);
+        assert_eq!(dedupe.find("b", LIFETIME_MS + 2), None);
+    }
+}

@@ -1,0 +1,275 @@
+//! `agent`: says something to an agent, and waits for the answer. It is answered twice: when the message is on
+//! record, and when the run is over (`gateway.md` §5.1).
+
+use serde_json::json;
+use yabby_domain::agent::agents;
+use yabby_domain::config::Config;
+use yabby_domain::directive::level::{Level as _, ThinkLevel};
+use yabby_domain::id::AgentId;
+use yabby_domain::inbound::InboundMessage;
+use yabby_domain::session::entry::{Patch, SessionEntry};
+use yabby_domain::session::key::{KeyPolicy, SessionKey};
+use yabby_domain::session::open::Target;
+use yabby_domain::text;
+use yabby_domain::transcript::file_name::TranscriptId;
+use yabby_domain::turn::{LaneClass, Outcome, TurnOptions};
+use yabby_engine::TurnReport;
+
+use super::{Access, Call, Listing, Method};
+use crate::asking::{self, Asked, Question};
+use crate::frames::{Answer, Refusal};
+use crate::runs;
+use crate::schema::{BOOLEAN, COUNT, NON_EMPTY, Schema, TEXT, optional, required};
+
+pub(super) const METHOD: Method = Method {
+    name: "agent",
+    access: Access::Write,
+    listing: Listing::Advertised,
+    params: Schema::Object(&[
+        required("message", NON_EMPTY),
+        optional("agentId", NON_EMPTY),
+        optional("to", TEXT),
+        optional("replyTo", TEXT),
+        optional("sessionId", TEXT),
+        optional("sessionKey", TEXT),
+        optional("thinking", TEXT),
+        optional("deliver", BOOLEAN),
+        optional("attachments", Schema::List { of: &Schema::Any, min: 0, max: usize::MAX }),
+        optional("channel", TEXT),
+        optional("replyChannel", TEXT),
+        optional("accountId", TEXT),
+        optional("replyAccountId", TEXT),
+        optional("threadId", TEXT),
+        optional("groupId", TEXT),
+        optional("groupChannel", TEXT),
+        optional("groupSpace", TEXT),
+        optional("timeout", COUNT),
+        optional("lane", TEXT),
+        optional("extraSystemPrompt", TEXT),
+        required("idempotencyKey", NON_EMPTY),
+        optional("label", Schema::Text { min: 1, max: 64 }),
+        optional("spawnedBy", TEXT),
+    ]),
+    about: "Says something to an agent and waits for the answer; answers when the message is on record, and again when the run is over.",
+    answer: |call| Box::pin(answer(call)),
+};
+
+/// Channels that a reply may be meant for.
+const CHANNELS: [&str; 9] =
+    ["last", "webchat", "whatsapp", "telegram", "discord", "googlechat", "slack", "signal", "imessage"];
+
+async fn answer(call: Call) -> Answer {
+    let config = call.gateway.config();
+    let run_id = call.text("idempotencyKey").unwrap_or_default().to_owned();
+    let remembered = format!("agent:{run_id}");
+    if let Some(answer) = call.gateway.dedupe.find(&remembered, call.gateway.now()) {
+        return answer;
+    }
+    super::attachments::check(&call.params)?;
+    let agent = agent(&call, &config)?;
+    let wish = given(&call, "sessionKey");
+    if let (Some(agent), Some(key)) = (&agent, &wish) {
+        let of_key = KeyPolicy::from_config(&config).session_agent(key);
+        if *agent != of_key {
+            let text = format!(
+                "invalid agent params: agent \"{agent}\" does not match session key agent \"{of_key}\""
+            );
+            return Err(Refusal::invalid(text));
+        }
+    }
+    let place = place(&call, &config, agent, wish).await?;
+    if let Some(place) = &place {
+        prepare(&call, place, &config).await?;
+    }
+    let accepted = json!({"runId": run_id, "status": "accepted", "acceptedAt": call.gateway.now()});
+    let Some(place) = place else {
+        call.answer_first(accepted);
+        let why = "Error: Pass --to <E.164>, --session-id, or --agent to choose a session";
+        return finished(&call, &remembered, Err(failed(&run_id, why)));
+    };
+    let question = Question {
+        run_id: &run_id,
+        key: &place.key,
+        told_key: &place.told_key,
+        message: InboundMessage {
+            from: place.to.clone(),
+            to: place.to.clone(),
+            ..asking::spoken(&call.gateway, call.text("message").unwrap_or_default())
+        },
+        options: options(&call),
+        dedupe: remembered.clone(),
+    };
+    let (ticket, run) = match asking::ask(&call.gateway, &call.client, question).await? {
+        Asked::Accepted(ticket, run) => (ticket, run),
+        // It came before we were started.
+        Asked::Repeated => return Ok(accepted),
+    };
+    call.gateway.dedupe.remember(&remembered, Ok(accepted.clone()), call.gateway.now());
+    call.answer_first(accepted);
+    let Ok(report) = ticket.done.await else {
+        return finished(&call, &remembered, Err(failed(&run_id, "Error: the gateway is stopping")));
+    };
+    call.gateway.runs.finish(&run, runs::ending_of(&report, None)).await;
+    finished(&call, &remembered, result(&run_id, &report))
+}
+
+fn finished(call: &Call, remembered: &str, answer: Answer) -> Answer {
+    call.gateway.dedupe.remember(remembered, answer.clone(), call.gateway.now());
+    answer
+}
+
+fn result(run_id: &str, report: &TurnReport) -> Answer {
+    match (&report.error, report.outcome, report.asked_model()) {
+        (Some(error), Outcome::Failed, false) => Err(failed(run_id, &format!("Error: {error}"))),
+        _ => {
+            let summary = "completed";
+            Ok(json!({"runId": run_id, "status": "ok", "summary": summary, "result": report.to_json()}))
+        }
+    }
+}
+
+fn failed(run_id: &str, why: &str) -> Refusal {
+    let payload = json!({"runId": run_id, "status": "error", "summary": why});
+    Refusal::unavailable(why).with_payload(payload)
+}
+
+/// The session that is meant.
+struct Place {
+    key: SessionKey,
+    told_key: String,
+    /// Whom it is with.
+    to: Option<String>,
+    /// The conversation that is meant, whatever its age.
+    session_id: Option<String>,
+}
+
+fn given(call: &Call, name: &str) -> Option<String> {
+    call.text(name).and_then(text::non_blank).map(|text| text::trim(text).to_owned())
+}
+
+fn agent(call: &Call, config: &Config) -> Result<Option<AgentId>, Refusal> {
+    for name in ["channel", "replyChannel"] {
+        if let Some(channel) =
+            given(call, name).filter(|channel| !CHANNELS.contains(&text::lower(channel).as_str()))
+        {
+            return Err(Refusal::invalid(format!("invalid agent params: unknown channel: {channel}")));
+        }
+    }
+    let Some(named) = given(call, "agentId") else { return Ok(None) };
+    let agent = AgentId::normalize(&named);
+    let known = call.gateway.place.with_folders(|folders| agents(config, folders));
+    if known.iter().all(|known| known.id != agent) {
+        return Err(Refusal::invalid(format!("invalid agent params: unknown agent id \"{named}\"")));
+    }
+    Ok(Some(agent))
+}
+
+async fn place(
+    call: &Call,
+    config: &Config,
+    agent: Option<AgentId>,
+    wish: Option<String>,
+) -> Result<Option<Place>, Refusal> {
+    let policy = KeyPolicy::from_config(config);
+    let session_id = given(call, "sessionId");
+    let known = |told_key: String, key, to| Some(Place { key, told_key, to, session_id: session_id.clone() });
+    if let Some(wish) = wish {
+        let key = policy.store_key(&text::lower(&wish));
+        return Ok(known(wish, key, None));
+    }
+    if let (Some(agent), None) = (&agent, &session_id) {
+        let key = policy.resolve_main_alias(agent, "main");
+        return Ok(known(key.as_str().to_owned(), key, None));
+    }
+    if let Some(id) = &session_id {
+        let key = by_id(call, config, id, agent.as_ref()).await?;
+        let key = key.unwrap_or_else(|| {
+            let agent = agent.as_ref().unwrap_or(&policy.default_agent);
+            SessionKey::new(text::lower(&format!("agent:{agent}:{id}")))
+        });
+        if TranscriptId::new(id, None).is_err() {
+            return Err(Refusal::invalid(format!(
+                "invalid agent params: {id:?} cannot be the id of a session"
+            )));
+        }
+        return Ok(known(key.as_str().to_owned(), key, None));
+    }
+    let Some(to) = given(call, "to") else { return Ok(None) };
+    let message =
+        InboundMessage { from: Some(to.clone()), to: Some(to.clone()), ..InboundMessage::default() };
+    let key = Target::of(&message, &policy).key;
+    Ok(known(key.as_str().to_owned(), key, Some(to)))
+}
+
+/// The session with this id.
+async fn by_id(
+    call: &Call,
+    config: &Config,
+    id: &str,
+    agent: Option<&AgentId>,
+) -> Result<Option<SessionKey>, Refusal> {
+    let known = call.gateway.place.with_folders(|folders| agents(config, folders));
+    let agents = known.into_iter().map(|known| known.id);
+    for agent in agents.filter(|known| agent.is_none_or(|agent| known == agent)) {
+        let records = call.gateway.engine.home(&agent)?.sessions.list().await?;
+        if let Some((key, _)) = records.into_iter().find(|(_, entry)| entry.session_id() == Some(id)) {
+            return Ok(Some(key));
+        }
+    }
+    Ok(None)
+}
+
+/// Writes down what the request says about the session, before anything is said in it.
+async fn prepare(call: &Call, place: &Place, config: &Config) -> Result<(), Refusal> {
+    let agent = place.key.agent_id();
+    let home = call.gateway.engine.home(&agent)?;
+    let entry = home.sessions.get(&place.key).await?;
+    let named = asking::Named { key: place.key.clone(), agent, entry };
+    call.gateway.check_send_policy(&named, config)?;
+    let thinking = given(call, "thinking").and_then(|level| ThinkLevel::parse(&level));
+    let (label, parent) = (given(call, "label"), given(call, "spawnedBy"));
+    let begins_with = place.session_id.clone().filter(|_| named.entry.is_none());
+    if thinking.is_none() && label.is_none() && parent.is_none() && place.session_id.is_none() {
+        return Ok(());
+    }
+    let now = call.gateway.now_ms();
+    let change = move |entry: &mut Option<SessionEntry>| {
+        let mut patch = Patch::default();
+        patch.set_updated_at(Some(now));
+        if let Some(level) = thinking {
+            patch.set_thinking_level(Some(level.as_str()).filter(|_| level != ThinkLevel::Off));
+        }
+        if let Some(label) = &label {
+            patch.set_label(Some(label));
+        }
+        if let Some(parent) = &parent {
+            patch.set_spawned_by(Some(parent));
+        }
+        if entry.is_none() {
+            let id = begins_with.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+            patch.set_session_id(Some(&id));
+        }
+        entry.get_or_insert_default().apply(&patch);
+    };
+    home.sessions.update(&place.key, Box::new(change)).await?;
+    Ok(())
+}
+
+fn options(call: &Call) -> TurnOptions {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of seconds")]
+    let timeout_ms =
+        call.number("timeout").filter(|seconds| *seconds > 0.0).map(|seconds| (seconds * 1000.0) as u64);
+    let lane = match call.text("lane") {
+        Some("subagent") => LaneClass::Subagent,
+        Some("nested") => LaneClass::Nested,
+        Some("cron") => LaneClass::Cron,
+        _ => LaneClass::Main,
+    };
+    TurnOptions {
+        timeout_ms,
+        lane,
+        extra_system_prompt: given(call, "extraSystemPrompt"),
+        alone: true,
+        ..TurnOptions::default()
+    }
+}

@@ -1,0 +1,535 @@
+//! Runs, as clients see them: what the engine does becomes `agent` and `chat` events (`gateway.md` §5.2, §5.3).
+//!
+//! One task, [`watch`], tells everything about runs, in the order in which it happened. Whoever waits for a turn
+//! hands its report to that task, which is done with everything before it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{Notify, broadcast, mpsc, oneshot};
+use tokio::time::Instant;
+use yabby_domain::directive::level::{Level as _, VerboseLevel};
+use yabby_domain::json::{self, Object, Value};
+use yabby_domain::message::Message;
+use yabby_domain::reply::parse::ParsedReply;
+use yabby_domain::reply::tokens::{SILENT_TOKEN, is_silent};
+use yabby_domain::session::key::SessionKey;
+use yabby_domain::text;
+use yabby_domain::turn::{Outcome, TurnId};
+use yabby_engine::TurnReport;
+use yabby_engine::events::{EngineEvent, EventKind};
+
+use crate::frames::Event;
+use crate::hub::Weight;
+use crate::{Gateway, unpoisoned};
+
+/// How often the words of a run are told at most. What comes in between is told together: every event holds the
+/// whole text.
+const WORDS: Duration = Duration::from_millis(25);
+/// The same for conversations in a browser.
+const DELTAS: Duration = Duration::from_millis(150);
+/// How long it is known how a run ended.
+const REMEMBERED_MS: i64 = 10 * 60_000;
+
+/// A run that clients may hear of.
+pub(crate) struct Run {
+    pub(crate) id: String,
+    pub(crate) turn: TurnId,
+    pub(crate) key: SessionKey,
+    /// The key as whoever asked wrote it.
+    pub(crate) told_key: String,
+    /// Who sees which tools are called: the connection that asked, if it wants to.
+    watcher: Option<String>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    seq: u64,
+    started_at: Option<i64>,
+    ended: Option<Ended>,
+    /// What the message that is being written says so far, as it comes.
+    raw: String,
+    /// The same as it was told last.
+    told: String,
+    /// The message is complete; the next word begins another one.
+    is_over: bool,
+    words_at: Option<Instant>,
+    delta_at: Option<Instant>,
+    /// Somebody stopped it, and nothing more is told of it.
+    is_silenced: bool,
+    verbose: Option<VerboseLevel>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Ended {
+    pub(crate) started_at: Option<i64>,
+    pub(crate) ended_at: i64,
+    pub(crate) error: Option<String>,
+}
+
+/// What a turn came to, for the task that tells.
+struct Done {
+    run: Arc<Run>,
+    ending: Ending,
+    told: oneshot::Sender<()>,
+}
+
+/// What is told at the end.
+pub(crate) enum Ending {
+    /// What the model said, if it was asked.
+    OfRun {
+        aborted: bool,
+    },
+    /// The program itself answered.
+    Injected(Option<Value>),
+    Failed(String),
+}
+
+/// All runs that go on, and those that ended lately.
+pub(crate) struct Runs {
+    known: Mutex<Known>,
+    changed: Notify,
+    done: mpsc::UnboundedSender<Done>,
+    dones: Mutex<Option<mpsc::UnboundedReceiver<Done>>>,
+}
+
+#[derive(Default)]
+struct Known {
+    by_turn: HashMap<TurnId, Arc<Run>>,
+    by_id: HashMap<String, Arc<Run>>,
+    ended: VecDeque<(i64, String)>,
+}
+
+impl Default for Runs {
+    fn default() -> Self {
+        let (done, dones) = mpsc::unbounded_channel();
+        Self { known: Mutex::default(), changed: Notify::new(), done, dones: Mutex::new(Some(dones)) }
+    }
+}
+
+impl Runs {
+    /// A run that is about to begin.
+    pub(crate) fn begin(
+        &self,
+        id: &str,
+        turn: &TurnId,
+        key: &SessionKey,
+        told_key: &str,
+        watcher: Option<String>,
+    ) -> Arc<Run> {
+        let mut known = unpoisoned(&self.known);
+        if let Some(run) = known.by_turn.get(turn) {
+            return run.clone();
+        }
+        let run = Arc::new(Run {
+            id: id.to_owned(),
+            turn: turn.clone(),
+            key: key.clone(),
+            told_key: told_key.to_owned(),
+            watcher,
+            state: Mutex::default(),
+        });
+        known.by_turn.insert(turn.clone(), run.clone());
+        known.by_id.insert(id.to_owned(), run.clone());
+        run
+    }
+
+    /// A run that did not come about after all.
+    pub(crate) fn forget(&self, run: &Run) {
+        let mut known = unpoisoned(&self.known);
+        known.by_turn.remove(&run.turn);
+        known.by_id.remove(&run.id);
+    }
+
+    fn of_turn(&self, turn: &TurnId) -> Option<Arc<Run>> {
+        unpoisoned(&self.known).by_turn.get(turn).cloned()
+    }
+
+    /// A run that goes on, by its name.
+    pub(crate) fn active(&self, id: &str) -> Option<Arc<Run>> {
+        let known = unpoisoned(&self.known);
+        known.by_id.get(id).filter(|run| known.by_turn.contains_key(&run.turn)).cloned()
+    }
+
+    /// The runs that go on in a session.
+    pub(crate) fn active_in(&self, key: &SessionKey) -> Vec<Arc<Run>> {
+        let known = unpoisoned(&self.known);
+        let runs =
+            known.by_turn.values().filter(|run| run.key == *key && !unpoisoned(&run.state).is_silenced);
+        runs.cloned().collect()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        unpoisoned(&self.known).by_turn.len()
+    }
+
+    /// Comes back when a run has ended; how.
+    pub(crate) async fn ended(&self, id: &str) -> Ended {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            let ended =
+                unpoisoned(&self.known).by_id.get(id).and_then(|run| unpoisoned(&run.state).ended.clone());
+            if let Some(ended) = ended {
+                return ended;
+            }
+            changed.await;
+        }
+    }
+
+    /// Tells the end of a run; comes back when everybody was told.
+    pub(crate) async fn finish(&self, run: &Arc<Run>, ending: Ending) {
+        let (told, heard) = oneshot::channel();
+        if self.done.send(Done { run: run.clone(), ending, told }).is_ok() {
+            let _ = heard.await;
+        }
+    }
+
+    /// A run is over.
+    fn close(&self, run: &Run, now: i64) {
+        let mut known = unpoisoned(&self.known);
+        if known.by_turn.remove(&run.turn).is_some() {
+            known.ended.push_back((now, run.id.clone()));
+        }
+        while let Some((at, id)) = known.ended.front().cloned()
+            && now - at > REMEMBERED_MS
+        {
+            known.ended.pop_front();
+            let is_over = known.by_id.get(&id).is_some_and(|run| !known.by_turn.contains_key(&run.turn));
+            if is_over {
+                known.by_id.remove(&id);
+            }
+        }
+        drop(known);
+        self.changed.notify_waiters();
+    }
+}
+
+impl Run {
+    /// Says that somebody stopped it, and nothing after that; whether it was not over yet.
+    pub(crate) fn silence(&self, gateway: &Gateway, reason: &str) -> bool {
+        let mut state = unpoisoned(&self.state);
+        if state.is_silenced || state.ended.is_some() {
+            return false;
+        }
+        state.is_silenced = true;
+        let seq = state.seq + 1;
+        let payload = json!({
+            "runId": self.id, "sessionKey": self.told_key, "seq": seq, "state": "aborted", "stopReason": reason,
+        });
+        gateway.tell("chat", &payload, Weight::Needed, None);
+        true
+    }
+
+    /// Tells one event of the run.
+    fn tell(&self, gateway: &Gateway, state: &mut State, stream: &str, data: Value, to: Audience) {
+        state.seq += 1;
+        let payload = json!({
+            "runId": self.id,
+            "stream": stream,
+            "data": data,
+            "sessionKey": self.told_key,
+            "seq": state.seq,
+            "ts": gateway.now(),
+        });
+        match to {
+            Audience::All => gateway.tell("agent", &payload, Weight::Needed, None),
+            Audience::Watcher => {
+                let watcher = self.watcher.as_ref().and_then(|watcher| gateway.hub.find(watcher));
+                if let Some(watcher) = watcher {
+                    watcher.out.send(Event::new("agent", &payload, None).targeted());
+                }
+            }
+            // It is counted all the same.
+            Audience::Nobody => {}
+        }
+    }
+
+    /// Tells what the message says by now.
+    fn tell_words(&self, gateway: &Gateway, state: &mut State) {
+        let said = shown(&state.raw);
+        let Some(delta) = said.text.strip_prefix(state.told.as_str()).map(str::to_owned) else { return };
+        if delta.is_empty() && said.media.is_empty() || is_silent(&said.text, SILENT_TOKEN) {
+            return;
+        }
+        let now = Instant::now();
+        state.words_at = Some(now);
+        state.told = said.text.clone();
+        let mut data = json!({"text": said.text, "delta": delta});
+        if let (Some(data), false) = (data.as_object_mut(), said.media.is_empty()) {
+            data.insert("mediaUrls".to_owned(), said.media.into());
+        }
+        self.tell(gateway, state, "assistant", data, Audience::All);
+        let is_due = state.delta_at.is_none_or(|at| now.duration_since(at) >= DELTAS);
+        if is_due && !said.text.is_empty() {
+            state.delta_at = Some(now);
+            self.tell_chat(gateway, state.seq, "delta", Some(message(&said.text, gateway.now())));
+        }
+    }
+
+    fn tell_chat(&self, gateway: &Gateway, seq: u64, name: &str, message: Option<Value>) {
+        let mut payload = json!({"runId": self.id, "sessionKey": self.told_key, "seq": seq, "state": name});
+        if let (Some(payload), Some(message)) = (payload.as_object_mut(), message) {
+            payload.insert("message".to_owned(), message);
+        }
+        let weight = if name == "delta" { Weight::Droppable } else { Weight::Needed };
+        gateway.tell("chat", &payload, weight, None);
+    }
+
+    /// Whether there are words that were not told yet.
+    fn has_words(state: &State) -> bool {
+        !state.is_silenced && !state.raw.is_empty() && shown(&state.raw).text != state.told
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Audience {
+    All,
+    Watcher,
+    Nobody,
+}
+
+struct Shown {
+    text: String,
+    media: Vec<String>,
+}
+
+/// What people see of a message that is being written.
+fn shown(raw: &str) -> Shown {
+    let parsed = ParsedReply::of(text::trim(raw), None, SILENT_TOKEN);
+    Shown { text: text::trim(&parsed.text).to_owned(), media: parsed.sources }
+}
+
+/// A message of the agent, as conversations in a browser have it.
+pub(crate) fn message(text: &str, now: i64) -> Value {
+    json!({"role": "assistant", "content": [{"type": "text", "text": text}], "timestamp": now})
+}
+
+/// Tells everything about runs until the end.
+pub(crate) async fn watch(gateway: Arc<Gateway>, mut events: broadcast::Receiver<EngineEvent>) {
+    let Some(mut dones) = unpoisoned(&gateway.runs.dones).take() else { return };
+    // Runs with words that were not told yet, and when they are.
+    let mut waiting: VecDeque<(Instant, Arc<Run>)> = VecDeque::new();
+    loop {
+        let due = waiting.front().map(|(at, _)| *at);
+        tokio::select! {
+            // Whatever happened before a turn was done is told before its end.
+            biased;
+            event = events.recv() => match event {
+                Ok(event) => tell_event(&gateway, event, &mut waiting).await,
+                Err(RecvError::Lagged(missed)) => tracing::warn!(missed, "clients were not told everything"),
+                Err(RecvError::Closed) => return,
+            },
+            () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                if let Some((_, run)) = waiting.pop_front() {
+                    let mut state = unpoisoned(&run.state);
+                    if Run::has_words(&state) {
+                        run.tell_words(&gateway, &mut state);
+                    }
+                }
+            }
+            Some(done) = dones.recv() => {
+                tell_end(&gateway, &done.run, done.ending);
+                let _ = done.told.send(());
+            }
+            () = gateway.ending.cancelled() => return,
+        }
+    }
+}
+
+/// Tells one thing that happened.
+async fn tell_event(gateway: &Arc<Gateway>, event: EngineEvent, waiting: &mut VecDeque<(Instant, Arc<Run>)>) {
+    let Some(turn) = &event.turn else { return };
+    let run = match (gateway.runs.of_turn(turn), &event.kind) {
+        (Some(run), _) => run,
+        // Nobody asked here: a subagent, or what was left to do after a crash.
+        (None, EventKind::RunStarted { run_id, .. }) => {
+            let id = run_id.as_deref().unwrap_or(turn.as_str());
+            gateway.runs.begin(id, turn, &event.session, event.session.as_str(), None)
+        }
+        (None, _) => return,
+    };
+    let verbose = match &event.kind {
+        EventKind::RunStarted { .. } if run.watcher.is_some() => Some(verbosity(gateway, &run.key).await),
+        _ => None,
+    };
+    let mut state = unpoisoned(&run.state);
+    state.verbose = verbose.or(state.verbose);
+    if state.is_silenced {
+        if let EventKind::RunEnded { .. } = event.kind {
+            end(gateway, &run, &mut state, event.at, None);
+        }
+        return;
+    }
+    match event.kind {
+        EventKind::RunStarted { .. } => {
+            state.started_at.get_or_insert(event.at);
+            let data = json!({"phase": "start", "startedAt": event.at});
+            run.tell(gateway, &mut state, "lifecycle", data, Audience::All);
+        }
+        EventKind::Text(words) => {
+            if std::mem::take(&mut state.is_over) {
+                state.raw.clear();
+                state.told.clear();
+            }
+            state.raw.push_str(&words);
+            let now = Instant::now();
+            let due = state.words_at.map_or(now, |at| at + WORDS);
+            if due <= now {
+                run.tell_words(gateway, &mut state);
+            } else if !waiting.iter().any(|(_, other)| Arc::ptr_eq(other, &run)) {
+                let place = waiting.partition_point(|(at, _)| *at <= due);
+                waiting.insert(place, (due, run.clone()));
+            }
+        }
+        EventKind::Called(_) => {
+            run.tell_words(gateway, &mut state);
+            state.is_over = true;
+        }
+        EventKind::ToolStarted { call, tool, arguments } => {
+            run.tell_words(gateway, &mut state);
+            let data = json!({"phase": "start", "name": tool, "toolCallId": call, "args": arguments});
+            let to = seen_by(&state);
+            run.tell(gateway, &mut state, "tool", data, to);
+        }
+        EventKind::ToolEnded { call, tool, result } => {
+            let data = ended_tool(&call, &tool, &result, state.verbose);
+            let to = seen_by(&state);
+            run.tell(gateway, &mut state, "tool", data, to);
+        }
+        EventKind::CompactionStarted { .. } => {
+            run.tell(gateway, &mut state, "compaction", json!({"phase": "start"}), Audience::All);
+        }
+        EventKind::CompactionEnded { will_retry, .. } => {
+            let data = json!({"phase": "end", "willRetry": will_retry});
+            run.tell(gateway, &mut state, "compaction", data, Audience::All);
+        }
+        EventKind::RunEnded { outcome, error } if run.watches_itself() => {
+            drop(state);
+            let ending = match (outcome, error) {
+                (Outcome::Failed, Some(error)) => Ending::Failed(error),
+                (outcome, _) => Ending::OfRun { aborted: outcome == Outcome::Aborted },
+            };
+            tell_end(gateway, &run, ending);
+        }
+        _ => {}
+    }
+}
+
+impl Run {
+    /// Nobody waits for its report.
+    fn watches_itself(&self) -> bool {
+        self.id == self.turn.as_str()
+    }
+}
+
+/// Tells the end of a run, once.
+fn tell_end(gateway: &Arc<Gateway>, run: &Arc<Run>, ending: Ending) {
+    let mut state = unpoisoned(&run.state);
+    let now = gateway.now();
+    let mut failure = None;
+    if !state.is_silenced && state.ended.is_none() {
+        match ending {
+            Ending::OfRun { aborted } if state.started_at.is_some() => {
+                run.tell_words(gateway, &mut state);
+                let mut data = json!({"phase": "end", "endedAt": now});
+                if let (Some(data), true) = (data.as_object_mut(), aborted) {
+                    data.insert("aborted".to_owned(), true.into());
+                }
+                run.tell(gateway, &mut state, "lifecycle", data, Audience::All);
+                let last = (!state.told.is_empty()).then(|| message(&state.told, now));
+                run.tell_chat(gateway, state.seq, "final", last);
+            }
+            Ending::OfRun { .. } => {
+                state.seq += 1;
+                run.tell_chat(gateway, state.seq, "final", None);
+            }
+            Ending::Injected(message) => {
+                state.seq += 1;
+                run.tell_chat(gateway, state.seq, "final", message);
+            }
+            Ending::Failed(error) => {
+                if state.started_at.is_some() {
+                    let data = json!({"phase": "error", "endedAt": now, "error": error});
+                    run.tell(gateway, &mut state, "lifecycle", data, Audience::All);
+                } else {
+                    state.seq += 1;
+                }
+                let payload = json!({
+                    "runId": run.id, "sessionKey": run.told_key, "seq": state.seq, "state": "error",
+                    "errorMessage": error,
+                });
+                gateway.tell("chat", &payload, Weight::Needed, None);
+                failure = Some(error);
+            }
+        }
+    }
+    end(gateway, run, &mut state, now, failure);
+}
+
+fn end(gateway: &Gateway, run: &Run, state: &mut State, at: i64, error: Option<String>) {
+    if state.ended.is_none() {
+        state.ended = Some(Ended { started_at: state.started_at, ended_at: at, error });
+        gateway.runs.close(run, at);
+    }
+}
+
+/// Who sees which tools are called.
+fn seen_by(state: &State) -> Audience {
+    match state.verbose {
+        Some(VerboseLevel::On | VerboseLevel::Full) => Audience::Watcher,
+        Some(VerboseLevel::Off) | None => Audience::Nobody,
+    }
+}
+
+/// How much a session wants to hear of its runs.
+async fn verbosity(gateway: &Gateway, key: &SessionKey) -> VerboseLevel {
+    let entry = match gateway.engine.home(&key.agent_id()) {
+        Ok(home) => home.sessions.get(key).await.ok().flatten(),
+        Err(_) => None,
+    };
+    let config = gateway.config();
+    let configured = config.text(&["agents", "defaults", "verboseDefault"]);
+    let level = entry.as_ref().and_then(|entry| entry.verbose_level()).or(configured);
+    level.and_then(VerboseLevel::parse).unwrap_or(VerboseLevel::Off)
+}
+
+/// What a tool came to; all of it only for those who want to see everything.
+fn ended_tool(call: &str, tool: &str, result: &Message, verbose: Option<VerboseLevel>) -> Value {
+    let field = |name: &str| result.get(name).cloned();
+    let mut data = Object::new();
+    data.insert("phase".to_owned(), "result".into());
+    data.insert("name".to_owned(), tool.into());
+    data.insert("toolCallId".to_owned(), call.into());
+    data.insert("isError".to_owned(), field("isError").unwrap_or(false.into()));
+    if verbose == Some(VerboseLevel::Full) {
+        let mut told = Object::new();
+        told.insert("content".to_owned(), field("content").unwrap_or_default());
+        if let Some(details) = field("details") {
+            told.insert("details".to_owned(), details);
+        }
+        data.insert("result".to_owned(), Value::Object(told));
+    }
+    Value::Object(data)
+}
+
+/// How a turn ended, as its clients are told.
+pub(crate) fn ending_of(report: &TurnReport, injected: Option<Value>) -> Ending {
+    match (&report.error, report.outcome, report.asked_model()) {
+        (Some(error), Outcome::Failed, false) => Ending::Failed(error.clone()),
+        (_, Outcome::Answered, false) => Ending::Injected(injected),
+        (_, outcome, _) => Ending::OfRun { aborted: outcome == Outcome::Aborted },
+    }
+}
+
+/// Milliseconds, as events have them.
+pub(crate) fn ms(at: i64) -> Value {
+    #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
+    json::number(at as f64)
+}
