@@ -202,7 +202,7 @@ pub fn model_of(entry: Option<&SessionEntry>, usual: &ModelRef) -> ModelRef {
 
 /// A row of `status`. `window` tells how much a model reads at once, by its name.
 pub fn status_row(
-    agent: &AgentId,
+    agent: Option<&AgentId>,
     key: &SessionKey,
     entry: &SessionEntry,
     usual_model: &str,
@@ -218,7 +218,7 @@ pub fn status_row(
     let used = (window > 0.0).then(|| (tokens / window * 100.0 + 0.5).floor().min(999.0));
     let number_or_null = |number: Option<f64>| Some(number.map_or(Value::Null, json::number));
     let members = [
-        ("agentId", Some(agent.as_str().into())),
+        ("agentId", agent.map(|agent| agent.as_str().into())),
         ("key", Some(key.as_str().into())),
         ("kind", Some(key.kind(entry.chat_type_text()).as_str().into())),
         ("sessionId", stated("sessionId")),
@@ -348,7 +348,7 @@ mod tests {
         let record = entry(json!({"sessionId": "s", "updatedAt": 90, "totalTokens": 50, "thinkingLevel": "low",
             "systemSent": true}));
         let key = SessionKey::new("agent:main:main");
-        let row = status_row(&AgentId::default(), &key, &record, "m", &|_| 200.0, 100.0);
+        let row = status_row(Some(&AgentId::default()), &key, &record, "m", &|_| 200.0, 100.0);
         assert_eq!(row["percentUsed"], json!(25));
         assert_eq!(row["remainingTokens"], json!(150));
         assert_eq!(row["age"], json!(10));
