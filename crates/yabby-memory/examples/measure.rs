@@ -23,6 +23,8 @@ use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_memory::audience::Viewer;
 use yabby_memory::memory::{Meaning, Memory, Search};
 use yabby_memory::recall::Filter;
+use yabby_memory::settings::SyncSettings;
+use yabby_memory::upkeep::Upkeep;
 use yabby_testkit::memory_store::MemorySessions;
 use yabby_testkit::remembering;
 
@@ -53,7 +55,7 @@ async fn main() -> Outcome<()> {
     let begun = Instant::now();
     memory.sync(&|_| {}).await?;
     let indexing = begun.elapsed().as_secs_f64();
-    memory.is_told_everything();
+    let _upkeep = Upkeep::begin(&memory, SyncSettings::default(), None);
     let questions: Vec<String> =
         (0..QUESTIONS).map(|at| format!("What about {}?", dice.sentence(3 + at % 6))).collect();
     let by_words = times(&memory, &questions).await?;
