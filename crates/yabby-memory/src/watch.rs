@@ -38,6 +38,9 @@ struct Ear {
     bell: Bell,
     /// Folders have come or gone, so that others have to be watched.
     has_moved: AtomicBool,
+    /// The number of the watcher that counts. One that was replaced may hear the bell sooner than the new
+    /// one hears what happened before.
+    current: AtomicU64,
     /// Those who rang and wait; held for a line.
     waiting: Mutex<HashMap<PathBuf, oneshot::Sender<()>>>,
 }
@@ -69,9 +72,10 @@ impl Watch {
             roots: Roots::of(places),
             bell: Bell(bell),
             has_moved: AtomicBool::new(false),
+            current: AtomicU64::new(0),
             waiting: Mutex::default(),
         });
-        let watcher = Mutex::new(watcher(places, &ear)?);
+        let watcher = Mutex::new(watcher(places, &ear, 0)?);
         Ok(Self { places: places.clone(), ear, watcher, rung: AtomicU64::new(0) })
     }
 
@@ -93,10 +97,16 @@ impl Watch {
     }
 
     fn ring(&self, file: &Path) -> io::Result<()> {
+        // Held all the time: nobody rings while another one has the watcher changed.
+        let mut known = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
         if self.ear.has_moved.swap(false, Ordering::AcqRel) {
             // Anew, before anybody looks: nothing that happens meanwhile is missed.
-            match watcher(&self.places, &self.ear) {
-                Ok(new) => *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = new,
+            let number = self.ear.current.load(Ordering::Acquire) + 1;
+            match watcher(&self.places, &self.ear, number) {
+                Ok(new) => {
+                    *known = new;
+                    self.ear.current.store(number, Ordering::Release);
+                }
                 Err(problem) => {
                     self.ear.has_moved.store(true, Ordering::Release);
                     return Err(io::Error::other(problem));
@@ -104,14 +114,16 @@ impl Watch {
             }
             self.ear.news.tell(Told::Something);
         }
-        fs::File::create_new(file).map(drop)
+        let rung = fs::File::create_new(file).map(drop);
+        drop(known);
+        rung
     }
 }
 
-fn watcher(places: &Places, ear: &Arc<Ear>) -> notify::Result<RecommendedWatcher> {
+fn watcher(places: &Places, ear: &Arc<Ear>, number: u64) -> notify::Result<RecommendedWatcher> {
     let hears = Arc::clone(ear);
     let config = Config::default().with_follow_symlinks(false);
-    let mut watcher = RecommendedWatcher::new(move |event| hears.hear(event), config)?;
+    let mut watcher = RecommendedWatcher::new(move |event| hears.hear(event, number), config)?;
     watcher.watch(&ear.bell.0, RecursiveMode::NonRecursive)?;
     for (path, mode) in watched(places) {
         watcher.watch(&path, mode)?;
@@ -185,7 +197,7 @@ fn under_real_names(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 impl Ear {
-    fn hear(&self, event: notify::Result<Event>) {
+    fn hear(&self, event: notify::Result<Event>, watcher: u64) {
         let event = match event {
             Ok(event) if event.need_rescan() || event.paths.is_empty() => return self.something(),
             Ok(event) => event,
@@ -196,17 +208,22 @@ impl Ear {
             return;
         }
         for path in &event.paths {
-            self.hear_of(path, &event.kind);
+            match path.starts_with(&self.bell.0) {
+                true => self.hear_bell(path, watcher),
+                false => self.hear_of(path, &event.kind),
+            }
+        }
+    }
+
+    fn hear_bell(&self, path: &Path, watcher: u64) {
+        if watcher == self.current.load(Ordering::Acquire)
+            && let Some(waiting) = self.waiting().remove(path)
+        {
+            let _ = waiting.send(());
         }
     }
 
     fn hear_of(&self, path: &Path, kind: &EventKind) {
-        if path.starts_with(&self.bell.0) {
-            if let Some(waiting) = self.waiting().remove(path) {
-                let _ = waiting.send(());
-            }
-            return;
-        }
         let comes_or_goes = match kind {
             EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) => true,
             EventKind::Modify(ModifyKind::Any) | EventKind::Any | EventKind::Other => true,
