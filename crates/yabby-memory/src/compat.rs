@@ -30,6 +30,6 @@ pub mod vectors;
 pub use embedding::Embedders;
 pub use index::{CompatIndex, IndexError, Places};
 pub use reference::Reference;
-pub use search::{Hit, SearchOptions};
-pub use status::{FallbackStatus, SourceCount, Status, VectorStatus};
+pub use search::{Hit, SearchOptions, Seen};
+pub use status::{EmbeddedBy, FallbackStatus, SourceCount, Status, VectorStatus, jobs_of};
 pub use sync::{Progress, ProgressListener, Reason};

@@ -9,6 +9,7 @@ pub mod analysis;
 pub mod audience;
 pub mod compat;
 pub mod excerpt;
+pub mod like_reference;
 pub mod listening;
 pub mod memory;
 mod news;

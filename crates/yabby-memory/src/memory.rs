@@ -30,7 +30,7 @@ use yabby_domain::text;
 use yabby_domain::transcript::file_name::{TranscriptId, session_in};
 
 use crate::audience::{Audience, MOST_SPAWNERS, Viewer};
-use crate::compat::files;
+use crate::compat::{Reference, files};
 use crate::news::{Changed, News, Told};
 use crate::recall::{
     Conversation, Embedded, Filter, Hit, Known, Meant, Message, Note, Query, Recall, RecallError, Wanted,
@@ -92,6 +92,16 @@ pub struct Parts {
     pub secrets: Arc<Secrets>,
     /// Whoever knows what is alike; without one, words decide.
     pub meaning: Option<Meaning>,
+    pub ranking: Ranking,
+}
+
+/// Whose ranking the agent's searches have (`memory.ranking`).
+#[derive(Clone, Default)]
+pub enum Ranking {
+    #[default]
+    Own,
+    /// The reference's, in its own index; or why there is none.
+    Reference(Result<Reference, String>),
 }
 
 /// Who knows what is alike, and what they are told.
@@ -449,7 +459,7 @@ impl Memory {
         *self.0.watch.lock().unwrap_or_else(PoisonError::into_inner) = watch;
     }
 
-    fn watch(&self) -> Option<Arc<Watch>> {
+    pub(crate) fn watch(&self) -> Option<Arc<Watch>> {
         self.0.watch.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -683,6 +693,10 @@ impl Memory {
 
     pub fn places(&self) -> &Places {
         &self.0.parts.places
+    }
+
+    pub fn ranking(&self) -> &Ranking {
+        &self.0.parts.ranking
     }
 
     pub fn meaning(&self) -> Option<&Meaning> {

@@ -25,6 +25,8 @@ pub(crate) struct News(Mutex<Unread>);
 #[derive(Default)]
 struct Unread {
     changed: Changed,
+    /// The same for the reference's index.
+    for_reference: Changed,
     /// Whoever wants to know at once.
     listener: Option<UnboundedSender<Told>>,
 }
@@ -56,13 +58,16 @@ impl Changed {
 impl News {
     pub(crate) fn tell(&self, told: Told) {
         let mut unread = self.unread();
-        match &told {
-            Told::Something => unread.changed.everything = true,
-            Told::Notes => unread.changed.notes = true,
-            Told::Transcript(name) => {
-                unread.changed.transcripts.insert(name.clone());
+        let unread = &mut *unread;
+        for changed in [&mut unread.changed, &mut unread.for_reference] {
+            match &told {
+                Told::Something => changed.everything = true,
+                Told::Notes => changed.notes = true,
+                Told::Transcript(name) => {
+                    changed.transcripts.insert(name.clone());
+                }
+                Told::Begins(_) => {}
             }
-            Told::Begins(_) => {}
         }
         if let Some(listener) = &unread.listener {
             // Whoever has stopped listening takes themselves off.
@@ -73,6 +78,11 @@ impl News {
     /// What somebody is about to read.
     pub(crate) fn take(&self) -> Changed {
         std::mem::take(&mut self.unread().changed)
+    }
+
+    /// The same for the reference's index, which is not read from here.
+    pub(crate) fn take_for_reference(&self) -> Changed {
+        std::mem::take(&mut self.unread().for_reference)
     }
 
     /// It could not be read, and still is to be.

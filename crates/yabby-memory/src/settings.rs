@@ -190,6 +190,11 @@ impl Settings {
         })
     }
 
+    /// How the providers' own queues are used.
+    pub fn batch(&self) -> BatchSettings {
+        self.remote.as_ref().map(|remote| remote.batch).unwrap_or_default()
+    }
+
     /// As the reference shows them.
     pub fn to_json(&self) -> Value {
         let mut shown = json!({

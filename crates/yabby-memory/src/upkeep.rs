@@ -10,9 +10,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
+use yabby_domain::recollection::Remembered;
+use yabby_domain::seam::recollection::{Asked, Recollection};
 
 use crate::compat::files::Source;
 use crate::compat::{CompatIndex, Reason, Reference};
@@ -68,6 +71,14 @@ impl Upkeep {
     /// Whether changes are heard of; otherwise each search looks at all files.
     pub fn is_watching(&self) -> bool {
         self.is_watching
+    }
+}
+
+/// Whoever holds it to ask keeps the memory up.
+#[async_trait]
+impl Recollection for Upkeep {
+    async fn recollect(&self, asked: Asked) -> Vec<Remembered> {
+        self.memory.recollect(asked).await
     }
 }
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use jiff::tz::TimeZone;
+use tokio::runtime::Handle;
 use yabby_domain::agent::agents;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
@@ -28,7 +29,6 @@ use yabby_engine::hooks::Hooks;
 use yabby_engine::{AgentHome, Engine, Parts};
 use yabby_mcp::McpServers;
 use yabby_memory::listening::Listening;
-use yabby_memory::memory::Memory;
 use yabby_models::{Retries, offline};
 use yabby_store::clock::SystemClock;
 use yabby_store::disk::{Disk as _, LocalDisk};
@@ -42,6 +42,7 @@ use yabby_store::paths::Place;
 use yabby_tools::{Conversations, Leash, SkillVariables};
 
 use crate::setting::Setting;
+use memory::Remembering;
 
 /// An engine and what it stands on.
 pub struct Wired {
@@ -61,7 +62,11 @@ impl Wired {
         let (models, default_model) =
             (models::providers(&place, &config, Retries::default())?, models::default_model(&place, &config));
         let secrets = Arc::new(secrets::secrets(&place, &config, &place.environment));
-        let common = Common::new(&place, &config, secrets.clone());
+        let stays = match kind {
+            Kind::Gateway => true,
+            Kind::Agent => false,
+        };
+        let common = Common::new(&place, &config, secrets.clone(), stays);
         let engine = Engine::new(Parts {
             config,
             clock: Arc::new(SystemClock),
@@ -115,8 +120,9 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
         })?;
     }
     let shelf = ShelfPlaces { workspace: workspace.clone(), ..shelf_places(place) };
-    let memory =
+    let remembering =
         remembered(place, common, config, agent, &workspace, Path::new(&conversations), sessions.clone());
+    let memory = remembering.as_ref().map(|remembering| remembering.memory.clone());
     let transcripts = match &memory {
         Some(memory) => Arc::new(Listening { store: transcripts, memory: memory.clone() }),
         None => transcripts,
@@ -133,7 +139,7 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
         workspace,
         tools,
         shelf: skills,
-        memory: memory.map(|memory| Arc::new(memory) as Arc<dyn Recollection>),
+        memory: remembering.map(|remembering| recollection(&remembering, common.stays)),
         sources: common.sources.clone(),
     })
 }
@@ -147,13 +153,21 @@ fn remembered(
     workspace: &Path,
     transcripts: &Path,
     sessions: Arc<dyn SessionStore>,
-) -> Option<Memory> {
+) -> Option<Remembering> {
     let config = Arc::new(config.clone());
     let settings = memory::settings(place, &config, agent);
     let ground = memory::Ground { agent, workspace, transcripts, sessions, secrets: common.secrets.clone() };
-    memory::memory(place, &config, settings.as_ref()?, ground)
+    memory::remembering(place, &config, settings.as_ref()?, ground)
         .inspect_err(|error| tracing::warn!(%agent, %error, "the agent has no memory to search"))
         .ok()
+}
+
+/// What the engine asks. In a process that stays it is kept up for as long as somebody may ask.
+fn recollection(remembering: &Remembering, stays: bool) -> Arc<dyn Recollection> {
+    match stays && Handle::try_current().is_ok() {
+        true => Arc::new(remembering.upkeep()),
+        false => Arc::new(remembering.memory.clone()),
+    }
 }
 
 /// Where the texts of every agent are.
@@ -195,14 +209,16 @@ struct Common {
     web: Vec<Arc<dyn Tool>>,
     sources: Vec<Arc<dyn ToolSource>>,
     secrets: Arc<Secrets>,
+    /// The process is there for longer than one command.
+    stays: bool,
 }
 
 impl Common {
-    fn new(place: &Place, config: &Config, secrets: Arc<Secrets>) -> Self {
+    fn new(place: &Place, config: &Config, secrets: Arc<Secrets>, stays: bool) -> Self {
         let servers = McpServers::new(config, variables(place));
         let servers = (!servers.is_empty()).then(|| Arc::new(servers) as Arc<dyn ToolSource>);
         let web = yabby_tools::web(config, variables(place));
-        Self { web, sources: servers.into_iter().collect(), secrets }
+        Self { web, sources: servers.into_iter().collect(), secrets, stays }
     }
 }
 

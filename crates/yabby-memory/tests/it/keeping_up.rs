@@ -12,7 +12,7 @@ use yabby_domain::seam::{Change, SessionStore, StoreError};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::transcript::file_name::TranscriptId;
-use yabby_memory::memory::{Meaning, Memory, Parts};
+use yabby_memory::memory::{Meaning, Memory, Parts, Ranking};
 use yabby_testkit::hashed_embedder::HashedEmbedder;
 use yabby_testkit::memory_store::MemorySessions;
 use yabby_testkit::remembering;
@@ -206,6 +206,7 @@ async fn nobody_lists_all_sessions_for_a_message_of_a_known_one() {
         sessions: Arc::new(Counted { sessions: house.sessions.clone(), lists: lists.clone() }),
         secrets: Arc::default(),
         meaning: None,
+        ranking: Ranking::Own,
     })
     .unwrap();
     house.session("agent:main:telegram:group:7", "room", "the picnic is on Friday").await;

@@ -230,6 +230,7 @@ fn reference(house: &House, memory_search: serde_json::Value) -> (Reference, Set
     let settings = Settings::from_config(&config, &AgentId::default(), &folders).unwrap();
     let embedder = Arc::new(HashedEmbedder::new("openai", "words"));
     let places = Places {
+        agent: AgentId::default(),
         workspace: house.memory.places().workspace.clone(),
         sessions: house.memory.places().transcripts.clone(),
     };
