@@ -471,7 +471,7 @@ impl FileJob {
         // All of a file is one job for whoever takes jobs.
         let jobs = embedding::jobs(&**embedder).filter(|_| !missing.is_empty());
         let batches = match jobs {
-            Some(_) => vec![0..missing.len()],
+            Some(_) => std::iter::once(0..missing.len()).collect(),
             None => embedding::batches(&lengths),
         };
         for batch in batches {
