@@ -32,7 +32,7 @@ pub struct Gateway {
 pub fn config(home: &Home, port: u16, more: Value) {
     let mut config = json!({"gateway": {"mode": "local", "port": port, "auth": {"token": TOKEN}}});
     merge(&mut config, more);
-    home.write("openclaw.json", &config.to_string());
+    home.write(".openclaw/openclaw.json", &config.to_string());
 }
 
 fn merge(into: &mut Value, more: Value) {
