@@ -160,6 +160,9 @@ async fn play(name: &str, homes: &Path, recorded: &Scenario, replay: &Replay) ->
     if scenario.asks_for_pages() {
         home.put_page()?;
     }
+    if replay.judged == Judged::AsOurs && scenario.runs_commands() {
+        home.allow_commands()?;
+    }
     let _model = RecordedModel::on(listener)?;
     let environment = scenario.environment();
     let log = home.beside("gateway.log");
