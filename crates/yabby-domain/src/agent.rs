@@ -2,8 +2,9 @@
 
 pub mod identity;
 
+use crate::collation;
 use crate::config::Config;
-use crate::id::AgentId;
+use crate::id::{AgentId, MainKey};
 use crate::json::{Object, Value};
 use crate::session::key::default_agent;
 use crate::session::path::{Folders, user_path};
@@ -52,6 +53,22 @@ pub fn agents(config: &Config, folders: &Folders<'_>) -> Vec<Agent> {
         }
     };
     ids.into_iter().map(agent).collect()
+}
+
+/// The agents that clients may talk to: the default one, then the others by name; where the configuration
+/// names none, those that have a folder (`on_disk`). As in the reference, an agent called like the main session
+/// is always among them.
+pub fn listed(config: &Config, on_disk: &[AgentId]) -> Vec<AgentId> {
+    let default = default_agent(config);
+    let named: Vec<AgentId> = entries(config)
+        .into_iter()
+        .filter(|entry| entry.get("id").and_then(Value::as_str).is_some_and(|id| !id.is_empty()))
+        .map(id_of)
+        .collect();
+    let mut ids = if named.is_empty() { on_disk.to_vec() } else { named };
+    ids.sort_by(|a, b| collation::compare(a.as_str(), b.as_str()));
+    let main = MainKey::normalize(config.text(&["session", "mainKey"]).unwrap_or_default());
+    unique([default].into_iter().chain(ids).chain([AgentId::normalize(main.as_str())]))
 }
 
 fn entries(config: &Config) -> Vec<&Object> {
@@ -139,6 +156,8 @@ fn configured(section: &Value) -> identity::Identity {
     identity::Identity {
         name: field("name").map(str::to_owned),
         emoji: field("emoji").map(str::to_owned),
+        theme: field("theme").map(str::to_owned),
+        avatar: field("avatar").map(str::to_owned),
         ..identity::Identity::default()
     }
 }
@@ -146,6 +165,17 @@ fn configured(section: &Value) -> identity::Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_default_agent_is_listed_first_and_the_main_one_always() {
+        let ids = |config: serde_json::Value, on_disk: &[&str]| -> Vec<String> {
+            let on_disk: Vec<AgentId> = on_disk.iter().map(|id| AgentId::normalize(id)).collect();
+            listed(&Config::new(config), &on_disk).iter().map(ToString::to_string).collect()
+        };
+        let named = serde_json::json!({"agents": {"list": [{"id": "zoe"}, {"id": "ops", "default": true}, {"id": "abe"}]}});
+        assert_eq!(ids(named, &["gone"]), ["ops", "abe", "zoe", "main"]);
+        assert_eq!(ids(serde_json::json!({}), &["ops", "main"]), ["main", "ops"]);
+    }
     use serde_json::json;
 
     const FOLDERS: Folders<'_> = Folders { state: "/h/.openclaw", home: "/h", current: "/" };

@@ -1,6 +1,7 @@
 //! Channel names, chat types, and telephone numbers as channels write them (`sessions.md` §2).
 
 pub mod imessage;
+pub mod status;
 
 use crate::text;
 

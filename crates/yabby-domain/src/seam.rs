@@ -18,6 +18,7 @@ pub mod tool;
 use async_trait::async_trait;
 
 use crate::session::entry::SessionEntry;
+use crate::session::glance::Glance;
 use crate::session::key::SessionKey;
 use crate::transcript::context::Context;
 use crate::transcript::file_name::{ArchiveReason, TranscriptId};
@@ -43,6 +44,38 @@ pub trait SessionStore: Send + Sync {
     /// Changes a record in one atomic step, and answers with what became of it once that can no longer
     /// be lost. Of an error nothing remains.
     async fn update(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError>;
+
+    /// Some records, those that changed last first. A store that has many reads no more of them than it must.
+    async fn newest(&self, choice: Choice) -> Result<Newest, StoreError> {
+        let Choice { keys, records, most } = choice;
+        let is_meant = |(key, entry): &(SessionKey, SessionEntry)| {
+            keys(key) && records.as_ref().is_none_or(|records| records(key, &Glance::of(entry)))
+        };
+        let mut entries: Vec<_> = self.list().await?.into_iter().filter(is_meant).collect();
+        let at = |entry: &SessionEntry| entry.updated_at().unwrap_or(0.0);
+        entries.sort_by(|(_, a), (_, b)| at(b).total_cmp(&at(a)));
+        let count = entries.len();
+        entries.truncate(most);
+        Ok(Newest { count, entries })
+    }
+}
+
+/// Which records are meant.
+pub struct Choice {
+    /// By their keys, which costs next to nothing.
+    pub keys: Box<dyn Fn(&SessionKey) -> bool + Send + Sync>,
+    /// By a look at each of them.
+    pub records: Option<Records>,
+    pub most: usize,
+}
+
+pub type Records = Box<dyn Fn(&SessionKey, &Glance) -> bool + Send + Sync>;
+
+/// The records that changed last, and how many were meant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Newest {
+    pub count: usize,
+    pub entries: Vec<(SessionKey, SessionEntry)>,
 }
 
 /// The conversations of one agent.

@@ -2,6 +2,7 @@
 
 pub mod abort;
 pub mod adopt;
+pub mod change;
 pub mod cli_session;
 pub mod entry;
 pub mod freshness;
@@ -9,6 +10,7 @@ pub mod glance;
 pub mod group;
 pub mod key;
 pub mod label;
+pub mod listing;
 pub mod meta;
 pub mod open;
 pub mod path;

@@ -43,6 +43,11 @@ impl SystemEvents {
         }
     }
 
+    /// What they say; they stay.
+    pub fn texts(&self) -> Vec<String> {
+        self.waiting.iter().map(|event| event.text.clone()).collect()
+    }
+
     /// Takes all notices out.
     pub fn drain(&mut self) -> Vec<SystemEvent> {
         self.waiting.drain(..).collect()

@@ -194,6 +194,12 @@ impl Engine {
         unpoisoned(&self.0.notices).entry(session.clone()).or_default().push(notice, now);
     }
 
+    /// The notices that wait for the next prompt of a session.
+    pub fn waiting_notices(&self, session: &SessionKey) -> Vec<String> {
+        let notices = unpoisoned(&self.0.notices);
+        notices.get(session).map(SystemEvents::texts).unwrap_or_default()
+    }
+
     /// Stops what goes on in a session and forgets what waits there; whether anything did.
     pub async fn abort(&self, session: &SessionKey) -> bool {
         self.0.lanes.abort(session).await

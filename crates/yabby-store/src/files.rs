@@ -11,6 +11,8 @@ pub(crate) mod keeping;
 pub mod ledger;
 pub(crate) mod lock_file;
 pub(crate) mod lock_folder;
+pub mod nodes;
+mod pairing;
 pub mod sessions;
 pub mod shelf;
 pub mod transcripts;

@@ -54,6 +54,11 @@ fields! {
     Labels "labels"
     DisplayName "displayName"
     Subject "subject"
+    SpawnedBy "spawnedBy"
+    Channel "channel"
+    GroupChannel "groupChannel"
+    Space "space"
+    Origin "origin"
 }
 
 /// Where the fields stand in a text. Nothing is copied out of it before somebody asks.

@@ -147,14 +147,35 @@ impl Engine {
     }
 
     fn catalog(&self) -> Vec<CatalogModel> {
+        let known = self.known_models().into_iter();
+        known.map(|(model, info)| CatalogModel { model, reasoning: info.reasoning }).collect()
+    }
+
+    /// Every model that could be asked.
+    pub fn known_models(&self) -> Vec<(ModelRef, ModelInfo)> {
         let models = self.0.models.iter().flat_map(|provider| {
             let described = |name: String| {
-                let reasoning = provider.describe(&name)?.reasoning;
-                Some(CatalogModel { model: ModelRef::new(provider.id(), name), reasoning })
+                let info = provider.describe(&name)?;
+                Some((ModelRef::new(provider.id(), name), info))
             };
             provider.models().into_iter().filter_map(described).collect::<Vec<_>>()
         });
         models.collect()
+    }
+
+    /// What is known about a model; `None` if nobody here has it.
+    pub fn model_info(&self, model: &ModelRef) -> Option<ModelInfo> {
+        self.find_model(model).ok().map(|choice| choice.info)
+    }
+
+    /// Who answers in sessions of an agent that say nothing about it.
+    pub fn usual_model(&self, agent: &AgentId) -> ModelRef {
+        default_model(&self.config(), agent, &self.0.default_model)
+    }
+
+    /// Who answers for agents of which the configuration says nothing.
+    pub fn common_model(&self) -> ModelRef {
+        configured_model(&self.config(), &self.0.default_model)
     }
 }
 

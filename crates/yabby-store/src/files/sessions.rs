@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::oneshot;
-use yabby_domain::seam::{Change, Clock, SessionStore, StoreError};
+use yabby_domain::seam::{Change, Choice, Clock, Newest, SessionStore, StoreError};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::glance::Glance;
 use yabby_domain::session::key::SessionKey;
@@ -196,5 +196,10 @@ impl SessionStore for SessionFile {
 
     async fn update(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError> {
         self.waiting(|reply| Message::Update { key: key.clone(), change, reply }).await?
+    }
+
+    async fn newest(&self, choice: Choice) -> Result<Newest, StoreError> {
+        let catalog = self.waiting(|reply| Message::List { reply }).await??;
+        tokio::task::spawn_blocking(move || catalog.newest(&choice)).await.map_err(|_| self.closed())
     }
 }

@@ -9,20 +9,23 @@ use std::thread;
 
 use indexmap::IndexMap;
 use yabby_domain::json::Value;
+use yabby_domain::seam::{Choice, Newest, Records};
 use yabby_domain::session::entry::SessionEntry;
-use yabby_domain::session::glance::Glance;
+use yabby_domain::session::glance::{Field, Glance};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::store_text::{self, join_store, read_record, record_text};
 
 /// Cheap to copy: the copies share their records.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Catalog(IndexMap<Arc<str>, Arc<Record>>);
+pub(super) struct Catalog(Arc<IndexMap<Arc<str>, Arc<Record>>>);
 
 #[derive(Debug)]
 struct Record {
     content: Content,
     /// As it is written; empty if that is as it was read. Made when it is first needed.
     written: OnceLock<String>,
+    /// When it changed last; `None` if it is no record at all. Looked up when it is first needed.
+    changed_at: OnceLock<Option<f64>>,
 }
 
 #[derive(Debug)]
@@ -63,7 +66,7 @@ impl Catalog {
             let text = Part { store: store.clone(), place };
             Arc::new(Record::new(Content::Text(text)))
         };
-        Ok(Self(parts.records.into_iter().map(|(key, place)| (key, record(place))).collect()))
+        Ok(Self(Arc::new(parts.records.into_iter().map(|(key, place)| (key, record(place))).collect())))
     }
 
     /// A record; `None` also for a value that is none, such as null.
@@ -77,6 +80,35 @@ impl Catalog {
         records
             .filter_map(|(key, record)| Some((SessionKey::new(key.clone()), record.entry().ok()??)))
             .collect()
+    }
+
+    /// Some records, those that changed last first. Nothing is parsed but what is asked for; when a record
+    /// changed is looked up once.
+    pub(super) fn newest(&self, choice: &Choice) -> Newest {
+        let mut meant: Vec<(f64, usize)> = Vec::new();
+        for (at, (key, record)) in self.0.iter().enumerate() {
+            let key = SessionKey::new(key.clone());
+            if !(choice.keys)(&key) {
+                continue;
+            }
+            let Some(changed) = record.changed_at() else { continue };
+            let is_meant = |records: &Records| record.glance().is_some_and(|glance| records(&key, &glance));
+            if choice.records.as_ref().is_none_or(is_meant) {
+                meant.push((changed, at));
+            }
+        }
+        let newest_first = |(a, i): &(f64, usize), (b, j): &(f64, usize)| b.total_cmp(a).then(i.cmp(j));
+        let count = meant.len();
+        if choice.most < count {
+            meant.select_nth_unstable_by(choice.most, newest_first);
+            meant.truncate(choice.most);
+        }
+        meant.sort_unstable_by(newest_first);
+        let entry = |(_, at): (f64, usize)| {
+            let (key, record) = self.0.get_index(at)?;
+            Some((SessionKey::new(key.clone()), record.entry().ok()??))
+        };
+        Newest { count, entries: meant.into_iter().filter_map(entry).collect() }
     }
 
     /// A look at each record. Many are looked at by several threads.
@@ -109,19 +141,25 @@ impl Catalog {
     pub(super) fn put(&mut self, key: &str, entry: Option<SessionEntry>) {
         match entry {
             Some(entry) => {
-                self.0.insert(key.into(), Arc::new(Record::new(Content::Entry(entry))));
+                self.records().insert(key.into(), Arc::new(Record::new(Content::Entry(entry))));
             }
             None => {
-                self.0.shift_remove(key);
+                self.records().shift_remove(key);
             }
         }
     }
 
     /// Takes over the records of another store, save those whose keys are known here.
     pub(super) fn adopt(&mut self, other: Self) {
-        for (key, record) in other.0 {
-            self.0.entry(key).or_insert(record);
+        let records = self.records();
+        for (key, record) in Arc::unwrap_or_clone(other.0) {
+            records.entry(key).or_insert(record);
         }
+    }
+
+    /// Whoever looks at a copy goes on seeing what was there.
+    fn records(&mut self) -> &mut IndexMap<Arc<str>, Arc<Record>> {
+        Arc::make_mut(&mut self.0)
     }
 
     /// The text of the store.
@@ -132,7 +170,17 @@ impl Catalog {
 
 impl Record {
     fn new(content: Content) -> Self {
-        Self { content, written: OnceLock::new() }
+        Self { content, written: OnceLock::new(), changed_at: OnceLock::new() }
+    }
+
+    fn changed_at(&self) -> Option<f64> {
+        *self.changed_at.get_or_init(|| {
+            let told = match &self.content {
+                Content::Entry(entry) => entry.updated_at(),
+                Content::Text(text) => Glance::at(&text.store, text.place.clone())?.number(Field::UpdatedAt),
+            };
+            Some(told.unwrap_or(0.0))
+        })
     }
 
     fn entry(&self) -> Result<Option<SessionEntry>, TooDeep> {
