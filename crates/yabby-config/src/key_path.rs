@@ -39,6 +39,11 @@ pub enum SetError {
 }
 
 impl KeyPath {
+    /// Exactly these keys, whatever is in them.
+    pub fn of<'s>(segments: impl IntoIterator<Item = &'s str>) -> Self {
+        Self(segments.into_iter().map(str::to_owned).collect())
+    }
+
     /// Segments are parted by dots or stand in brackets; a backslash takes the next character as it is.
     pub fn parse(raw: &str) -> Result<Self, PathError> {
         let mut segments = Vec::new();

@@ -46,7 +46,11 @@ impl Heartbeat {
             prompt: said("prompt").and_then(text::non_blank).unwrap_or(HEARTBEAT_PROMPT).to_owned(),
             target: said("target").unwrap_or(TARGET).to_owned(),
             model: said("model").map(str::to_owned),
-            ack_max_chars: settings.get("ackMaxChars").and_then(Value::as_f64).unwrap_or(ACK_MAX_CHARS).max(0.0),
+            ack_max_chars: settings
+                .get("ackMaxChars")
+                .and_then(Value::as_f64)
+                .unwrap_or(ACK_MAX_CHARS)
+                .max(0.0),
         }
     }
 
@@ -64,7 +68,8 @@ impl Heartbeat {
     /// Whether and how often.
     pub fn schedule(&self) -> Object {
         let every_ms = self.every_ms.map_or(Value::Null, Value::from);
-        let members = [("enabled", self.enabled.into()), ("every", self.every.clone().into()), ("everyMs", every_ms)];
+        let members =
+            [("enabled", self.enabled.into()), ("every", self.every.clone().into()), ("everyMs", every_ms)];
         members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }

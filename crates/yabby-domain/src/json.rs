@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 
 pub use serde_json::{Map, Value};
 
-use self::json5::{Fault, FaultKind};
+pub use self::json5::Fault;
+use self::json5::FaultKind;
 
 use crate::text;
 

@@ -170,6 +170,17 @@ pub fn configured_model(config: &Config, default: &ModelRef) -> ModelRef {
     }
 }
 
+/// What the configuration calls a model, else its id.
+pub fn name_of(config: &Config, model: &ModelRef) -> String {
+    let sections = config.object(&["models", "providers"]).into_iter().flatten();
+    let models = sections
+        .filter(|(name, _)| normalize_provider(name) == model.provider)
+        .filter_map(|(_, section)| section.get("models")?.as_array())
+        .flatten();
+    let mut named = models.filter(|entry| entry.get("id").and_then(Value::as_str) == Some(&model.model));
+    named.find_map(|entry| entry.get("name")?.as_str()).unwrap_or(&model.model).to_owned()
+}
+
 /// Whether a provider is a program on this machine rather than a service.
 pub fn is_cli_provider(provider: &str, config: &Config) -> bool {
     let name = normalize_provider(provider);

@@ -130,8 +130,7 @@ mod tests {
         let told = told.as_object().unwrap();
         let (request, is_new) = nodes.request(told, "r".to_owned(), 5.0);
         assert!(is_new);
-        let expected =
-            json!({"requestId": "r", "nodeId": "n1", "displayName": "N1", "platform": "linux", "isRepair": false, "ts": 5});
+        let expected = json!({"requestId": "r", "nodeId": "n1", "displayName": "N1", "platform": "linux", "isRepair": false, "ts": 5});
         assert_eq!(request, expected);
         assert_eq!(nodes.request(told, "other".to_owned(), 6.0), (request, false));
         assert_eq!(nodes.approve("nobody", "t".to_owned(), 7.0), None);

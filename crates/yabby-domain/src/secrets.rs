@@ -253,6 +253,11 @@ pub fn is_secret_variable(name: &str) -> bool {
     is_name && ENDS.iter().any(|end| name.ends_with(end)) && !name.ends_with("PUBLIC_KEY")
 }
 
+/// Whether an address has a password in it.
+pub fn has_password(value: &str) -> bool {
+    password_in_address(value).is_some()
+}
+
 /// The password of `https://user:password@host`.
 fn password_in_address(value: &str) -> Option<String> {
     let (_, rest) = value.split_once("://")?;

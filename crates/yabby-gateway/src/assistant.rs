@@ -1,23 +1,57 @@
 //! Whoever answers, as pages show them.
+
+use std::path::Path;
+
+use serde_json::json;
+use yabby_domain::agent::identity::{Identity, Shown};
 use yabby_domain::id::AgentId;
+use yabby_domain::json::Value;
+use yabby_domain::session::key::default_agent;
+use yabby_domain::text;
 
-use crate::Gateway;
 use crate::frames::Refusal;
+use crate::{Gateway, on_disk};
 
-pub(crate) struct Shown {
-    pub(crate) name: String,
-    pub(crate) avatar: String,
-}
-impl Shown {
-    pub(crate) fn has_file(&self) -> bool {
-        false
-    }
-}
 impl Gateway {
-    pub(crate) async fn assistant(&self, _: Option<&AgentId>) -> Result<(AgentId, Shown), Refusal> {
-        Ok((AgentId::default(), Shown { name: "Assistant".to_owned(), avatar: "A".to_owned() }))
+    /// Who an agent is: by the settings of the pages, its own, or what it wrote down.
+    pub(crate) async fn assistant(&self, agent: Option<&AgentId>) -> Result<(AgentId, Shown), Refusal> {
+        let config = self.config();
+        let id = agent.cloned().unwrap_or_else(|| default_agent(&config));
+        let said = |name: &str| config.text(&["ui", "assistant", name]).map(str::to_owned);
+        let page = Identity { name: said("name"), avatar: said("avatar"), ..Identity::default() };
+        let known = self.agent(&id);
+        let workspace = known.as_ref().map(|agent| agent.workspace.clone());
+        let written = on_disk(move || {
+            let text = std::fs::read_to_string(Path::new(&workspace?).join("IDENTITY.md")).ok()?;
+            Identity::read(&text)
+        });
+        let written = written.await?.unwrap_or_default();
+        let configured = known.map(|agent| agent.identity).unwrap_or_default();
+        Ok((id, Shown::of(&page, &configured, &written)))
     }
-    pub(crate) fn avatar_address(&self, _: &AgentId, shown: &Shown) -> String {
-        shown.avatar.clone()
+
+    /// Where a page finds the avatar: a file of the workspace is served by us.
+    pub(crate) fn avatar_address(&self, agent: &AgentId, shown: &Shown) -> String {
+        if !shown.has_file() {
+            return shown.avatar.clone();
+        }
+        let config = self.config();
+        let base = config.text(&["gateway", "controlUi", "basePath"]).and_then(text::non_blank);
+        let base = base.map(|base| base.trim_matches('/')).filter(|base| !base.is_empty());
+        base.map_or_else(|| format!("/avatar/{agent}"), |base| format!("/{base}/avatar/{agent}"))
+    }
+
+    /// What `agent.identity.get` answers.
+    pub(crate) async fn identity(&self, agent: Option<&AgentId>) -> Result<Value, Refusal> {
+        let (id, shown) = self.assistant(agent).await?;
+        let mut told = json!({
+            "agentId": id.as_str(),
+            "name": shown.name,
+            "avatar": self.avatar_address(&id, &shown),
+        });
+        if let Some(emoji) = shown.emoji {
+            told["emoji"] = emoji.into();
+        }
+        Ok(told)
     }
 }

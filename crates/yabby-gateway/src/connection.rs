@@ -188,6 +188,7 @@ async fn attend(gateway: &Arc<Gateway>, admitted: Admitted, stream: &mut Stream)
     let client = admitted.client;
     tracing::info!(connection = %client.id, client = %client.about.id, mode = %client.about.mode, "connected");
     let _leaving = Leaving { gateway, client: &client };
+    let _approver = gateway.approver(&client);
     gateway.refresh_health();
     let mut answering = FuturesUnordered::new();
     let farewell = loop {

@@ -34,6 +34,9 @@ pub(crate) async fn answer(gateway: Arc<Gateway>, source: Source, request: Reque
     if let Some(answer) = about_us(&gateway, &config, source, &request) {
         return answer;
     }
+    if uri.path().starts_with("/__openclaw__/") {
+        return not_found();
+    }
     let page = match ControlUi::of(&gateway, &config) {
         Some(page) => page.answer(&gateway, method, uri).await,
         None => status_page(&gateway, source, &request),

@@ -4,6 +4,7 @@
 //! table of what can be asked for, with a file for each; [`runs`] turns what the engine does into what clients
 //! are told.
 
+mod approvals;
 mod asking;
 mod assistant;
 mod auth;
@@ -15,7 +16,7 @@ mod handshake;
 mod health;
 mod http;
 mod hub;
-mod log_file;
+mod logs;
 mod machine;
 mod methods;
 mod metrics;
@@ -23,33 +24,40 @@ mod presence;
 mod runs;
 mod schema;
 mod server;
+mod sessions;
 
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use yabby_domain::config::Config;
 use yabby_domain::device::Devices;
+use yabby_domain::id::AgentId;
 use yabby_domain::json::Value;
+use yabby_domain::node::Nodes;
 use yabby_domain::seam::{Clock, StoreError};
 use yabby_domain::session::key::KeyPolicy;
 use yabby_engine::Engine;
+use yabby_memory::memory::Memory;
 use yabby_store::disk::LocalDisk;
 use yabby_store::files::devices::DeviceFiles;
+use yabby_store::files::nodes::NodeFiles;
 use yabby_store::paths::Place;
 
+use approvals::Approvals;
 use auth::SharedSecret;
 use dedupe::Dedupe;
-use frames::{Event, StateVersion};
+use frames::{Event, Refusal, StateVersion};
 use health::Health;
 use hub::{Hub, Weight};
 use metrics::Counts;
 use presence::Presence;
 use runs::Runs;
 
-pub use log_file::log_file;
+pub use logs::log_file;
 pub use server::{Listening, StartError, start};
 
 /// How often everybody hears that we are there.
@@ -64,6 +72,17 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     pub place: Place,
     pub version: String,
+    pub memories: Memories,
+}
+
+/// Finds what an agent remembers; some remember nothing.
+pub type Memories = Box<dyn Fn(&AgentId) -> Option<Memory> + Send + Sync>;
+
+/// Somebody wants the gateway to start anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestartWish {
+    pub reason: String,
+    pub delay: Duration,
 }
 
 /// What all connections share.
@@ -83,6 +102,13 @@ pub(crate) struct Gateway {
     pub(crate) dedupe: Dedupe,
     pub(crate) counts: Counts,
     devices: Arc<DeviceFiles>,
+    nodes: Arc<NodeFiles>,
+    pub(crate) approvals: Approvals,
+    pub(crate) memories: Memories,
+    /// Labels are given by one at a time, so that no two sessions get the same.
+    pub(crate) labelling: tokio::sync::Mutex<()>,
+    /// Who is told that the gateway shall start anew.
+    pub(crate) restarts: mpsc::UnboundedSender<RestartWish>,
     /// Ends everything that goes on beside the connections.
     pub(crate) ending: CancellationToken,
     /// Everything that goes on.
@@ -90,9 +116,11 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    fn new(parts: Parts) -> Self {
+    fn new(parts: Parts) -> (Self, mpsc::UnboundedReceiver<RestartWish>) {
         let devices = DeviceFiles::of(&parts.place.folder, Arc::new(LocalDisk));
-        Self {
+        let nodes = NodeFiles::of(&parts.place.folder, Arc::new(LocalDisk));
+        let (restarts, wishes) = mpsc::unbounded_channel();
+        let gateway = Self {
             engine: parts.engine,
             config: RwLock::new(parts.config),
             clock: parts.clock,
@@ -108,9 +136,15 @@ impl Gateway {
             dedupe: Dedupe::default(),
             counts: Counts::default(),
             devices: Arc::new(devices),
+            nodes: Arc::new(nodes),
+            approvals: Approvals::default(),
+            memories: parts.memories,
+            labelling: tokio::sync::Mutex::default(),
+            restarts,
             ending: CancellationToken::new(),
             tasks: TaskTracker::new(),
-        }
+        };
+        (gateway, wishes)
     }
 
     pub(crate) fn config(&self) -> Arc<Config> {
@@ -123,6 +157,10 @@ impl Gateway {
 
     pub(crate) fn secret(&self) -> SharedSecret {
         SharedSecret::of(&self.config(), &self.place.environment)
+    }
+
+    pub(crate) fn timestamp(&self) -> jiff::Timestamp {
+        self.clock.now()
     }
 
     /// Milliseconds since 1970.
@@ -195,6 +233,25 @@ impl Gateway {
             tokio::task::spawn_blocking(move || devices.update(now, |devices| change(devices, now)));
         changing.await.unwrap_or_else(|_| Err(StoreError::Closed { path: "devices".to_owned() }))
     }
+}
+
+impl Gateway {
+    /// Changes the nodes, away from the runtime's own threads.
+    pub(crate) async fn change_nodes<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&mut Nodes, f64) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (nodes, now) = (self.nodes.clone(), self.now_ms());
+        let changing = tokio::task::spawn_blocking(move || nodes.update(now, |nodes| change(nodes, now)));
+        changing.await.unwrap_or_else(|_| Err(StoreError::Closed { path: "nodes".to_owned() }))
+    }
+}
+
+/// Does something that waits for the disk, away from the runtime's own threads.
+pub(crate) async fn on_disk<T: Send + 'static>(
+    act: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refusal> {
+    tokio::task::spawn_blocking(act).await.map_err(|_| Refusal::unavailable("Error: it was interrupted"))
 }
 
 /// Nobody leaves anything half done while holding one of these.

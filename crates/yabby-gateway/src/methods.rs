@@ -4,13 +4,77 @@
 //! this table.
 
 mod agent;
+mod agent_files;
+mod agent_identity_get;
 mod agent_wait;
+mod agents_files_get;
+mod agents_files_list;
+mod agents_files_set;
+mod agents_list;
 mod attachments;
+mod channels_logout;
+mod channels_status;
 mod chat_abort;
+mod chat_history;
 mod chat_inject;
 mod chat_send;
+mod config_apply;
+mod config_edit;
+mod config_get;
+mod config_patch;
+mod config_schema;
+mod config_set;
+mod connect;
+mod device_pair_approve;
+mod device_pair_list;
+mod device_pair_reject;
+mod device_token_revoke;
+mod device_token_rotate;
+mod exec_approval_request;
+mod exec_approval_resolve;
+mod exec_approvals_get;
+mod exec_approvals_node_get;
+mod exec_approvals_node_set;
+mod exec_approvals_set;
 mod health;
+mod later;
+mod logs_tail;
+mod memory_search;
+mod memory_status;
+mod models_list;
+mod node_describe;
+mod node_event;
+mod node_invoke;
+mod node_invoke_result;
+mod node_list;
+mod node_pair_approve;
+mod node_pair_list;
+mod node_pair_reject;
+mod node_pair_request;
+mod node_pair_verify;
+mod node_rename;
+mod remembering;
 mod send;
+mod sessions_compact;
+mod sessions_delete;
+mod sessions_fork;
+mod sessions_list;
+mod sessions_patch;
+mod sessions_preview;
+mod sessions_reset;
+mod sessions_resolve;
+mod sessions_search;
+mod sessions_tree;
+mod sessions_undo_compaction;
+mod skills;
+mod skills_bins;
+mod skills_status;
+mod skills_update;
+mod status;
+mod system_event;
+mod system_presence;
+mod usage_cost;
+mod usage_status;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -85,15 +149,104 @@ impl Call {
     }
 }
 
-/// In the order in which they are advertised.
-static METHODS: [&Method; 7] = [
+/// In the order in which they are advertised: those of the reference as it has them, then ours; those that are only
+/// known come last.
+static METHODS: &[&Method] = &[
     &health::METHOD,
+    &logs_tail::METHOD,
+    &channels_status::METHOD,
+    &channels_logout::METHOD,
+    &status::METHOD,
+    &usage_status::METHOD,
+    &usage_cost::METHOD,
+    &later::TTS_STATUS,
+    &later::TTS_PROVIDERS,
+    &later::TTS_ENABLE,
+    &later::TTS_DISABLE,
+    &later::TTS_CONVERT,
+    &later::TTS_SET_PROVIDER,
+    &config_get::METHOD,
+    &config_set::METHOD,
+    &config_apply::METHOD,
+    &config_patch::METHOD,
+    &config_schema::METHOD,
+    &exec_approvals_get::METHOD,
+    &exec_approvals_set::METHOD,
+    &exec_approvals_node_get::METHOD,
+    &exec_approvals_node_set::METHOD,
+    &exec_approval_request::METHOD,
+    &exec_approval_resolve::METHOD,
+    &later::WIZARD_START,
+    &later::WIZARD_NEXT,
+    &later::WIZARD_CANCEL,
+    &later::WIZARD_STATUS,
+    &later::TALK_MODE,
+    &models_list::METHOD,
+    &agents_list::METHOD,
+    &agents_files_list::METHOD,
+    &agents_files_get::METHOD,
+    &agents_files_set::METHOD,
+    &skills_status::METHOD,
+    &skills_bins::METHOD,
+    &later::SKILLS_INSTALL,
+    &skills_update::METHOD,
+    &later::UPDATE_RUN,
+    &later::VOICEWAKE_GET,
+    &later::VOICEWAKE_SET,
+    &sessions_list::METHOD,
+    &sessions_preview::METHOD,
+    &sessions_patch::METHOD,
+    &sessions_reset::METHOD,
+    &sessions_delete::METHOD,
+    &sessions_compact::METHOD,
+    &later::LAST_HEARTBEAT,
+    &later::SET_HEARTBEATS,
+    &later::WAKE,
+    &node_pair_request::METHOD,
+    &node_pair_list::METHOD,
+    &node_pair_approve::METHOD,
+    &node_pair_reject::METHOD,
+    &node_pair_verify::METHOD,
+    &device_pair_list::METHOD,
+    &device_pair_approve::METHOD,
+    &device_pair_reject::METHOD,
+    &device_token_rotate::METHOD,
+    &device_token_revoke::METHOD,
+    &node_rename::METHOD,
+    &node_list::METHOD,
+    &node_describe::METHOD,
+    &node_invoke::METHOD,
+    &node_invoke_result::METHOD,
+    &node_event::METHOD,
+    &later::CRON_LIST,
+    &later::CRON_STATUS,
+    &later::CRON_ADD,
+    &later::CRON_UPDATE,
+    &later::CRON_REMOVE,
+    &later::CRON_RUN,
+    &later::CRON_RUNS,
+    &system_presence::METHOD,
+    &system_event::METHOD,
     &send::METHOD,
     &agent::METHOD,
+    &agent_identity_get::METHOD,
     &agent_wait::METHOD,
+    &later::BROWSER_REQUEST,
+    &chat_history::METHOD,
     &chat_abort::METHOD,
     &chat_send::METHOD,
+    &sessions_tree::METHOD,
+    &sessions_fork::METHOD,
+    &sessions_undo_compaction::METHOD,
+    &sessions_search::METHOD,
+    &memory_status::METHOD,
+    &memory_search::METHOD,
+    &sessions_resolve::METHOD,
     &chat_inject::METHOD,
+    &later::POLL,
+    &later::WEB_LOGIN_START,
+    &later::WEB_LOGIN_WAIT,
+    &connect::METHOD,
 ];
 
 /// What clients are told that they can ask for.
@@ -132,4 +285,47 @@ fn refused(client: &Client, access: Access) -> Option<String> {
     };
     let may = client.has_scope(wanted) || client.has_scope(also);
     (!may).then(|| format!("missing scope: {wanted}"))
+}
+
+/// The page of the documentation.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "# Methods of the gateway\n\nWhat can be asked for over the WebSocket, and who may: `read` and `write` are the scopes `operator.read` and\n`operator.write` (whoever may write may read), and so on; `operator.admin` allows everything but what is for nodes.\nThis page is made from the table in `crates/yabby-gateway/src/methods.rs`, and a test says if it is not up to date.\n\n| method | who may | what it does |\n|---|---|---|\n";
+
+    fn page() -> String {
+        let row = |method: &&Method| {
+            let may = match method.access {
+                Access::Read => "read",
+                Access::Write => "write",
+                Access::Admin => "admin",
+                Access::Pairing => "pairing",
+                Access::Approvals => "approvals",
+                Access::Node => "nodes",
+            };
+            let mark = if method.listing == Listing::Known { " (not advertised)" } else { "" };
+            format!("| `{}`{mark} | {may} | {} |\n", method.name, method.about)
+        };
+        HEAD.to_owned() + &METHODS.iter().map(row).collect::<String>()
+    }
+
+    #[test]
+    fn the_page_of_methods_is_up_to_date() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/gateway-methods.md");
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(file, page()).unwrap();
+        }
+        let written = std::fs::read_to_string(file).unwrap_or_default();
+        assert_eq!(written, page(), "run the tests of yabby-gateway with UPDATE_DOCS=1");
+    }
+
+    #[test]
+    fn every_method_has_one_name() {
+        let mut names: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
 }

@@ -65,6 +65,11 @@ impl Presence {
         }
     }
 
+    /// What is known about somebody.
+    pub(crate) fn get(&self, key: &str) -> Option<Object> {
+        unpoisoned(&self.others).get(&text::lower(key.trim())).cloned()
+    }
+
     /// Everybody, the newest first; we are always there.
     pub(crate) fn list(&self, now: f64) -> Value {
         let at = |entry: &Object| entry.get("ts").and_then(Value::as_f64).unwrap_or(0.0);

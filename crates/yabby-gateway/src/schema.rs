@@ -24,6 +24,8 @@ pub(crate) enum Schema {
     },
     /// This text and no other.
     Constant(&'static str),
+    /// This number and no other.
+    Exactly(i64),
     /// Any of these.
     OneOf(&'static [Schema]),
     List {
@@ -109,6 +111,9 @@ impl Schema {
             },
             Self::Constant(constant) => {
                 faults.unless(value.as_str() == Some(constant), path, "must be equal to constant");
+            }
+            Self::Exactly(number) => {
+                faults.unless(value.as_i64() == Some(*number), path, "must be equal to constant");
             }
             Self::OneOf(schemas) => {
                 if schemas.iter().all(|schema| schema.fault(value).is_some()) {

@@ -11,13 +11,14 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 use yabby_domain::config::Config;
 use yabby_domain::seam::StoreError;
 
 use crate::http::{self, Source};
 use crate::hub::{Farewell, Weight};
-use crate::{Gateway, HEALTH, Parts, TICK};
-use crate::{asking, runs};
+use crate::{Gateway, HEALTH, Parts, RestartWish, TICK};
+use crate::{approvals, asking, runs};
 
 /// How long somebody may take to say what they want.
 const REQUEST: Duration = Duration::from_secs(10);
@@ -43,9 +44,17 @@ pub struct Listening {
     pub addresses: Vec<SocketAddr>,
 }
 
+/// Who wants us to start anew.
+pub type Restarts = mpsc::UnboundedReceiver<RestartWish>;
+
 /// Starts to listen on these addresses; the first of them must be free.
-pub async fn start(parts: Parts, addresses: &[IpAddr], port: u16) -> Result<Listening, StartError> {
-    let gateway = Arc::new(Gateway::new(parts));
+pub async fn start(
+    parts: Parts,
+    addresses: &[IpAddr],
+    port: u16,
+) -> Result<(Listening, Restarts), StartError> {
+    let (gateway, restarts) = Gateway::new(parts);
+    let gateway = Arc::new(gateway);
     if !gateway.secret().is_set() {
         return Err(StartError::NoSecret);
     }
@@ -64,13 +73,14 @@ pub async fn start(parts: Parts, addresses: &[IpAddr], port: u16) -> Result<List
         }
     }
     gateway.tasks.spawn(runs::watch(gateway.clone(), gateway.engine.subscribe()));
+    gateway.tasks.spawn(approvals::watch(gateway.clone(), gateway.engine.subscribe()));
     resume(&gateway).await?;
     let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
     for listener in listeners {
         gateway.tasks.spawn(accept(gateway.clone(), listener));
     }
     gateway.tasks.spawn(beside(gateway.clone()));
-    Ok(Listening { gateway, addresses })
+    Ok((Listening { gateway, addresses }, restarts))
 }
 
 impl Listening {

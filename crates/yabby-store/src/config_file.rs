@@ -5,6 +5,7 @@ mod check;
 mod comment;
 pub mod edit;
 mod extras;
+mod hiding;
 mod lines;
 mod plugins;
 mod text;
@@ -116,6 +117,15 @@ impl Snapshot {
         Config::new(self.for_run.clone())
     }
 
+    /// The text of the file without its secrets.
+    pub fn redacted_text(&self) -> Option<String> {
+        let raw = self.raw.as_deref()?;
+        Some(match json::read_json5(raw) {
+            Ok(parsed) => hiding::hidden_in(raw, &parsed),
+            Err(_) => hiding::hidden_by_names(raw),
+        })
+    }
+
     /// The keys that the schema does not know, as paths.
     pub fn unknown_keys(&self) -> Vec<String> {
         // Before includes are resolved there are keys that nobody else knows.
@@ -138,7 +148,7 @@ impl Snapshot {
     }
 
     /// The same file with this text.
-    pub(crate) fn of_text(place: &Place, raw: String) -> Self {
+    pub fn of_text(place: &Place, raw: String) -> Self {
         let mut snapshot = Self::blank(place, Some(raw.clone()));
         snapshot.resolve(place, raw);
         snapshot

@@ -8,8 +8,9 @@ pub mod memory;
 pub mod models;
 pub mod secrets;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
 use jiff::tz::TimeZone;
@@ -46,8 +47,12 @@ use crate::setting::Setting;
 /// An engine and what it stands on.
 pub struct Wired {
     pub engine: Engine,
+    memories: Memories,
     journal: TurnJournal,
 }
+
+/// What the agents remember whose homes were opened. Shared, since the engine opens them and others look.
+type Memories = Arc<Mutex<HashMap<AgentId, Memory>>>;
 
 impl Wired {
     /// The engine for one kind of process.
@@ -61,7 +66,8 @@ impl Wired {
         let (models, default_model) =
             (models::providers(&place, &config, Retries::default())?, models::default_model(&place, &config));
         let secrets = Arc::new(secrets::secrets(&place, &config, &place.environment));
-        let common = Common::new(&place, &config, secrets.clone());
+        let memories = Memories::default();
+        let common = Common::new(&place, &config, secrets.clone(), memories.clone());
         let engine = Engine::new(Parts {
             config,
             clock: Arc::new(SystemClock),
@@ -76,7 +82,13 @@ impl Wired {
             hooks: Hooks::default(),
             secrets,
         });
-        Ok(Self { engine, journal })
+        Ok(Self { engine, memories, journal })
+    }
+
+    /// Finds what an agent remembers, once its home was opened.
+    pub fn memories(&self) -> impl Fn(&AgentId) -> Option<Memory> + Send + Sync + 'static {
+        let memories = self.memories.clone();
+        move |agent| memories.lock().unwrap_or_else(PoisonError::into_inner).get(agent).cloned()
     }
 
     /// What came up with the journals that were found. Not for asynchronous callers.
@@ -117,6 +129,10 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
     let shelf = ShelfPlaces { workspace: workspace.clone(), ..shelf_places(place) };
     let memory =
         remembered(place, common, config, agent, &workspace, Path::new(&conversations), sessions.clone());
+    if let Some(memory) = &memory {
+        let mut memories = common.memories.lock().unwrap_or_else(PoisonError::into_inner);
+        memories.insert(agent.clone(), memory.clone());
+    }
     let transcripts = match &memory {
         Some(memory) => Arc::new(Listening { store: transcripts, memory: memory.clone() }),
         None => transcripts,
@@ -195,14 +211,15 @@ struct Common {
     web: Vec<Arc<dyn Tool>>,
     sources: Vec<Arc<dyn ToolSource>>,
     secrets: Arc<Secrets>,
+    memories: Memories,
 }
 
 impl Common {
-    fn new(place: &Place, config: &Config, secrets: Arc<Secrets>) -> Self {
+    fn new(place: &Place, config: &Config, secrets: Arc<Secrets>, memories: Memories) -> Self {
         let servers = McpServers::new(config, variables(place));
         let servers = (!servers.is_empty()).then(|| Arc::new(servers) as Arc<dyn ToolSource>);
         let web = yabby_tools::web(config, variables(place));
-        Self { web, sources: servers.into_iter().collect(), secrets }
+        Self { web, sources: servers.into_iter().collect(), secrets, memories }
     }
 }
 

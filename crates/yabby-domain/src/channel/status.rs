@@ -56,10 +56,7 @@ pub struct Account {
 const DEFAULT_ACCOUNT: &str = "default";
 
 /// The channels that are set up. `variable` is one of the environment.
-pub fn configured<'v>(
-    config: &Config,
-    variable: impl Fn(&str) -> Option<&'v str>,
-) -> Vec<ConfiguredChannel> {
+pub fn configured<'v>(config: &Config, variable: impl Fn(&str) -> Option<&'v str>) -> Vec<ConfiguredChannel> {
     let channel = |about: &About| {
         let section = config.object(&["channels", about.id])?;
         if section.get("enabled") == Some(&Value::Bool(false)) {
@@ -152,7 +149,8 @@ impl ConfiguredChannel {
             told
         };
         let mut told = self.default_account().map(of_account).unwrap_or_default();
-        let accounts = self.accounts.iter().map(|account| (account.id.clone(), Value::Object(of_account(account))));
+        let accounts =
+            self.accounts.iter().map(|account| (account.id.clone(), Value::Object(of_account(account))));
         told.insert("accounts".to_owned(), Value::Object(accounts.collect()));
         told
     }

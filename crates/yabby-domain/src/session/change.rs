@@ -1,6 +1,8 @@
 //! Changing the settings of a session from outside (`gateway.md` §6, `sessions.patch`).
 
-use crate::directive::level::{ElevatedLevel, Level, ReasoningLevel, ThinkLevel, UsageDisplay, VerboseLevel, supports_xhigh};
+use crate::directive::level::{
+    ElevatedLevel, Level, ReasoningLevel, ThinkLevel, UsageDisplay, VerboseLevel, supports_xhigh,
+};
 use crate::json::{Object, Value};
 use crate::leash::exec_policy::{Ask, Host, Security};
 use crate::model::choice::choice_patch;
@@ -228,10 +230,10 @@ mod tests {
         let before = before.map(|before| SessionEntry::new(before.as_object().unwrap().clone()));
         let usual = ModelRef::new("stub", "claude");
         let other = ModelRef::new("stubai", "gpt");
-        let config = json!({"agents": {"defaults": {"models": {"stub/claude": {}, "stubai/gpt": {"alias": "sg"}}}}});
+        let config =
+            json!({"agents": {"defaults": {"models": {"stub/claude": {}, "stubai/gpt": {"alias": "sg"}}}}});
         let aliases = ModelAliases::from_config(&crate::config::Config::new(config), "stub");
-        let allowed =
-            AllowedModels { any: false, models: vec![usual.clone(), other], catalog: Vec::new() };
+        let allowed = AllowedModels { any: false, models: vec![usual.clone(), other], catalog: Vec::new() };
         let ground = Ground { usual: &usual, aliases: &aliases, allowed: &allowed, now: 9.0, new_id: "new" };
         let request = request.as_object().unwrap();
         let entry = changed(&SessionKey::new(key), before.as_ref(), request, &ground);
@@ -248,7 +250,9 @@ mod tests {
                 json!({"sessionId": "s", "updatedAt": 20, "thinkingLevel": "high", "verboseLevel": "full"}),
             ),
             (
-                Some(json!({"sessionId": "s", "updatedAt": 1, "thinkingLevel": "high", "reasoningLevel": "on"})),
+                Some(
+                    json!({"sessionId": "s", "updatedAt": 1, "thinkingLevel": "high", "reasoningLevel": "on"}),
+                ),
                 json!({"thinkingLevel": "off", "reasoningLevel": "off", "responseUsage": "on"}),
                 json!({"sessionId": "s", "updatedAt": 9, "responseUsage": "tokens"}),
             ),
@@ -259,7 +263,9 @@ mod tests {
                     "sendPolicy": "deny"}),
             ),
             (
-                Some(json!({"sessionId": "s", "updatedAt": 1, "providerOverride": "stubai", "modelOverride": "gpt"})),
+                Some(
+                    json!({"sessionId": "s", "updatedAt": 1, "providerOverride": "stubai", "modelOverride": "gpt"}),
+                ),
                 json!({"model": null}),
                 json!({"sessionId": "s", "updatedAt": 9}),
             ),
@@ -279,7 +285,11 @@ mod tests {
     fn what_means_nothing_is_refused() {
         let table = [
             ("x", json!({"label": "  "}), "invalid label: empty"),
-            ("x", json!({"thinkingLevel": "bogus"}), "invalid thinkingLevel (use off|minimal|low|medium|high)"),
+            (
+                "x",
+                json!({"thinkingLevel": "bogus"}),
+                "invalid thinkingLevel (use off|minimal|low|medium|high)",
+            ),
             ("x", json!({"verboseLevel": "loud"}), "invalid verboseLevel (use \"on\"|\"off\")"),
             ("x", json!({"execAsk": "x"}), "invalid execAsk (use \"off\"|\"on-miss\"|\"always\")"),
             ("x", json!({"execNode": " "}), "invalid execNode: empty"),

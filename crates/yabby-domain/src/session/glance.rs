@@ -55,6 +55,7 @@ fields! {
     DisplayName "displayName"
     Subject "subject"
     SpawnedBy "spawnedBy"
+    SessionFile "sessionFile"
     Channel "channel"
     GroupChannel "groupChannel"
     Space "space"

@@ -28,7 +28,8 @@ pub struct Wanted {
 impl Wanted {
     /// By its key alone, which is that of `agent`'s store.
     pub fn keeps_key(&self, agent: &AgentId, key: &SessionKey) -> bool {
-        let is_agents = || self.agent.as_ref().is_none_or(|wanted| *wanted == listed_key(agent, key).agent_id());
+        let is_agents =
+            || self.agent.as_ref().is_none_or(|wanted| *wanted == listed_key(agent, key).agent_id());
         match key.as_str() {
             "global" => self.global && self.agent.is_none() && self.spawned_by.is_none(),
             "unknown" => self.unknown && self.agent.is_none() && self.spawned_by.is_none(),
@@ -47,7 +48,10 @@ impl Wanted {
         };
         let is_recent =
             self.since.is_none_or(|since| glance.number(Field::UpdatedAt).unwrap_or(0.0) >= since);
-        is_recent && says(Field::Label, &self.label) && self.is_child(agent, glance) && self.is_found(agent, key, glance)
+        is_recent
+            && says(Field::Label, &self.label)
+            && self.is_child(agent, glance)
+            && self.is_found(agent, key, glance)
     }
 
     fn is_child(&self, agent: &AgentId, glance: &Glance) -> bool {
@@ -137,7 +141,12 @@ fn display_name(key: &SessionKey, names: &Names) -> Option<String> {
         };
         Some(group::display_name(&names))
     };
-    names.display_name.clone().or_else(of_group).or_else(|| names.label.clone()).or_else(|| names.origin.clone())
+    names
+        .display_name
+        .clone()
+        .or_else(of_group)
+        .or_else(|| names.label.clone())
+        .or_else(|| names.origin.clone())
 }
 
 /// A row of `sessions.list`; `model` is who answers in it.
@@ -145,9 +154,9 @@ pub fn row(key: &SessionKey, entry: &SessionEntry, model: &ModelRef) -> Object {
     let stated = |field: &str| entry.get(field).filter(|value| !value.is_null()).cloned();
     let names = Names::of_entry(entry);
     let delivery = DeliveryContext::of_entry(entry);
-    let tokens = entry.total_tokens().unwrap_or_else(|| {
-        entry.input_tokens().unwrap_or(0.0) + entry.output_tokens().unwrap_or(0.0)
-    });
+    let tokens = entry
+        .total_tokens()
+        .unwrap_or_else(|| entry.input_tokens().unwrap_or(0.0) + entry.output_tokens().unwrap_or(0.0));
     let of_delivery = |told: Option<&String>| told.map(|told| Value::from(told.as_str()));
     let last = |told: Option<&String>, field: &str| of_delivery(told).or_else(|| stated(field));
     let (channel, to, account) = match &delivery {
@@ -202,7 +211,7 @@ pub fn model_of(entry: Option<&SessionEntry>, usual: &ModelRef) -> ModelRef {
 
 /// A row of `status`. `window` tells how much a model reads at once, by its name.
 pub fn status_row(
-    agent: &AgentId,
+    agent: Option<&AgentId>,
     key: &SessionKey,
     entry: &SessionEntry,
     usual_model: &str,
@@ -212,13 +221,13 @@ pub fn status_row(
     let stated = |field: &str| entry.get(field).filter(|value| !value.is_null()).cloned();
     let model = entry.model().unwrap_or(usual_model);
     let window = entry.context_tokens().unwrap_or_else(|| window(model));
-    let tokens = entry.total_tokens().unwrap_or_else(|| {
-        entry.input_tokens().unwrap_or(0.0) + entry.output_tokens().unwrap_or(0.0)
-    });
+    let tokens = entry
+        .total_tokens()
+        .unwrap_or_else(|| entry.input_tokens().unwrap_or(0.0) + entry.output_tokens().unwrap_or(0.0));
     let used = (window > 0.0).then(|| (tokens / window * 100.0 + 0.5).floor().min(999.0));
     let number_or_null = |number: Option<f64>| Some(number.map_or(Value::Null, json::number));
     let members = [
-        ("agentId", Some(agent.as_str().into())),
+        ("agentId", agent.map(|agent| agent.as_str().into())),
         ("key", Some(key.as_str().into())),
         ("kind", Some(key.kind(entry.chat_type_text()).as_str().into())),
         ("sessionId", stated("sessionId")),
@@ -291,7 +300,8 @@ mod tests {
     #[test]
     fn every_wish_is_granted() {
         let main = AgentId::default();
-        let record = entry(json!({"updatedAt": 100, "label": "Crab", "spawnedBy": "main", "sessionId": "abc",
+        let record =
+            entry(json!({"updatedAt": 100, "label": "Crab", "spawnedBy": "main", "sessionId": "abc",
             "origin": {"label": "Alice"}}));
         let glance = Glance::of(&record);
         let text = |text: &str| Some(text.to_owned());
@@ -345,10 +355,11 @@ mod tests {
 
     #[test]
     fn a_status_row_tells_how_full_a_session_is() {
-        let record = entry(json!({"sessionId": "s", "updatedAt": 90, "totalTokens": 50, "thinkingLevel": "low",
+        let record =
+            entry(json!({"sessionId": "s", "updatedAt": 90, "totalTokens": 50, "thinkingLevel": "low",
             "systemSent": true}));
         let key = SessionKey::new("agent:main:main");
-        let row = status_row(&AgentId::default(), &key, &record, "m", &|_| 200.0, 100.0);
+        let row = status_row(Some(&AgentId::default()), &key, &record, "m", &|_| 200.0, 100.0);
         assert_eq!(row["percentUsed"], json!(25));
         assert_eq!(row["remainingTokens"], json!(150));
         assert_eq!(row["age"], json!(10));

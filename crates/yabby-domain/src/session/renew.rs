@@ -1,6 +1,7 @@
 //! A session begun anew by hand: `sessions.reset` and a fork (`gateway.md` §6).
 
 use crate::json::Value;
+use crate::session::cli_session;
 use crate::session::entry::{Patch, SessionEntry};
 
 /// The record of a session that starts over under its key. What was set for the session is kept;
@@ -50,6 +51,18 @@ pub fn forked(from: Option<&SessionEntry>, session_id: &str, now: f64) -> Sessio
     let mut record = begun(session_id, now);
     carry(&mut record, from, CARRIED.into_iter());
     finished(&record)
+}
+
+/// What changes in a record when its conversation became another one by hand, shorter or longer: what was
+/// counted says nothing about it, save what it is estimated to be now.
+pub fn recounted(tokens: Option<f64>) -> Patch {
+    let mut patch = Patch::default();
+    patch.set_input_tokens(None);
+    patch.set_output_tokens(None);
+    patch.set_total_tokens(tokens);
+    // A program would remember what it was.
+    cli_session::forget(&mut patch);
+    patch
 }
 
 fn begun(session_id: &str, now: f64) -> Patch {

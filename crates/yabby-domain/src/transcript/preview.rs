@@ -24,7 +24,7 @@ const LAST_LINES: usize = 20;
 
 /// How much of the end of a file [`preview_items`] looks at, one after the other until it finds
 /// something.
-const WINDOWS: [usize; 3] = [65_536, 262_144, 1_048_576];
+pub const WINDOWS: [usize; 3] = [65_536, 262_144, 1_048_576];
 const WINDOW_LINES: usize = 200;
 
 /// The messages of all lines, of every branch, in file order.

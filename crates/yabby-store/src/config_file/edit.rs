@@ -14,6 +14,7 @@ use yabby_config::include::{Resolved, Shape, Traced, includes};
 use yabby_config::issue::Issue;
 use yabby_config::key_path::{KeyPath, SetError, Step};
 use yabby_config::legacy;
+use yabby_config::redaction::{MARK, NothingHidden, hidden, merge, restored};
 use yabby_domain::json::{self, Value};
 use yabby_domain::seam::{Clock, StoreError};
 use yabby_domain::text::lossy;
@@ -61,6 +62,14 @@ pub enum EditError {
     NotText(PathBuf),
     #[error("Config validation failed: {0}")]
     Refused(Issue),
+    #[error(transparent)]
+    Hidden(#[from] NothingHidden),
+    #[error(
+        "a comment, or a key that is written twice, holds a value that is hidden; write the value itself"
+    )]
+    MarkLeft,
+    #[error("SyntaxError: {0}")]
+    Unreadable(json::Fault),
     /// The file is no longer the one that the caller saw.
     #[error("config changed since last load; re-run config.get and retry")]
     Stale,
@@ -239,6 +248,35 @@ impl<'p> ConfigFile<'p> {
             Some((changed, done)) => (changed, done.iter().map(|steps| told(steps)).collect()),
             None => (text, Vec::new()),
         }
+    }
+
+    /// What the file would be with this text, in which marks stand for the secrets that it has now. Nothing is
+    /// written.
+    pub fn proposed(&self, raw: &str) -> Result<Snapshot, EditError> {
+        let sent = json::read_json5(raw).map_err(EditError::Unreadable)?;
+        let restored = hidden(&sent, &Snapshot::read(self.place).parsed)?;
+        if restored.is_empty() && !raw.contains(MARK) {
+            return Ok(Snapshot::of_text(self.place, raw.to_owned()));
+        }
+        let edits: Vec<Change> =
+            restored.into_iter().map(|(steps, value)| (steps, Edit::Set(value))).collect();
+        let text = self.applied(raw, &edits)?;
+        if text.contains(MARK) {
+            return Err(EditError::MarkLeft);
+        }
+        Ok(Snapshot::of_text(self.place, text))
+    }
+
+    /// What the file would be with a patch over it (RFC 7396), in which marks stand for the secrets that it has
+    /// now. Nothing is written.
+    pub fn patched(&self, patch: &Value) -> Result<Snapshot, EditError> {
+        let snapshot = Snapshot::read(self.place);
+        let patch = restored(patch, &snapshot.parsed)?;
+        let mut wanted = snapshot.parsed.clone();
+        merge(&mut wanted, &patch);
+        let raw = snapshot.raw.as_deref().unwrap_or("{}\n");
+        let text = self.applied(raw, &differences(&snapshot.parsed, &wanted))?;
+        Ok(Snapshot::of_text(self.place, text))
     }
 
     /// Puts a new text in the place of the old, whatever the old one is. `base` is the hash of the text

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sha2::{Digest as _, Sha256};
 use yabby_domain::json::Object;
 use yabby_domain::leash::approvals::{ApprovalBook, Approvals};
 use yabby_domain::seam::StoreError;
@@ -44,6 +45,12 @@ impl ExecApprovalsFile {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).doing("read", &self.path),
         }
+    }
+
+    /// The lower-case SHA-256 of the text; of nothing if there is none.
+    pub fn hash(&self) -> Result<String, StoreError> {
+        let text = self.text()?.unwrap_or_default();
+        Ok(Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// Puts other approvals in the place of these, whatever they were.

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use jiff::tz::TimeZone;
-use yabby_domain::ledger::CallRecord;
+use yabby_domain::ledger::{CallRecord, Filter};
 use yabby_domain::seam::StoreError;
 use yabby_domain::seam::ledger::Ledger;
 
@@ -255,6 +255,18 @@ pub fn read(folder: &Path, since: Option<&str>) -> Result<Vec<Month>, StoreError
         if since.is_none_or(|first| *name >= *first) {
             months.push(read_month(path)?);
         }
+    }
+    Ok(months)
+}
+
+/// The months in which there are calls that a filter keeps, with those alone.
+pub fn find(folder: &Path, filter: &Filter, zone: &TimeZone) -> Result<Vec<Month>, StoreError> {
+    // Months change in Greenwich: a day may begin in the month before.
+    let first = filter.since.and_then(|day| day.yesterday().ok());
+    let first = first.map(|day| day.strftime("%Y-%m").to_string());
+    let mut months = read(folder, first.as_deref())?;
+    for month in &mut months {
+        month.calls.retain(|call| filter.keeps(call, zone));
     }
     Ok(months)
 }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 use yabby_domain::json::{self, Value};
 use yabby_domain::leash::approvals::{ApprovalBook as _, Approvals, EVERYBODY, pattern_of};
 use yabby_domain::text;
@@ -151,10 +150,7 @@ fn replace(file: &ExecApprovalsFile, source: Option<&PathBuf>) -> Result<()> {
 fn show(file: &ExecApprovalsFile, shape: &Shape) -> Result<()> {
     let text = file.text()?;
     let approvals = file.read()?;
-    let hash: String = Sha256::digest(text.as_deref().unwrap_or_default())
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hash = file.hash()?;
     let path = file.path().to_string_lossy();
     if shape.json {
         let shown = json!({

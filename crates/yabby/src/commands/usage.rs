@@ -110,17 +110,14 @@ fn key_of(setting: &Setting, session: &str) -> Result<String> {
 }
 
 fn read(setting: &Setting, filter: &Filter, zone: &TimeZone) -> Result<Vec<CallRecord>> {
-    // Months change in Greenwich: a day may begin in the month before.
-    let first =
-        filter.since.and_then(|day| day.yesterday().ok()).map(|day| day.strftime("%Y-%m").to_string());
     let mut calls = Vec::new();
-    for month in ledger::read(&setting.place.folder.usage(), first.as_deref())? {
+    for month in ledger::find(&setting.place.folder.usage(), filter, zone)? {
         if !month.damaged.is_empty() {
             let file = terminal::harmless(&setting.place.shortened(&month.path));
             let lines = counted(month.damaged.len(), "line");
             anstream::eprintln!("note: {file}: {lines} cannot be read and do not count");
         }
-        calls.extend(month.calls.into_iter().filter(|call| filter.keeps(call, zone)));
+        calls.extend(month.calls);
     }
     Ok(calls)
 }

@@ -12,7 +12,7 @@ use yabby_domain::agent::agents;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Object, Value};
-use yabby_domain::model::{ModelRef, is_cli_provider, normalize_provider};
+use yabby_domain::model::{ModelRef, is_cli_provider, name_of, normalize_provider};
 use yabby_domain::reply::usage_line::Prices;
 use yabby_domain::seam::model::ModelProvider;
 use yabby_models::claude_cli::{self, ClaudeCli, ClaudeCliSettings, Memory};
@@ -53,7 +53,7 @@ pub fn offered(place: &Place, config: &Arc<Config>, agent: &Path) -> Vec<Offered
     for Service { settings, keys } in services(place, config, agent) {
         let (found, is_local) = (keys.found(), is_local(&settings.base_url));
         all.extend(settings.models.into_iter().map(|model| Offered {
-            name: name(config, &settings.id, &model.id),
+            name: name_of(config, &ModelRef::new(&settings.id, &model.id)),
             model: ModelRef::new(&settings.id, model.id),
             context_window: model.context_window,
             images: model.images,
@@ -85,17 +85,6 @@ pub fn offered(place: &Place, config: &Arc<Config>, agent: &Path) -> Vec<Offered
         })
     }));
     all
-}
-
-/// What the configuration calls a model, else its id.
-fn name(config: &Config, provider: &str, id: &str) -> String {
-    let sections = config.object(&["models", "providers"]).into_iter().flatten();
-    let models = sections
-        .filter(|(name, _)| normalize_provider(name) == provider)
-        .filter_map(|(_, section)| section.get("models")?.as_array())
-        .flatten();
-    let mut named = models.filter(|model| model.get("id").and_then(Value::as_str) == Some(id));
-    named.find_map(|model| model.get("name")?.as_str()).unwrap_or(id).to_owned()
 }
 
 /// Whether an address is one of this machine, or of its neighbourhood (`cli.md` §13).

@@ -7,8 +7,8 @@ use yabby_domain::json::Value;
 
 use super::home::Home;
 
-/// Fields that carry the moment of the run, or ids that were made in it.
-const VOLATILE: [&str; 4] = ["meta", "createdAtMs", "updatedAtMs", "nextRunAtMs"];
+/// Fields that carry the moment of the run, or ids that were made in it. The last is filled in with the home.
+const VOLATILE: [&str; 5] = ["meta", "createdAtMs", "updatedAtMs", "nextRunAtMs", "lastRunAtMs"];
 
 /// The ports of the gateway and the model that stand in the recordings.
 const PORTS: [&str; 2] = ["18910", "18911"];

@@ -207,8 +207,9 @@ async fn serve(setting: &Setting, options: &Options, config: Config) -> Result<N
         clock: Arc::new(SystemClock),
         place: setting.place.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        memories: Box::new(wired.memories()),
     };
-    let listening = start(parts, &addresses, port)
+    let (listening, mut restarts) = start(parts, &addresses, port)
         .await
         .map_err(|error| said(&format!("Gateway failed to start: {error}")))?;
     for address in &listening.addresses {
@@ -218,6 +219,11 @@ async fn serve(setting: &Setting, options: &Options, config: Config) -> Result<N
     let next = tokio::select! {
         next = signals.next() => next,
         () = reloading => Next::Again,
+        Some(wish) = restarts.recv() => {
+            tracing::info!(reason = %wish.reason, "beginning anew in {} ms", wish.delay.as_millis());
+            tokio::time::sleep(wish.delay).await;
+            Next::Again
+        }
     };
     let (reason, back, deadline) = match next {
         Next::End => ("gateway stopping", None, DEADLINE),

@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::Args;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::seam::Compacted;
-use yabby_domain::session::cli_session;
-use yabby_domain::session::entry::{Patch, SessionEntry};
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::renew::recounted;
 use yabby_domain::transcript::line_compact::MaxLines;
 
 use super::Which;
@@ -52,14 +52,9 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
 /// What was counted for the whole conversation says nothing about the rest of it.
 fn forget_tokens(found: &Found) -> Result<()> {
     let change = |entry: &mut Option<SessionEntry>| {
-        let Some(entry) = entry else { return };
-        let mut patch = Patch::default();
-        patch.set_input_tokens(None);
-        patch.set_output_tokens(None);
-        patch.set_total_tokens(None);
-        // A program would remember all of it.
-        cli_session::forget(&mut patch);
-        entry.apply(&patch);
+        if let Some(entry) = entry {
+            entry.apply(&recounted(None));
+        }
     };
     found.update(&found.key, Box::new(change))?;
     Ok(())

@@ -7,9 +7,9 @@ use clap::Args;
 use yabby_domain::compaction::tokens::estimate_all;
 use yabby_domain::json::{Object, Value, number};
 use yabby_domain::seam::Begin;
-use yabby_domain::session::cli_session;
-use yabby_domain::session::entry::{Patch, SessionEntry};
+use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::KeyPolicy;
+use yabby_domain::session::renew::recounted;
 use yabby_domain::transcript::undo::{Undo, undo_compaction};
 
 use crate::book::{Book, Conversation, Found};
@@ -87,15 +87,10 @@ fn undo(found: &Found) -> Result<Undone> {
 /// What was counted for the shorter conversation says nothing about the whole.
 fn record(found: &Found, tokens: u64) -> Result<()> {
     let change = move |entry: &mut Option<SessionEntry>| {
-        let Some(entry) = entry else { return };
-        let mut patch = Patch::default();
-        patch.set_input_tokens(None);
-        patch.set_output_tokens(None);
-        #[expect(clippy::cast_precision_loss, reason = "no conversation is that long")]
-        patch.set_total_tokens(Some(tokens as f64));
-        // A program would remember the summary only.
-        cli_session::forget(&mut patch);
-        entry.apply(&patch);
+        if let Some(entry) = entry {
+            #[expect(clippy::cast_precision_loss, reason = "no conversation is that long")]
+            entry.apply(&recounted(Some(tokens as f64)));
+        }
     };
     found.update(&found.key, Box::new(change))?;
     Ok(())

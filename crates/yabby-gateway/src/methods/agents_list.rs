@@ -1,0 +1,60 @@
+//! `agents.list`: who there is to talk to (`gateway.md` §7).
+
+use serde_json::json;
+use yabby_domain::agent::Agent;
+use yabby_domain::json::{Object, Value};
+use yabby_domain::session::key::KeyPolicy;
+use yabby_domain::text;
+
+use super::{Access, Call, Listing, Method};
+use crate::frames::Answer;
+use crate::schema::NOTHING;
+
+pub(super) const METHOD: Method = Method {
+    name: "agents.list",
+    access: Access::Read,
+    listing: Listing::Advertised,
+    params: NOTHING,
+    about: "Who there is to talk to.",
+    answer: |call| Box::pin(answer(call)),
+};
+
+async fn answer(call: Call) -> Answer {
+    let gateway = &call.gateway;
+    let config = gateway.config();
+    let policy = KeyPolicy::from_config(&config);
+    let known = gateway.agents();
+    let agents = gateway.listed_agents().into_iter().map(|id| {
+        let mut told = Object::from_iter([("id".to_owned(), Value::from(id.as_str()))]);
+        if let Some(agent) = known.iter().find(|agent| agent.id == id) {
+            told.extend(agent.name.as_ref().map(|name| ("name".to_owned(), name.clone().into())));
+            let is_configured = config.agent(&id).is_some_and(|entry| entry.get("identity").is_some());
+            told.extend(is_configured.then(|| ("identity".to_owned(), Value::Object(identity(agent)))));
+        }
+        Value::Object(told)
+    });
+    Ok(json!({
+        "defaultId": policy.default_agent.as_str(),
+        "mainKey": policy.main_key.as_str(),
+        "scope": config.text(&["session", "scope"]).unwrap_or("per-sender"),
+        "agents": agents.collect::<Vec<_>>(),
+    }))
+}
+
+fn identity(agent: &Agent) -> Object {
+    let own = &agent.identity;
+    let address = own.avatar.as_ref().filter(|avatar| {
+        ["http://", "https://", "data:"]
+            .iter()
+            .any(|start| text::starts_with_ignoring_ascii_case(avatar, start))
+    });
+    let texts = [
+        ("name", own.name.as_ref()),
+        ("theme", own.theme.as_ref()),
+        ("emoji", own.emoji.as_ref()),
+        ("avatar", own.avatar.as_ref()),
+        ("avatarUrl", address),
+    ];
+    let said = texts.into_iter().filter_map(|(name, said)| Some((name, text::non_blank(said?)?)));
+    said.map(|(name, said)| (name.to_owned(), said.into())).collect()
+}

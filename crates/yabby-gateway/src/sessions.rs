@@ -1,0 +1,135 @@
+//! Sessions that requests name, and where they are kept.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use yabby_domain::agent::{self, Agent};
+use yabby_domain::id::AgentId;
+use yabby_domain::model::ModelRef;
+use yabby_domain::seam::{Change, Choice, Newest};
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::{KeyPolicy, SessionKey};
+use yabby_domain::session::listing;
+use yabby_domain::session::path;
+use yabby_domain::text;
+use yabby_domain::transcript::file_name::TranscriptId;
+use yabby_engine::AgentHome;
+
+use crate::Gateway;
+use crate::asking::transcript_of;
+use crate::frames::Refusal;
+
+/// How long a session may take to stop.
+const STOPPING: Duration = Duration::from_secs(15);
+
+/// A session that a request names; it need not be there.
+pub(crate) struct Session {
+    /// The key in the store.
+    pub(crate) key: SessionKey,
+    pub(crate) agent: AgentId,
+    pub(crate) home: Arc<AgentHome>,
+    pub(crate) entry: Option<SessionEntry>,
+}
+
+impl Session {
+    pub(crate) fn transcript(&self) -> Option<TranscriptId> {
+        self.entry.as_ref().and_then(transcript_of)
+    }
+
+    /// Where a file of its conversation is, as clients are told.
+    pub(crate) fn file(&self, name: &str) -> String {
+        path::join(&self.home.conversations, name)
+    }
+
+    pub(crate) async fn update(&self, change: Change) -> Result<Option<SessionEntry>, Refusal> {
+        Ok(self.home.sessions.update(&self.key, change).await?)
+    }
+}
+
+impl Gateway {
+    /// The session of a key that a client sent. Keys are in small letters, unless an older one is not.
+    pub(crate) async fn session(&self, key: &str) -> Result<Session, Refusal> {
+        let key = text::non_blank(key).ok_or_else(|| Refusal::invalid("key required"))?;
+        let policy = KeyPolicy::from_config(&self.config());
+        let written = policy.store_key(key);
+        let agent = policy.session_agent(written.as_str());
+        let home = self.engine.home(&agent)?;
+        let entry = home.sessions.get(&written).await?;
+        let lowered = policy.store_key(&text::lower(key));
+        if entry.is_some() || lowered == written {
+            return Ok(Session { key: written, agent, home, entry });
+        }
+        let entry = home.sessions.get(&lowered).await?;
+        Ok(Session { key: lowered, agent, home, entry })
+    }
+
+    /// Stops whatever goes on in a session, and waits for it.
+    pub(crate) async fn stop_session(&self, key: &SessionKey) -> Result<(), Refusal> {
+        self.engine.abort(key).await;
+        let ended = async {
+            while self.engine.busy().contains(key) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let is_over = tokio::time::timeout(STOPPING, ended).await.is_ok();
+        let still = || Refusal::unavailable(format!("Session {key} is still active; try again in a moment."));
+        if is_over { Ok(()) } else { Err(still()) }
+    }
+
+    /// The agents that clients may talk to.
+    pub(crate) fn listed_agents(&self) -> Vec<AgentId> {
+        let on_disk = self.place.folder.agents().unwrap_or_default();
+        agent::listed(&self.config(), &on_disk)
+    }
+
+    /// The agents of the configuration, in its order.
+    pub(crate) fn agents(&self) -> Vec<Agent> {
+        let config = self.config();
+        self.place.with_folders(|folders| agent::agents(&config, folders))
+    }
+
+    /// An agent of the configuration.
+    pub(crate) fn agent(&self, id: &AgentId) -> Option<Agent> {
+        self.agents().into_iter().find(|agent| agent.id == *id)
+    }
+
+    /// Where the sessions of an agent are.
+    pub(crate) fn store_path(&self, agent: &AgentId) -> String {
+        let config = self.config();
+        let configured = config.text(&["session", "store"]);
+        self.place.with_folders(|folders| path::store_path(configured, agent, folders))
+    }
+
+    /// The agents whose stores there are, each store once.
+    pub(crate) fn stores(&self) -> Vec<(AgentId, String)> {
+        let mut stores: Vec<(AgentId, String)> = Vec::new();
+        for agent in self.listed_agents() {
+            let path = self.store_path(&agent);
+            if !stores.iter().any(|(_, known)| *known == path) {
+                stores.push((agent, path));
+            }
+        }
+        stores
+    }
+
+    /// The sessions of an agent that changed last; what everybody shares is left out.
+    pub(crate) async fn recent(&self, agent: &AgentId, most: usize) -> Result<Newest, Refusal> {
+        let keys = |key: &SessionKey| !matches!(key.as_str(), "global" | "unknown");
+        let choice = Choice { keys: Box::new(keys), records: None, most };
+        Ok(self.engine.home(agent)?.sessions.newest(choice).await?)
+    }
+
+    /// Who answers in a session.
+    pub(crate) fn model_in(&self, key: &SessionKey, entry: Option<&SessionEntry>) -> ModelRef {
+        let agent = KeyPolicy::from_config(&self.config()).session_agent(key.as_str());
+        listing::model_of(entry, &self.engine.usual_model(&agent))
+    }
+
+    /// How much a model reads at once, in tokens.
+    pub(crate) fn window_of(&self, model: &ModelRef) -> f64 {
+        let configured = self.config().number(&["agents", "defaults", "contextTokens"]);
+        #[expect(clippy::cast_precision_loss, reason = "no model reads that much")]
+        let known = || self.engine.model_info(model).map(|info| info.context_window as f64);
+        configured.or_else(known).unwrap_or(yabby_domain::flush::DEFAULT_CONTEXT_TOKENS)
+    }
+}
