@@ -30,8 +30,13 @@ pub fn parse(written: &str, default_unit: f64) -> Option<u64> {
 
 /// A duration for people, in whole units: `1h 30m`.
 pub fn parts(ms: f64) -> String {
-    const UNITS: [(&str, f64); 5] =
-        [("w", 7.0 * 24.0 * 60.0 * MINUTE), ("d", 24.0 * 60.0 * MINUTE), ("h", 60.0 * MINUTE), ("m", MINUTE), ("s", 1000.0)];
+    const UNITS: [(&str, f64); 5] = [
+        ("w", 7.0 * 24.0 * 60.0 * MINUTE),
+        ("d", 24.0 * 60.0 * MINUTE),
+        ("h", 60.0 * MINUTE),
+        ("m", MINUTE),
+        ("s", 1000.0),
+    ];
     if !ms.is_finite() {
         return "unknown".to_owned();
     }

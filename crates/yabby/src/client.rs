@@ -159,7 +159,9 @@ impl CallError {
         match self {
             Self::Refused { message, .. } => message.clone(),
             Self::Unreachable { fault, .. } => format!("connect failed: {fault}"),
-            Self::Closed { code, reason, .. } if reason.is_empty() => format!("gateway closed ({})", closed(*code)),
+            Self::Closed { code, reason, .. } if reason.is_empty() => {
+                format!("gateway closed ({})", closed(*code))
+            }
             Self::Closed { code, reason, .. } => format!("gateway closed ({}): {reason}", closed(*code)),
             Self::Timeout { .. } => "timeout".to_owned(),
         }

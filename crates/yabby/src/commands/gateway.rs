@@ -42,10 +42,14 @@ enum Command {
     )]
     Probe(probe::Arguments),
     /// Ask the gateway what models used and cost
-    #[command(after_help = "Examples:\n  yabby gateway usage-cost\n  yabby gateway usage-cost --days 7 --json")]
+    #[command(
+        after_help = "Examples:\n  yabby gateway usage-cost\n  yabby gateway usage-cost --days 7 --json"
+    )]
     UsageCost(call::UsageCost),
     /// Make the gateway a service of systemd, and start it
-    #[command(after_help = "Examples:\n  yabby gateway install --dry-run\n  yabby gateway install\n  yabby gateway install --port 18790 --force")]
+    #[command(
+        after_help = "Examples:\n  yabby gateway install --dry-run\n  yabby gateway install\n  yabby gateway install --port 18790 --force"
+    )]
     Install(service::Install),
     /// Stop the service, and take it away
     #[command(after_help = "Examples:\n  yabby gateway uninstall")]

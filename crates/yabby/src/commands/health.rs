@@ -95,20 +95,29 @@ fn session_lines(heading: &str, sessions: &Value, now: f64) -> Vec<String> {
 pub fn channel_lines(health: &Value, all: bool) -> Vec<String> {
     let empty = Object::new();
     let channels = health.get("channels").and_then(Value::as_object).unwrap_or(&empty);
-    let order: Vec<&str> =
-        health.get("channelOrder").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let order: Vec<&str> = health
+        .get("channelOrder")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     let order = if order.is_empty() { channels.keys().map(String::as_str).collect() } else { order };
-    let label = |id: &str| {
-        json::at(health, &["channelLabels", id]).and_then(Value::as_str).unwrap_or(id).to_owned()
-    };
+    let label =
+        |id: &str| json::at(health, &["channelLabels", id]).and_then(Value::as_str).unwrap_or(id).to_owned();
     let told = order.into_iter().filter_map(|id| Some((id, channels.get(id)?)));
     told.map(|(id, channel)| format!("{}: {}", label(id), channel_state(channel, all))).collect()
 }
 
 /// How a channel is, in a few words: what is wrong with one of its accounts comes first.
 fn channel_state(channel: &Value, all: bool) -> String {
-    let accounts: Vec<&Value> =
-        channel.get("accounts").and_then(Value::as_object).into_iter().flatten().map(|(_, account)| account).collect();
+    let accounts: Vec<&Value> = channel
+        .get("accounts")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(|(_, account)| account)
+        .collect();
     match channel.get("linked").and_then(Value::as_bool) {
         Some(true) => {
             let age = channel.get("authAgeMs").and_then(Value::as_f64);
@@ -127,7 +136,8 @@ fn channel_state(channel: &Value, all: bool) -> String {
     if let Some(state) = failed.and_then(|account| probe_state(account.get("probe")?, &names)) {
         return state;
     }
-    let timings: Vec<String> = accounts.iter().filter(|_| all).filter_map(|account| timing(account)).collect();
+    let timings: Vec<String> =
+        accounts.iter().filter(|_| all).filter_map(|account| timing(account)).collect();
     if !timings.is_empty() {
         return format!("ok ({})", timings.join(", "));
     }
@@ -179,7 +189,8 @@ fn timing(account: &Value) -> Option<String> {
         (None, Some(true)) => "ok".to_owned(),
         (None, _) => return None,
     };
-    let id = account.get("accountId").and_then(Value::as_str).filter(|id| !id.is_empty()).unwrap_or("default");
+    let id =
+        account.get("accountId").and_then(Value::as_str).filter(|id| !id.is_empty()).unwrap_or("default");
     let name = bot_of(account).map_or_else(|| id.to_owned(), |bot| format!("@{bot}"));
     Some(format!("{name}:{id}:{took}"))
 }
@@ -201,10 +212,22 @@ mod tests {
             (json!({"configured": false}), false, "not configured"),
             (json!({"configured": true}), false, "configured"),
             (json!({}), false, "unknown"),
-            (probed(json!({"ok": false, "status": null, "error": "fetch failed"})), false, "failed (unknown) - fetch failed"),
+            (
+                probed(json!({"ok": false, "status": null, "error": "fetch failed"})),
+                false,
+                "failed (unknown) - fetch failed",
+            ),
             (probed(json!({"ok": false, "status": 401})), true, "failed (401)"),
-            (probed(json!({"ok": true, "elapsedMs": 31, "bot": {"username": "yab"}})), false, "ok (@yab) (31ms)"),
-            (probed(json!({"ok": true, "elapsedMs": 30.6, "bot": {"username": "yab"}})), true, "ok (@yab:default:31ms)"),
+            (
+                probed(json!({"ok": true, "elapsedMs": 31, "bot": {"username": "yab"}})),
+                false,
+                "ok (@yab) (31ms)",
+            ),
+            (
+                probed(json!({"ok": true, "elapsedMs": 30.6, "bot": {"username": "yab"}})),
+                true,
+                "ok (@yab:default:31ms)",
+            ),
         ];
         for (channel, all, expected) in table {
             assert_eq!(channel_state(&channel, all), expected, "{channel}");
@@ -213,13 +236,22 @@ mod tests {
 
     #[test]
     fn only_the_default_agent_is_shown_unless_all_are_wanted() {
-        let sessions = |key: &str| json!({"path": "/s", "count": 1, "recent": [{"key": key, "updatedAt": 60_000.0}]});
+        let sessions =
+            |key: &str| json!({"path": "/s", "count": 1, "recent": [{"key": key, "updatedAt": 60_000.0}]});
         let health = json!({"defaultAgentId": "main", "agents": [
             {"agentId": "main", "isDefault": true, "heartbeat": {"everyMs": 5_400_000}, "sessions": sessions("a")},
             {"agentId": "ops", "heartbeat": {"everyMs": null}, "sessions": sessions("b")},
         ]});
         let told = lines(&health, false, 180_000.0);
-        assert_eq!(told, ["Agents: main (default), ops", "Heartbeat interval: 1h 30m (main)", "Session store (main): /s (1 entries)", "- a (2m ago)"]);
+        assert_eq!(
+            told,
+            [
+                "Agents: main (default), ops",
+                "Heartbeat interval: 1h 30m (main)",
+                "Session store (main): /s (1 entries)",
+                "- a (2m ago)"
+            ]
+        );
         assert_eq!(lines(&health, true, 180_000.0).last().map(String::as_str), Some("- b (2m ago)"));
     }
 }

@@ -59,7 +59,13 @@ impl Asking {
         runtime.block_on(self.ask_within(&target, method, params, limit))
     }
 
-    async fn ask_within(&self, target: &Target, method: &str, params: Value, limit: Duration) -> Result<Value> {
+    async fn ask_within(
+        &self,
+        target: &Target,
+        method: &str,
+        params: Value,
+        limit: Duration,
+    ) -> Result<Value> {
         let mut client = Client::open(target, Mode::Cli, limit).await?;
         let answer = match self.expect_final {
             true => client.call_to_the_end(method, params, limit).await,

@@ -77,7 +77,8 @@ impl Probe {
     }
 
     pub fn latency_ms(&self) -> Value {
-        self.latency.map_or(Value::Null, |latency| u64::try_from(latency.as_millis()).unwrap_or(u64::MAX).into())
+        self.latency
+            .map_or(Value::Null, |latency| u64::try_from(latency.as_millis()).unwrap_or(u64::MAX).into())
     }
 
     pub fn error(&self) -> Option<String> {
@@ -94,7 +95,9 @@ impl Probe {
         let found = told.presence.as_array().and_then(|entries| entries.iter().find(is_gateway));
         let field = |name: &str| found.and_then(|entry| entry.get(name)).cloned().unwrap_or_default();
         match found {
-            Some(_) => json!({"host": field("host"), "ip": field("ip"), "version": field("version"), "platform": field("platform")}),
+            Some(_) => {
+                json!({"host": field("host"), "ip": field("ip"), "version": field("version"), "platform": field("platform")})
+            }
             None => Value::Null,
         }
     }
@@ -114,7 +117,12 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let targets = targets(setting, &config, &arguments.target)?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let asked = runtime.block_on(futures_util::future::join_all(targets.into_iter().map(
-        async |(id, heading, active, target)| Asked { id, heading, active, probe: Probe::of(&target, limit).await },
+        async |(id, heading, active, target)| Asked {
+            id,
+            heading,
+            active,
+            probe: Probe::of(&target, limit).await,
+        },
     )));
     let is_ok = asked.iter().any(|asked| asked.probe.told.is_ok());
     if arguments.json {
@@ -156,14 +164,25 @@ fn targets(
         let heading = if is_remote { "Remote (configured)" } else { "Remote (configured, inactive)" };
         targets.push(("configRemote", heading, is_remote, Target::remote(setting, config, &without_url)));
     }
-    targets.push(("localLoopback", "Local loopback", !is_remote, Target::local(setting, config, &without_url)));
+    targets.push((
+        "localLoopback",
+        "Local loopback",
+        !is_remote,
+        Target::local(setting, config, &without_url),
+    ));
     let mut seen: Vec<String> = Vec::new();
-    targets.retain(|(.., target)| !seen.contains(&target.url) && { seen.push(target.url.clone()); true });
+    targets.retain(|(.., target)| {
+        !seen.contains(&target.url) && {
+            seen.push(target.url.clone());
+            true
+        }
+    });
     Ok(targets)
 }
 
 fn warnings(asked: &[Asked]) -> Vec<Value> {
-    let reachable: Vec<&str> = asked.iter().filter(|asked| asked.probe.told.is_ok()).map(|asked| asked.id).collect();
+    let reachable: Vec<&str> =
+        asked.iter().filter(|asked| asked.probe.told.is_ok()).map(|asked| asked.id).collect();
     let several = json!({
         "code": "multiple_gateways",
         "message": "Several gateways can be reached; commands talk to the first of them.",
@@ -194,7 +213,8 @@ fn target_json(asked: &Asked) -> Value {
 fn config_summary(snapshot: &Value) -> Value {
     let config = snapshot.get("config").unwrap_or(&Value::Null);
     let at = |path: &[&str]| json::at(config, path).cloned().unwrap_or_default();
-    let is_set = |path: &[&str]| json::at(config, path).and_then(Value::as_str).and_then(text::non_blank).is_some();
+    let is_set =
+        |path: &[&str]| json::at(config, path).and_then(Value::as_str).and_then(text::non_blank).is_some();
     let field = |name: &str| snapshot.get(name).cloned().unwrap_or_default();
     json!({
         "path": field("path"),
@@ -239,7 +259,13 @@ fn print_text(asked: &[Asked], is_ok: bool) -> Result<()> {
         let own = probe.own_presence();
         let field = |name: &str| own.get(name).and_then(Value::as_str).unwrap_or("unknown");
         if own.is_object() {
-            let line = format!("{} ({}) · {} · app {}", field("host"), field("ip"), field("platform"), field("version"));
+            let line = format!(
+                "{} ({}) · {} · app {}",
+                field("host"),
+                field("ip"),
+                field("platform"),
+                field("version")
+            );
             writeln!(out, "  Gateway: {}", terminal::harmless(&line))?;
         }
     }

@@ -63,7 +63,8 @@ impl Service {
             true => "yabby-gateway.service".to_owned(),
             false => format!("yabby-gateway-{}.service", suffix(folder)),
         };
-        let config = setting.place.environment.get("XDG_CONFIG_HOME").filter(|folder| folder.starts_with('/'));
+        let config =
+            setting.place.environment.get("XDG_CONFIG_HOME").filter(|folder| folder.starts_with('/'));
         let config = config.map_or_else(|| setting.place.home.join(".config"), PathBuf::from);
         Self { file: config.join("systemd/user").join(&name), name }
     }
@@ -78,7 +79,10 @@ impl Service {
         let told = systemctl(&["show", &self.name, ASKED]);
         let field = |name: &str| {
             let told = told.as_deref().unwrap_or_default();
-            told.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap_or_default().to_owned()
+            told.lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+                .unwrap_or_default()
+                .to_owned()
         };
         let active = field("ActiveState");
         let runtime = told.clone().map(|_| {
@@ -175,7 +179,8 @@ pub fn uninstall(setting: &Setting, way: &Way) -> Result<()> {
     }
     need_systemd(setting)?;
     carry_out(&before)?;
-    std::fs::remove_file(&service.file).with_context(|| format!("cannot remove {}", service.file.display()))?;
+    std::fs::remove_file(&service.file)
+        .with_context(|| format!("cannot remove {}", service.file.display()))?;
     carry_out(&[vec!["daemon-reload"]])?;
     way.done("uninstall", "uninstalled", &format!("Removed {}.", service.file.display()), &service)
 }
@@ -217,7 +222,9 @@ pub fn stop(setting: &Setting, way: &Way) -> Result<()> {
     }
     end_process(pid)?;
     if holder(setting) == Some(pid) {
-        bail!("the gateway (pid {pid}) has not stopped yet; it finishes what it has begun. Ask again to stop it at once.");
+        bail!(
+            "the gateway (pid {pid}) has not stopped yet; it finishes what it has begun. Ask again to stop it at once."
+        );
     }
     way.done("stop", "stopped", &format!("Stopped the gateway (pid {pid})."), &service)
 }
@@ -235,7 +242,10 @@ pub fn restart(setting: &Setting, way: &Way) -> Result<()> {
     }
     let Some(pid) = holder(setting) else {
         let folder = setting.place.shortened(setting.place.folder.path());
-        bail!("no gateway runs on {folder}, and no service is installed; `{}` runs one", setting.command("gateway"));
+        bail!(
+            "no gateway runs on {folder}, and no service is installed; `{}` runs one",
+            setting.command("gateway")
+        );
     };
     if way.dry_run {
         return way.signal_plan("restart", "USR1", pid);
@@ -260,7 +270,8 @@ fn write(file: &Path, text: &str) -> Result<()> {
         std::fs::create_dir_all(folder).with_context(failed)?;
     }
     let mut options = std::fs::OpenOptions::new();
-    let mut open = options.write(true).create(true).truncate(true).mode(0o644).open(file).with_context(failed)?;
+    let mut open =
+        options.write(true).create(true).truncate(true).mode(0o644).open(file).with_context(failed)?;
     open.write_all(text.as_bytes()).with_context(failed)
 }
 
@@ -278,7 +289,8 @@ fn unit(setting: &Setting, port: Option<u16>) -> Result<String> {
     let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
     // A configuration elsewhere has to be found again.
     let config = place.environment.get("OPENCLAW_CONFIG_PATH").filter(|path| !path.trim().is_empty());
-    let config = config.map(|path| format!("Environment={}\n", quoted(&format!("OPENCLAW_CONFIG_PATH={path}"))));
+    let config =
+        config.map(|path| format!("Environment={}\n", quoted(&format!("OPENCLAW_CONFIG_PATH={path}"))));
     Ok(format!(
         "[Unit]
 Description=yabby gateway
@@ -313,7 +325,8 @@ fn quoted(word: &str) -> String {
 impl Way {
     /// Says what would be done.
     fn plan(&self, action: &str, service: &Service, unit: Option<&str>, steps: &[Vec<&str>]) -> Result<()> {
-        let commands: Vec<String> = steps.iter().map(|step| format!("systemctl --user {}", step.join(" "))).collect();
+        let commands: Vec<String> =
+            steps.iter().map(|step| format!("systemctl --user {}", step.join(" "))).collect();
         if self.json {
             return terminal::print_json(&json!({
                 "ok": true,
@@ -329,7 +342,11 @@ impl Way {
         }
         commands.iter().try_for_each(|command| writeln!(out, "{command}"))?;
         if action == "uninstall" {
-            writeln!(out, "rm {}\nsystemctl --user daemon-reload", terminal::harmless(&service.file.to_string_lossy()))?;
+            writeln!(
+                out,
+                "rm {}\nsystemctl --user daemon-reload",
+                terminal::harmless(&service.file.to_string_lossy())
+            )?;
         }
         Ok(())
     }
@@ -337,7 +354,9 @@ impl Way {
     fn signal_plan(&self, action: &str, signal: &str, pid: i64) -> Result<()> {
         let command = format!("kill -{signal} {pid}");
         if self.json {
-            return terminal::print_json(&json!({"ok": true, "action": action, "dryRun": true, "commands": [command]}));
+            return terminal::print_json(
+                &json!({"ok": true, "action": action, "dryRun": true, "commands": [command]}),
+            );
         }
         Ok(writeln!(anstream::stdout(), "{command}")?)
     }
@@ -353,7 +372,9 @@ impl Way {
             "loadedText": "enabled",
             "notLoadedText": "disabled",
         });
-        terminal::print_json(&json!({"ok": true, "action": action, "result": result, "message": message, "service": service}))
+        terminal::print_json(
+            &json!({"ok": true, "action": action, "result": result, "message": message, "service": service}),
+        )
     }
 }
 

@@ -84,14 +84,19 @@ impl Report {
     fn note(&self) -> Option<&'static str> {
         match self.bind {
             Bind::Loopback => Some("Loopback-only gateway; only local clients can connect."),
-            Bind::Lan => Some("Asked over loopback; it listens on all interfaces, so that others reach it by an address of this machine."),
+            Bind::Lan => Some(
+                "Asked over loopback; it listens on all interfaces, so that others reach it by an address of this machine.",
+            ),
             Bind::Tailnet | Bind::Auto | Bind::Custom => None,
         }
     }
 
     fn json(&self, setting: &Setting) -> Value {
         let listener = self.holder.map(|pid| json!({"pid": pid, "command": "yabby", "address": format!("{}:{}", self.host(), self.port)}));
-        let hint = format!("A gateway runs here already. Stop it ({}) or use a different port.", setting.command("gateway stop"));
+        let hint = format!(
+            "A gateway runs here already. Stop it ({}) or use a different port.",
+            setting.command("gateway stop")
+        );
         let mut told = json!({
             "service": self.told_service,
             "config": {"cli": self.file, "daemon": self.file},
@@ -123,7 +128,9 @@ impl Report {
     }
 
     fn print(&self, setting: &Setting) -> Result<()> {
-        let field = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let field = |value: &Value, name: &str| {
+            value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
         let mut lines = Vec::new();
         let is_loaded = self.told_service.get("loaded") == Some(&Value::Bool(true));
         let state = if is_loaded { "enabled" } else { "disabled" };
@@ -132,7 +139,12 @@ impl Report {
         let path = setting.place.shortened(std::path::Path::new(&field(&self.file, "path")));
         let missing = if self.file.get("exists") == Some(&Value::Bool(false)) { " (missing)" } else { "" };
         lines.extend([String::new(), format!("Config: {path}{missing}"), String::new()]);
-        lines.push(format!("Gateway: bind={} ({}), port={} (env/config)", self.bind.as_str(), self.host(), self.port));
+        lines.push(format!(
+            "Gateway: bind={} ({}), port={} (env/config)",
+            self.bind.as_str(),
+            self.host(),
+            self.port
+        ));
         lines.push(format!("Probe target: {}", self.url));
         lines.push(format!("Dashboard: http://127.0.0.1:{}/", self.port));
         lines.extend(self.note().map(|note| format!("Probe note: {note}")));
@@ -150,7 +162,9 @@ impl Report {
             (true, Some(pid)) => lines.push(format!("Listening: port {} (pid {pid})", self.port)),
             (true, None) => lines.push(format!("Listening: port {}, by somebody else", self.port)),
             (false, Some(pid)) => lines.push(format!("A gateway runs (pid {pid}), on another port.")),
-            (false, None) => lines.push(format!("Nobody listens; `{}` runs the gateway.", setting.command("gateway"))),
+            (false, None) => {
+                lines.push(format!("Nobody listens; `{}` runs the gateway.", setting.command("gateway")))
+            }
         }
         lines.extend(self.others.iter().map(|other| format!("Other service: {other}")));
         let mut out = anstream::stdout().lock();
@@ -196,7 +210,9 @@ fn others(service: &Service) -> Vec<String> {
     let is_gateway = |name: &String| {
         *name != service.name
             && name.ends_with(".service")
-            && ["yabby-gateway", "openclaw-gateway", "clawdbot-gateway", "moltbot-gateway"].iter().any(|start| name.starts_with(start))
+            && ["yabby-gateway", "openclaw-gateway", "clawdbot-gateway", "moltbot-gateway"]
+                .iter()
+                .any(|start| name.starts_with(start))
     };
     let mut names: Vec<String> = names.filter(is_gateway).collect();
     names.sort();
