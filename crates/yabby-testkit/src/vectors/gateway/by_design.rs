@@ -13,8 +13,11 @@ pub(super) struct Rule {
     promise: fn(&mut Scenario, &Scenario),
 }
 
+/// What comes with later issues is known by name, and says that it is not here.
+pub(in crate::vectors) const LATER_METHODS: &str = "later-methods-are-unavailable";
+
 pub(super) const RULES: [Rule; 4] = [
-    Rule { name: "later-methods-are-unavailable", promise: later_methods },
+    Rule { name: LATER_METHODS, promise: later_methods },
     Rule { name: "secrets-are-not-shown", promise: secrets },
     Rule { name: "an-alias-is-the-session-it-means", promise: aliases },
     Rule { name: "there-is-no-canvas", promise: canvas },
