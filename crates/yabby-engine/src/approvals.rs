@@ -90,9 +90,9 @@ impl Engine {
         let (decided, decision) = oneshot::channel();
         let asked = OpenQuestion { id: id.clone(), session: session.clone(), question: question.clone() };
         unpoisoned(&self.0.approvals.open).push(Open { asked, decided });
-        // Whoever stops waiting leaves no question behind.
-        let _closing = Closing { engine: self, id: &id };
         let watched = self.0.approvals.approvers.load(Ordering::Relaxed) > 0;
+        // Whoever stops waiting leaves no question behind.
+        let _closing = Closing { engine: self, id: &id, watched };
         if watched {
             self.tell(session, None, EventKind::ApprovalRequested { id: id.clone(), question });
         }
@@ -109,11 +109,14 @@ impl Engine {
 struct Closing<'c> {
     engine: &'c Engine,
     id: &'c str,
+    /// Somebody was told of the question.
+    watched: bool,
 }
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
-        if let Some(open) = self.engine.0.approvals.take(|known| known == self.id) {
+        let open = self.engine.0.approvals.take(|known| known == self.id);
+        if let Some(open) = open.filter(|_| self.watched) {
             let kind = EventKind::ApprovalResolved { id: self.id.to_owned(), decision: Decision::Unanswered };
             self.engine.tell(&open.asked.session, None, kind);
         }

@@ -62,7 +62,9 @@ impl TurnReport {
             agent.insert("provider".to_owned(), model.provider.clone().into());
             agent.insert("model".to_owned(), model.model.clone().into());
         }
-        if let Some(usage) = &self.usage {
+        // A model that was asked and did not answer used nothing.
+        let usage = self.usage.or_else(|| self.asked_model().then(Usage::default));
+        if let Some(usage) = &usage {
             let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write]
                 .map(|part| part.unwrap_or(0.0));
             let names = ["input", "output", "cacheRead", "cacheWrite"];

@@ -18,6 +18,7 @@ use yabby_domain::reply::parse::ParsedReply;
 use yabby_domain::reply::tokens::{SILENT_TOKEN, is_silent};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::text;
+use yabby_domain::transcript::pieces::asked;
 use yabby_domain::turn::{Outcome, TurnId};
 use yabby_engine::TurnReport;
 use yabby_engine::events::{EngineEvent, EventKind};
@@ -62,6 +63,8 @@ struct State {
     /// Somebody stopped it, and nothing more is told of it.
     is_silenced: bool,
     verbose: Option<VerboseLevel>,
+    /// What tools were asked that have not answered yet, by call.
+    asked: HashMap<String, String>,
 }
 
 /// How a run ended.
@@ -394,15 +397,22 @@ async fn tell_event(gateway: &Arc<Gateway>, event: EngineEvent, waiting: &mut Ve
         }
         EventKind::ToolStarted { call, tool, arguments } => {
             run.tell_words(gateway, &mut state);
+            if let Some(arguments) = arguments.as_object().filter(|arguments| !arguments.is_empty()) {
+                state.asked.insert(call.clone(), asked(arguments));
+            }
             let data = json!({"phase": "start", "name": tool, "toolCallId": call, "args": arguments});
             let to = seen_by(&state);
             run.tell(gateway, &mut state, "tool", data, to);
         }
         EventKind::ToolEnded { call, tool, result } => {
-            let data = ended_tool(&call, &tool, &result, state.verbose);
+            let asked = state.asked.remove(&call);
+            let data = ended_tool(&call, &tool, asked, &result, state.verbose);
             let to = seen_by(&state);
             run.tell(gateway, &mut state, "tool", data, to);
         }
+        // One that a command asked for is told by its answer.
+        EventKind::CompactionStarted { .. } | EventKind::CompactionEnded { .. }
+            if state.started_at.is_none() => {}
         EventKind::CompactionStarted { .. } => {
             run.tell(gateway, &mut state, "compaction", json!({"phase": "start"}), Audience::All);
         }
@@ -501,12 +511,21 @@ async fn verbosity(gateway: &Gateway, key: &SessionKey) -> VerboseLevel {
 }
 
 /// What a tool came to; all of it only for those who want to see everything.
-fn ended_tool(call: &str, tool: &str, result: &Message, verbose: Option<VerboseLevel>) -> Value {
+fn ended_tool(
+    call: &str,
+    tool: &str,
+    asked: Option<String>,
+    result: &Message,
+    verbose: Option<VerboseLevel>,
+) -> Value {
     let field = |name: &str| result.get(name).cloned();
     let mut data = Object::new();
     data.insert("phase".to_owned(), "result".into());
     data.insert("name".to_owned(), tool.into());
     data.insert("toolCallId".to_owned(), call.into());
+    if let Some(asked) = asked {
+        data.insert("meta".to_owned(), asked.into());
+    }
     data.insert("isError".to_owned(), field("isError").unwrap_or(false.into()));
     if verbose == Some(VerboseLevel::Full) {
         let mut told = Object::new();

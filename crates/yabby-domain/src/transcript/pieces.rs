@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use super::context;
 use super::entry::{Entry, EntryKind};
 use super::tree::{Node, Transcript};
-use crate::json::{self, Value};
+use crate::json::{self, Object, Value};
 use crate::message::{Block, Content, Message, Role};
 use crate::recollection::without_memories;
 use crate::text;
@@ -144,6 +144,26 @@ pub fn headline(entry: &Entry) -> Option<String> {
         What::Changed { setting, value } => format!("{setting}: {value}"),
     };
     Some(text::collapse_spaces(text::trim(&told)))
+}
+
+/// What a tool was asked, in a few words: the value alone if there is just one.
+pub fn asked(arguments: &Object) -> String {
+    let plain = |value: &Value| value.as_str().map_or_else(|| json::stringify(value), str::to_owned);
+    match arguments.values().next() {
+        Some(value) if arguments.len() == 1 => plain(value),
+        _ => {
+            let named = arguments.iter().map(|(name, value)| format!("{name}={}", plain(value)));
+            named.collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+/// The same of arguments that are a text still.
+pub fn asked_in(arguments: &str) -> String {
+    match json::parse(arguments) {
+        Ok(Value::Object(arguments)) => asked(&arguments),
+        _ => arguments.to_owned(),
+    }
 }
 
 /// How many children of an entry are not on the branch of the leaf, where that is.

@@ -29,7 +29,7 @@ use yabby_domain::json::Value;
 use super::{FileReport, Outcome, Standing, broken, name_of, not_yet};
 use crate::stand_in::recorded_model::RecordedModel;
 use home::Home;
-pub(super) use by_design::LATER_METHODS;
+pub(super) use by_design::{LATER_METHODS, SECRETS};
 pub(super) use home::Ports;
 pub(super) use process::Gateway;
 pub use process::Launch;
@@ -160,6 +160,9 @@ async fn play(name: &str, homes: &Path, recorded: &Scenario, replay: &Replay) ->
     let home = Home::copy(&homes.join(scenario.home()), &ports, package.as_slice())?;
     if scenario.asks_for_pages() {
         home.put_page()?;
+    }
+    if replay.judged == Judged::AsOurs && scenario.runs_commands() {
+        home.allow_commands()?;
     }
     let _model = RecordedModel::on(listener)?;
     let environment = scenario.environment();

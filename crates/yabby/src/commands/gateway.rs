@@ -24,6 +24,7 @@ pub struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Run it, here
+    #[command(after_help = "Examples:\n  yabby gateway run\n  yabby gateway run --port 18790 --verbose")]
     Run(run::Options),
     /// Show the service, and whether the gateway answers
     #[command(after_help = "Examples:\n  yabby gateway status\n  yabby gateway status --no-probe --json")]

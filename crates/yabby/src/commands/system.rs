@@ -30,6 +30,7 @@ enum Command {
     #[command(after_help = "Examples:\n  yabby system presence\n  yabby system presence --json")]
     Presence(Asking),
     /// Show or switch heartbeats
+    #[command(after_help = "Examples:\n  yabby system heartbeat last\n  yabby system heartbeat disable")]
     Heartbeat(Heartbeat),
 }
 

@@ -1,5 +1,7 @@
 //! Where our gateway deliberately answers otherwise. `docs/compatibility.md` explains each rule by its name.
 
+mod of_runs;
+
 use serde_json::{Value, json};
 
 use super::later;
@@ -15,12 +17,20 @@ pub(super) struct Rule {
 
 /// What comes with later issues is known by name, and says that it is not here.
 pub(in crate::vectors) const LATER_METHODS: &str = "later-methods-are-unavailable";
+/// Tokens, passwords and keys of a configuration stay where they are.
+pub(in crate::vectors) const SECRETS: &str = "secrets-are-not-shown";
 
-pub(super) const RULES: [Rule; 4] = [
+pub(super) const RULES: [Rule; 10] = [
     Rule { name: LATER_METHODS, promise: later_methods },
-    Rule { name: "secrets-are-not-shown", promise: secrets },
+    Rule { name: SECRETS, promise: secrets },
     Rule { name: "an-alias-is-the-session-it-means", promise: aliases },
     Rule { name: "there-is-no-canvas", promise: canvas },
+    Rule { name: "chat-commands-answer-in-our-words", promise: of_runs::commands },
+    Rule { name: "failures-of-models-say-what-to-do", promise: of_runs::failures },
+    Rule { name: "what-was-said-stays-when-a-run-is-stopped", promise: of_runs::aborted },
+    Rule { name: "every-run-marks-its-session", promise: of_runs::marks },
+    Rule { name: "a-compaction-comes-before-the-next-question", promise: of_runs::compactions },
+    Rule { name: "tools-answer-in-our-words", promise: of_runs::tools },
 ];
 
 /// What we promise instead of a recording, and the rules that changed it.
@@ -158,8 +168,14 @@ fn aliases(promised: &mut Scenario, actual: &Scenario) {
         let is_kept = roles == ["user", "assistant"].repeat(said.len())
             && of_users.iter().zip(&said).all(|(kept, said)| kept.ends_with(said.as_str()));
         if is_kept && payload["sessionId"].is_string() {
+            // The same session as the one that is listed, where one is.
+            let listed = promised.lines.iter().find_map(|line| {
+                let sessions = line.pointer("/frame/payload/sessions")?.as_array()?.iter();
+                let mut sessions = sessions.filter(|session| session["key"] == "agent:main:main");
+                sessions.next()?.get("sessionId").cloned()
+            });
             let frame = &mut promised.lines[answer.line]["frame"];
-            frame["payload"]["sessionId"] = payload["sessionId"].clone();
+            frame["payload"]["sessionId"] = listed.unwrap_or_else(|| payload["sessionId"].clone());
             frame["payload"]["messages"] = payload["messages"].clone();
         }
     }

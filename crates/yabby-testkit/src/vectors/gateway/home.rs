@@ -75,6 +75,13 @@ impl Home {
         fs::write(file, json::stringify_pretty(&config))
     }
 
+    /// Lets the agent run every command: ours asks first.
+    pub(super) fn allow_commands(&self) -> io::Result<()> {
+        const ALLOWED: &str =
+            r#"{"version":1,"defaults":{"security":"full","ask":"off","askFallback":"full"},"agents":{}}"#;
+        fs::write(self.path.join(".openclaw/exec-approvals.json"), ALLOWED)
+    }
+
     /// Text with its placeholders filled in.
     pub(super) fn filled(&self, text: &str) -> String {
         text.replace("{{PORT}}", &self.port.to_string())

@@ -66,6 +66,12 @@ impl Scenario {
         self.lines.iter().filter(|line| line["dir"] == "c2s")
     }
 
+    /// Whether the model is made to run a command.
+    pub(super) fn runs_commands(&self) -> bool {
+        let mut said = self.steps().filter_map(|step| step["frame"]["params"]["message"].as_str());
+        said.any(|said| said.contains("TOOLCALL"))
+    }
+
     /// Whether it asks for pages, or what belongs to them.
     pub(super) fn asks_for_pages(&self) -> bool {
         let mut paths = self.steps().filter_map(|step| step["http"]["path"].as_str());

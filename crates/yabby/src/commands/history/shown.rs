@@ -6,10 +6,10 @@ use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use yabby_domain::json::{self, Value};
+use yabby_domain::json;
 use yabby_domain::message::{Content, Message};
 use yabby_domain::transcript::entry::Entry;
-use yabby_domain::transcript::pieces::{Call, Piece, Said, Speaker, What, is_message};
+use yabby_domain::transcript::pieces::{Call, Piece, Said, Speaker, What, asked_in, is_message};
 use yabby_domain::transcript::tree::Transcript;
 
 use crate::terminal::{self, columns, counted, harmless, short};
@@ -152,7 +152,7 @@ impl Shown {
             }
             Some(result) => (answered(&result.text, room * 2 / 5), FAINT),
         };
-        let asked = short(&asked(&call.arguments), room.saturating_sub(columns(&answered)));
+        let asked = short(&asked_in(&call.arguments), room.saturating_sub(columns(&answered)));
         writeln!(out, "  {WORK}▸ {name}{WORK:#} {asked} {FAINT}→{FAINT:#} {style}{answered}{style:#}")?;
         Ok(())
     }
@@ -221,19 +221,6 @@ pub fn label(speaker: Speaker) -> (&'static str, Style) {
     }
 }
 
-/// What a tool was asked, in a few words: the value alone if there is just one.
-fn asked(arguments: &str) -> String {
-    let Ok(Value::Object(arguments)) = json::parse(arguments) else { return arguments.to_owned() };
-    let plain = |value: &Value| value.as_str().map_or_else(|| json::stringify(value), str::to_owned);
-    match arguments.values().next() {
-        Some(value) if arguments.len() == 1 => plain(value),
-        _ => {
-            let named = arguments.iter().map(|(name, value)| format!("{name}={}", plain(value)));
-            named.collect::<Vec<_>>().join(" ")
-        }
-    }
-}
-
 /// What a tool answered, in a few words: its first line, and how many more there are.
 fn answered(text: &str, room: usize) -> String {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -275,6 +262,8 @@ fn mark(line: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use yabby_domain::json::Value;
+
     use super::*;
     use proptest::prelude::*;
     use yabby_domain::transcript::context::for_model;
