@@ -112,7 +112,7 @@ fn later_methods(promised: &mut Scenario, actual: &Scenario) {
 }
 
 /// Texts in the homes that only their owner should see.
-const SECRETS: [&str; 4] = ["tok-vector", "pw-vector", "hook-vector", "sk-stub"];
+const SECRET_TEXTS: [&str; 4] = ["tok-vector", "pw-vector", "hook-vector", "sk-stub"];
 
 /// The same mark in the place of every secret of a configuration.
 fn secrets(promised: &mut Scenario, actual: &Scenario) {
@@ -123,7 +123,7 @@ fn secrets(promised: &mut Scenario, actual: &Scenario) {
         let mark = ["/gateway/auth/token", "/gateway/auth/password"]
             .iter()
             .find_map(|pointer| own.pointer(pointer).and_then(Value::as_str));
-        let Some(mark) = mark.filter(|mark| !mark.is_empty() && !SECRETS.contains(mark)) else { continue };
+        let Some(mark) = mark.filter(|mark| !mark.is_empty() && !SECRET_TEXTS.contains(mark)) else { continue };
         let frame = &mut promised.lines[answer.line]["frame"];
         hide(frame, mark);
     }
@@ -132,7 +132,7 @@ fn secrets(promised: &mut Scenario, actual: &Scenario) {
 fn hide(value: &mut Value, mark: &str) {
     match value {
         Value::String(text) => {
-            for secret in SECRETS {
+            for secret in SECRET_TEXTS {
                 if text.contains(secret) {
                     *text = text.replace(secret, mark);
                 }
