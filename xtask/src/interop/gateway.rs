@@ -103,22 +103,21 @@ impl<'s> House<'s> {
         Ok(())
     }
 
-    /// The words of what was said in the main conversation, from the gateway's own files.
-    fn transcript(&self) -> Result<Vec<(String, String)>> {
+    /// Holds the main conversation, from the gateway's own files. Around what a person said are the
+    /// time and the name of the message.
+    fn ensure_said(&self, words: &[&str]) -> Result<()> {
         let folder = state_folder(&self.home).join("agents/main/sessions");
         let store: Value = serde_json::from_str(&fs::read_to_string(folder.join("sessions.json"))?)?;
         let id = store["agent:main:main"]["sessionId"].as_str().context("the session is on record")?;
         let lines = fs::read_to_string(folder.join(format!("{id}.jsonl")))?;
-        let mut said = Vec::new();
-        for line in lines.lines() {
-            let entry: Value = serde_json::from_str(line)?;
-            if entry["type"] == "message" {
-                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-                let message = &entry["message"];
-                said.push((text(&message["role"]), text(&message["content"][0]["text"])));
-            }
-        }
-        Ok(said)
+        let entries = lines.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+        let messages = entries.iter().filter(|entry| entry["type"] == "message");
+        let said: Vec<&str> =
+            messages.filter_map(|entry| entry["message"]["content"][0]["text"].as_str()).collect();
+        let same =
+            said.len() == words.len() && said.iter().zip(words).all(|(said, words)| said.contains(words));
+        ensure!(same, "the conversation is {said:#?}");
+        Ok(())
     }
 
     /// Ends the gateway as a service manager does, and holds what is left.

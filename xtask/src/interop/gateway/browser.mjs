@@ -22,11 +22,13 @@ const FLAGS = [
 
 let browser;
 let tools;
+let origin;
 /** What went wrong on the page, by its own account. */
 const problems = [];
 
 /** Shows an address in a browser that knows nothing yet. */
 async function open({ program, profile, address }) {
+  origin = new URL(address).origin;
   browser = spawn(program, [...FLAGS, `--user-data-dir=${profile}`, "about:blank"], {
     stdio: ["ignore", "ignore", "pipe"],
   });
@@ -80,7 +82,9 @@ function heard(method, params) {
     problems.push(params.args.map(({ value, description }) => value ?? description).join(" "));
   }
   if (method === "Log.entryAdded" && params.entry.level === "error") {
-    problems.push(`${params.entry.text} ${params.entry.url ?? ""}`);
+    const { text, url } = params.entry;
+    // The page wants letters from the internet, which is not there.
+    if (!url || url.startsWith(origin)) problems.push(`${text} ${url ?? ""}`);
   }
 }
 
