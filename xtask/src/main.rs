@@ -57,7 +57,7 @@ tasks:
   crash memory [--rounds N] [--seed S]
                   kill `memory index` at random instants, 200 times; everything must be found, and once
   fuzz TARGET [SECONDS]
-                  fuzz keys, store_text, transcript_lines or directives (60 seconds)";
+                  fuzz frames, keys, store_text, transcript_lines or directives (60 seconds)";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

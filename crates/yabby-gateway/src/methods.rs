@@ -270,6 +270,23 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, client: &Arc<Client>, request
     (method.answer)(call).await
 }
 
+/// The response to a frame that is at fault, before anything is done for it; `None` to any other, and to what is no
+/// JSON. For those who try everything.
+pub fn response_to_fault(text: &str) -> Option<String> {
+    let frame = yabby_domain::json::parse(text).ok()?;
+    let (id, fault) = match Request::read(&frame) {
+        Err(fault) => (frame.get("id").cloned(), format!("invalid request frame: {fault}")),
+        Ok(Request { id, method, params }) => {
+            let schema = match method.as_str() {
+                "connect" => crate::handshake::CONNECT,
+                name => METHODS.iter().find(|method| method.name == name)?.params,
+            };
+            (Some(id.into()), format!("invalid {method} params: {}", schema.fault(&params)?))
+        }
+    };
+    Some(frames::response(&id.unwrap_or_default(), &Err(Refusal::invalid(fault))))
+}
+
 /// Why somebody may not ask; `None` if they may.
 fn refused(client: &Client, access: Access) -> Option<String> {
     if (access == Access::Node) != (client.role == Role::Node) {
@@ -287,28 +304,36 @@ fn refused(client: &Client, access: Access) -> Option<String> {
     (!may).then(|| format!("missing scope: {wanted}"))
 }
 
+const HEAD: &str = "# Methods of the gateway
+
+What can be asked for over the WebSocket, and who may: `read` and `write` are the scopes `operator.read` and
+`operator.write` (whoever may write may read), and so on; `operator.admin` allows everything but what is for nodes.
+This page is made from the table in `crates/yabby-gateway/src/methods.rs`, and a test says if it is not up to date.
+
+| method | who may | what it does |
+|---|---|---|
+";
+
 /// The page of the documentation.
+pub fn page() -> String {
+    let row = |method: &&Method| {
+        let may = match method.access {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Admin => "admin",
+            Access::Pairing => "pairing",
+            Access::Approvals => "approvals",
+            Access::Node => "nodes",
+        };
+        let mark = if method.listing == Listing::Known { " (not advertised)" } else { "" };
+        format!("| `{}`{mark} | {may} | {} |\n", method.name, method.about)
+    };
+    METHODS.iter().map(row).fold(HEAD.to_owned(), |page, row| page + &row)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const HEAD: &str = "# Methods of the gateway\n\nWhat can be asked for over the WebSocket, and who may: `read` and `write` are the scopes `operator.read` and\n`operator.write` (whoever may write may read), and so on; `operator.admin` allows everything but what is for nodes.\nThis page is made from the table in `crates/yabby-gateway/src/methods.rs`, and a test says if it is not up to date.\n\n| method | who may | what it does |\n|---|---|---|\n";
-
-    fn page() -> String {
-        let row = |method: &&Method| {
-            let may = match method.access {
-                Access::Read => "read",
-                Access::Write => "write",
-                Access::Admin => "admin",
-                Access::Pairing => "pairing",
-                Access::Approvals => "approvals",
-                Access::Node => "nodes",
-            };
-            let mark = if method.listing == Listing::Known { " (not advertised)" } else { "" };
-            format!("| `{}`{mark} | {may} | {} |\n", method.name, method.about)
-        };
-        HEAD.to_owned() + &METHODS.iter().map(row).collect::<String>()
-    }
 
     #[test]
     fn the_page_of_methods_is_up_to_date() {

@@ -115,6 +115,7 @@ impl AgentFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use yabby_domain::bootstrap;
 
     #[test]
     fn every_file_that_the_agent_is_told_may_be_changed() {

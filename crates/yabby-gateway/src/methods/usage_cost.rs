@@ -4,6 +4,7 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 use yabby_domain::json::{self, Value};
 use yabby_domain::ledger::{CallRecord, Filter, Grouping, Totals, rows};
+use yabby_domain::text;
 use yabby_store::files::ledger;
 
 use super::{Access, Call, Listing, Method};
@@ -48,7 +49,7 @@ async fn answer(call: Call) -> Answer {
 /// Whatever looks like a number of days, else thirty.
 fn days(said: Option<&Value>) -> u32 {
     let number = match said {
-        Some(Value::String(text)) => json::number_in(text),
+        Some(Value::String(said)) => text::non_blank(said).and_then(json::number_in),
         said => said.and_then(Value::as_f64),
     };
     #[expect(
