@@ -1,5 +1,6 @@
 //! Where our gateway deliberately answers otherwise. `docs/compatibility.md` explains each rule by its name.
 
+mod of_methods;
 mod of_runs;
 
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ pub(super) struct Rule {
     promise: fn(&mut Scenario, &Scenario),
 }
 
-pub(super) const RULES: [Rule; 10] = [
+pub(super) const RULES: [Rule; 12] = [
     Rule { name: "later-methods-are-unavailable", promise: later_methods },
     Rule { name: "secrets-are-not-shown", promise: secrets },
     Rule { name: "an-alias-is-the-session-it-means", promise: aliases },
@@ -26,6 +27,8 @@ pub(super) const RULES: [Rule; 10] = [
     Rule { name: "every-run-marks-its-session", promise: of_runs::marks },
     Rule { name: "a-compaction-comes-before-the-next-question", promise: of_runs::compactions },
     Rule { name: "tools-answer-in-our-words", promise: of_runs::tools },
+    Rule { name: "channels-are-not-served-yet", promise: of_methods::channels },
+    Rule { name: "a-log-is-as-long-as-it-is", promise: of_methods::logs },
 ];
 
 /// What we promise instead of a recording, and the rules that changed it.
