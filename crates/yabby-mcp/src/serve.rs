@@ -31,6 +31,7 @@ use yabby_domain::seam::SessionStore;
 use yabby_domain::session::key::SessionKey;
 use yabby_memory::audience::{Audience, Viewer};
 use yabby_memory::memory::Memory;
+use yabby_memory::upkeep::Upkeep;
 
 use self::arguments::Arguments;
 pub use self::http::{HttpServer, PATH};
@@ -44,6 +45,8 @@ pub struct Opened {
     pub memory: Memory,
     pub sessions: Arc<dyn SessionStore>,
     pub config: Arc<Config>,
+    /// What keeps it up with its files; without it each question looks at all of them.
+    pub upkeep: Option<Upkeep>,
 }
 
 /// Opens it, or says why it cannot be opened. May take its time.

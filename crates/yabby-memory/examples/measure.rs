@@ -23,6 +23,8 @@ use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_memory::audience::Viewer;
 use yabby_memory::memory::{Meaning, Memory, Search};
 use yabby_memory::recall::Filter;
+use yabby_memory::settings::SyncSettings;
+use yabby_memory::upkeep::Upkeep;
 use yabby_testkit::memory_store::MemorySessions;
 use yabby_testkit::remembering;
 
@@ -43,37 +45,43 @@ async fn main() -> Outcome<()> {
     };
     let mut dice = Dice(42);
     write(folder, messages, &mut dice)?;
-    let meaning = package
-        .map(common::model)
-        .transpose()?
-        .map(|model| Meaning { embedder: Arc::new(MadeUp(Local(model))), sees_sessions: true });
-    let has_model = meaning.is_some();
-    let memory =
-        remembering::memory(remembering::places(folder), &MemorySessions::default(), json!({}), meaning)?;
+    let model = package.map(common::model).transpose()?;
+    let memory = opened(folder, None)?;
     let begun = Instant::now();
     memory.sync(&|_| {}).await?;
     let indexing = begun.elapsed().as_secs_f64();
-    memory.is_told_everything();
+    let upkeep = Upkeep::begin(&memory, SyncSettings::default(), None);
     let questions: Vec<String> =
         (0..QUESTIONS).map(|at| format!("What about {}?", dice.sentence(3 + at % 6))).collect();
     let by_words = times(&memory, &questions).await?;
+    let until_found = until_found(&memory, folder).await?;
+    let size = fs::metadata(folder.join("recall/main.sqlite"))?.len();
+    drop(upkeep);
+    let by_meaning = match model {
+        Some(model) => {
+            let meaning = Meaning { embedder: Arc::new(MadeUp(Local(model))), sees_sessions: true };
+            let memory = opened(folder, Some(meaning))?;
+            memory.embed(&|_| {}).await?;
+            let _upkeep = Upkeep::begin(&memory, SyncSettings::default(), None);
+            times(&memory, &questions).await?
+        }
+        None => Vec::new(),
+    };
     let told = json!({
         "messages": messages,
         "indexing": indexing,
         "byWords": by_words,
-        "untilFound": until_found(&memory, folder).await?,
-        "size": fs::metadata(folder.join("recall/main.sqlite"))?.len(),
-        "byMeaning": match has_model {
-            true => {
-                memory.embed(&|_| {}).await?;
-                times(&memory, &questions).await?
-            }
-            false => Vec::new(),
-        },
+        "untilFound": until_found,
+        "size": size,
+        "byMeaning": by_meaning,
         "mostMemory": most_memory(),
     });
     println!("{told}");
     Ok(())
+}
+
+fn opened(folder: &Path, meaning: Option<Meaning>) -> Outcome<Memory> {
+    Ok(remembering::memory(remembering::places(folder), &MemorySessions::default(), json!({}), meaning)?)
 }
 
 /// Conversations with so many messages in all.

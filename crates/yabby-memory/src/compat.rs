@@ -18,6 +18,7 @@ pub mod keys;
 pub mod paths;
 pub mod reading;
 pub mod redaction;
+mod reference;
 mod search;
 pub mod snippet;
 mod status;
@@ -28,6 +29,7 @@ pub mod vectors;
 
 pub use embedding::Embedders;
 pub use index::{CompatIndex, IndexError, Places};
-pub use search::{Hit, SearchOptions};
-pub use status::{FallbackStatus, SourceCount, Status, VectorStatus};
+pub use reference::Reference;
+pub use search::{Hit, SearchOptions, Seen};
+pub use status::{EmbeddedBy, FallbackStatus, SourceCount, Status, VectorStatus, jobs_of};
 pub use sync::{Progress, ProgressListener, Reason};

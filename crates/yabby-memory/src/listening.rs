@@ -29,6 +29,7 @@ impl TranscriptStore for Listening {
 
     async fn open(&self, id: &TranscriptId, begin: Begin) -> Result<Box<dyn TranscriptWriter>, StoreError> {
         let writer = self.store.open(id, begin).await?;
+        self.memory.begins(id);
         Ok(Box::new(ListeningWriter { writer, id: id.clone(), memory: self.memory.clone() }))
     }
 

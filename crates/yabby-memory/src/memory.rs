@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -30,12 +30,14 @@ use yabby_domain::text;
 use yabby_domain::transcript::file_name::{TranscriptId, session_in};
 
 use crate::audience::{Audience, MOST_SPAWNERS, Viewer};
-use crate::compat::files;
+use crate::compat::{Reference, files};
+use crate::news::{Changed, News, Told};
 use crate::recall::{
     Conversation, Embedded, Filter, Hit, Known, Meant, Message, Note, Query, Recall, RecallError, Wanted,
     Work,
 };
 use crate::shown;
+use crate::watch::Watch;
 
 /// How long a search waits for what is new, and for a model.
 #[derive(Clone, Copy)]
@@ -58,6 +60,9 @@ const MOST_TOLD: usize = 100;
 
 /// So many files are read in one step. More would hold up whoever else writes.
 const AT_ONCE: usize = 64;
+
+/// What notes are called in the index.
+const NOTE: &str = "memory";
 
 /// So many texts go to a model at once.
 const TEXTS: usize = 256;
@@ -87,6 +92,16 @@ pub struct Parts {
     pub secrets: Arc<Secrets>,
     /// Whoever knows what is alike; without one, words decide.
     pub meaning: Option<Meaning>,
+    pub ranking: Ranking,
+}
+
+/// Whose ranking the agent's searches have (`memory.ranking`).
+#[derive(Clone, Default)]
+pub enum Ranking {
+    #[default]
+    Own,
+    /// The reference's, in its own index; or why there is none.
+    Reference(Result<Reference, String>),
 }
 
 /// Who knows what is alike, and what they are told.
@@ -115,12 +130,14 @@ struct Inner {
     recall: Recall,
     /// One reads files at a time.
     syncing: tokio::sync::Mutex<()>,
-    /// Transcripts that grew. Shared, since whoever writes tells.
-    grown: Mutex<HashSet<TranscriptId>>,
+    /// What has changed. Shared, since whoever writes tells.
+    news: Arc<News>,
+    /// Whoever hears of every change, so that files need not be looked at. Held for a line.
+    watch: Mutex<Option<Arc<Watch>>>,
     /// One asks the model at a time.
     embedding: tokio::sync::Mutex<()>,
-    /// Every change is told, so that files need not be looked at.
-    is_watched: AtomicBool,
+    /// How often all files were looked at.
+    looks: AtomicU64,
 }
 
 /// What is looked for, by whom.
@@ -188,9 +205,10 @@ impl Memory {
             parts,
             recall,
             syncing: tokio::sync::Mutex::default(),
-            grown: Mutex::default(),
+            news: Arc::default(),
+            watch: Mutex::default(),
             embedding: tokio::sync::Mutex::default(),
-            is_watched: AtomicBool::new(false),
+            looks: AtomicU64::new(0),
         })))
     }
 
@@ -238,8 +256,13 @@ impl Memory {
     pub async fn freshen(&self, patience: Duration) -> Vec<String> {
         let memory = self.clone();
         let sync = tokio::spawn(async move {
-            match memory.0.is_watched.load(Ordering::Relaxed) {
-                true => memory.read_grown().await,
+            let watch = memory.watch();
+            let is_told = match &watch {
+                Some(watch) => watch.has_heard_everything().await,
+                None => false,
+            };
+            match is_told {
+                true => memory.read_news().await,
                 false => memory.sync(&|_| {}).await,
             }
         });
@@ -254,16 +277,59 @@ impl Memory {
     /// Looks at every file, and reads those that changed. An index that turns out to be damaged is built anew.
     pub async fn sync(&self, progress: OnProgress<'_>) -> Result<Synced, MemoryError> {
         let _one = self.0.syncing.lock().await;
-        match self.read_changed(progress).await {
-            Err(MemoryError::Recall(error)) if error.is_damage() => self.read_changed(progress).await,
-            other => other,
-        }
+        self.0.news.take();
+        self.read_as_told(Changed::everything(), progress).await
     }
 
-    async fn read_changed(&self, progress: OnProgress<'_>) -> Result<Synced, MemoryError> {
-        self.0.grown.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        let places = self.0.parts.places.clone();
-        let Survey { notes, transcripts, known } = self.survey().await?;
+    /// Reads what is known to have changed.
+    async fn read_news(&self) -> Result<Synced, MemoryError> {
+        let _one = self.0.syncing.lock().await;
+        let changed = self.0.news.take();
+        self.read_as_told(changed, &|_| {}).await
+    }
+
+    /// Reads what has changed. What could not be read is to be read the next time, too.
+    async fn read_as_told(
+        &self,
+        mut changed: Changed,
+        progress: OnProgress<'_>,
+    ) -> Result<Synced, MemoryError> {
+        // Whoever has another index knows nothing of what is in it.
+        if self.blocking(|memory| memory.0.recall.follow()).await? {
+            changed.everything = true;
+        }
+        let done = match self.read_changed(&changed, progress).await {
+            Err(MemoryError::Recall(error)) if error.is_damage() => {
+                changed.everything = true;
+                self.read_changed(&changed, progress).await
+            }
+            other => other,
+        };
+        done.inspect_err(|_| self.0.news.put_back(changed))
+    }
+
+    async fn read_changed(&self, changed: &Changed, progress: OnProgress<'_>) -> Result<Synced, MemoryError> {
+        if changed.is_nothing() {
+            return Ok(Synced::default());
+        }
+        let (work, files) = match changed.everything || changed.notes {
+            true => self.work_by_looking(changed).await?,
+            false => self.work_on(&changed.transcripts).await?,
+        };
+        let mut synced = Synced { files, changed: work.len(), ..Synced::default() };
+        let all = work.len();
+        for (group, work) in work.chunks(AT_ONCE).enumerate() {
+            progress(Progress { done: group * AT_ONCE, all });
+            self.read(work, &mut synced).await?;
+        }
+        progress(Progress { done: all, all });
+        Ok(synced)
+    }
+
+    /// What is to be read of all files, or of all notes and some transcripts.
+    async fn work_by_looking(&self, changed: &Changed) -> Result<(Vec<Work>, usize), MemoryError> {
+        let places = &self.0.parts.places;
+        let Survey { notes, transcripts, known } = self.survey(changed.everything).await?;
         let mut work: Vec<Work> = Vec::new();
         let mut names: HashSet<String> = HashSet::new();
         for file in &notes {
@@ -274,25 +340,37 @@ impl Memory {
             }
             names.insert(path);
         }
-        let mut changed = Vec::new();
+        let mut grown = Vec::new();
         for file in &transcripts {
             let path = files::transcript_name(file);
             if !is_known(&known, &path, file) {
-                changed.push(file.clone());
+                grown.push(file.clone());
             }
             names.insert(path);
         }
-        work.extend(self.conversations(changed, &known).await?.into_iter().map(Work::Conversation));
-        work.extend(known.keys().filter(|path| !names.contains(*path)).cloned().map(Work::Gone));
-        let mut synced =
-            Synced { files: notes.len() + transcripts.len(), changed: work.len(), ..Synced::default() };
-        let all = work.len();
-        for (group, work) in work.chunks(AT_ONCE).enumerate() {
-            progress(Progress { done: group * AT_ONCE, all });
-            self.read(work.to_vec(), &mut synced).await?;
+        work.extend(self.conversations(grown, &known).await?.into_iter().map(Work::Conversation));
+        let is_gone = |path: &String, known: &Known| {
+            (changed.everything || known.kind == NOTE) && !names.contains(path)
+        };
+        let gone = known.iter().filter(|(path, known)| is_gone(path, known));
+        work.extend(gone.map(|(path, _)| Work::Gone(path.clone())));
+        if changed.everything {
+            self.0.looks.fetch_add(1, Ordering::Relaxed);
+        } else {
+            work.extend(self.work_on(&changed.transcripts).await?.0);
         }
-        progress(Progress { done: all, all });
-        Ok(synced)
+        Ok((work, notes.len() + transcripts.len()))
+    }
+
+    /// What is to be read of some transcripts.
+    async fn work_on(&self, transcripts: &HashSet<String>) -> Result<(Vec<Work>, usize), MemoryError> {
+        let folder = &self.0.parts.places.transcripts;
+        let files: Vec<PathBuf> = transcripts.iter().map(|name| folder.join(name)).collect();
+        let paths: Vec<String> = files.iter().map(|file| files::transcript_name(file)).collect();
+        let known = self.blocking(move |memory| memory.0.recall.known_of(&paths)).await?;
+        let count = files.len();
+        let conversations = self.conversations(files, &known).await?;
+        Ok((conversations.into_iter().map(Work::Conversation).collect(), count))
     }
 
     /// Builds the index anew beside the one that is there, and puts it in its place when it is whole. Until
@@ -307,13 +385,15 @@ impl Memory {
         let _one = self.0.syncing.lock().await;
         let path = draft.0.clone();
         self.blocking(move |memory| memory.0.recall.become_like(&path)).await?;
-        Ok(synced)
+        // What was said meanwhile was read into the index that is no more.
+        let meanwhile = self.read_as_told(Changed::everything(), &|_| {}).await?;
+        Ok(Synced { added: synced.added + meanwhile.added, ..synced })
     }
 
     /// How many files are not in the index as they are.
     pub async fn unread_files(&self) -> Result<usize, MemoryError> {
         let workspace = self.0.parts.places.workspace.clone();
-        let Survey { notes, transcripts, known } = self.survey().await?;
+        let Survey { notes, transcripts, known } = self.survey(true).await?;
         let notes = notes.iter().map(|file| (files::memory_name(file, &workspace), file));
         let said = transcripts.iter().map(|file| (files::transcript_name(file), file));
         let there: HashMap<String, &PathBuf> = notes.chain(said).collect();
@@ -322,8 +402,8 @@ impl Memory {
         Ok(changed + gone)
     }
 
-    /// What files there are, and what is known of them.
-    async fn survey(&self) -> Result<Survey, MemoryError> {
+    /// What files there are, or what notes, and what is known of them.
+    async fn survey(&self, with_transcripts: bool) -> Result<Survey, MemoryError> {
         self.blocking(move |memory| {
             let places = &memory.0.parts.places;
             let notes = if places.has_notes {
@@ -331,29 +411,13 @@ impl Memory {
             } else {
                 Vec::new()
             };
-            let transcripts =
-                if places.has_sessions { files::transcripts(&places.transcripts) } else { Vec::new() };
+            let transcripts = match with_transcripts && places.has_sessions {
+                true => files::transcripts(&places.transcripts),
+                false => Vec::new(),
+            };
             Ok(Survey { notes, transcripts, known: memory.0.recall.known()? })
         })
         .await
-    }
-
-    /// Reads the transcripts that were said to have grown.
-    async fn read_grown(&self) -> Result<Synced, MemoryError> {
-        let _one = self.0.syncing.lock().await;
-        let grown = std::mem::take(&mut *self.0.grown.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut synced = Synced::default();
-        if grown.is_empty() {
-            return Ok(synced);
-        }
-        let folder = &self.0.parts.places.transcripts;
-        let grown: Vec<PathBuf> = grown.iter().map(|id| folder.join(id.file_name())).collect();
-        let paths: Vec<String> = grown.iter().map(|file| files::transcript_name(file)).collect();
-        let known = self.blocking(move |memory| memory.0.recall.known_of(&paths)).await?;
-        let conversations = self.conversations(grown, &known).await?;
-        synced.changed = conversations.len();
-        self.read(conversations.into_iter().map(Work::Conversation).collect(), &mut synced).await?;
-        Ok(synced)
     }
 
     /// A transcript has grown: what is new in it is found from now on.
@@ -361,46 +425,83 @@ impl Memory {
         if !self.0.parts.places.has_sessions {
             return;
         }
-        self.0.grown.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
-        let memory = self.clone();
+        self.0.news.tell(Told::Transcript(id.file_name()));
         if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(async move {
-                if let Err(error) = memory.read_grown().await {
-                    tracing::warn!(%error, "a conversation was not indexed");
-                }
-                if memory.0.parts.meaning.is_some() {
-                    let _ = memory.embed(&|_| {}).await;
-                }
-            });
+            let memory = self.clone();
+            runtime.spawn(async move { memory.catch_up().await });
         }
     }
 
-    /// From now on every change is told by [`Self::grew`] or by a look at all files.
-    pub fn is_told_everything(&self) {
-        self.0.is_watched.store(true, Ordering::Relaxed);
+    /// A conversation begins, or goes on after a while.
+    pub(crate) fn begins(&self, id: &TranscriptId) {
+        self.0.news.tell(Told::Begins(id.file_name()));
+    }
+
+    /// Reads and embeds what is known to have changed, with nobody waiting for it.
+    pub(crate) async fn catch_up(&self) {
+        if let Err(error) = self.read_news().await {
+            tracing::warn!(%error, "what is new was not indexed");
+        }
+        // Without its vector something is found by its words, and the next one tries again.
+        if let Err(problem) = self.embed_what_is_new(&mut |_| {}).await {
+            tracing::debug!(problem, "what is new was not embedded");
+        }
+    }
+
+    pub(crate) fn news(&self) -> &Arc<News> {
+        &self.0.news
+    }
+
+    /// Who hears of every change from now on, or that nobody does.
+    pub(crate) fn listen_to(&self, watch: Option<Arc<Watch>>) {
+        // Whatever happened before that was not heard.
+        self.0.news.put_back(Changed::everything());
+        *self.0.watch.lock().unwrap_or_else(PoisonError::into_inner) = watch;
+    }
+
+    pub(crate) fn watch(&self) -> Option<Arc<Watch>> {
+        self.0.watch.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How often all files were looked at since this memory was opened.
+    pub fn looks(&self) -> u64 {
+        self.0.looks.load(Ordering::Relaxed)
     }
 
     /// Has the model look at everything that it has not seen yet. Comes back with why it stopped.
     pub async fn embed(&self, progress: OnProgress<'_>) -> Result<Embedded, String> {
-        let Some(meaning) = &self.0.parts.meaning else { return Ok(Embedded::default()) };
+        let mut embedded = self.embedded().await.map_err(told)?;
+        let mut show = |more: u32| {
+            embedded.done = embedded.done.saturating_add(more);
+            // More may have been said meanwhile.
+            embedded.all = embedded.all.max(embedded.done);
+            progress(Progress { done: embedded.done as usize, all: embedded.all as usize });
+        };
+        show(0);
+        self.embed_what_is_new(&mut show).await?;
+        Ok(embedded)
+    }
+
+    /// The same without counting what there is: it costs what is new.
+    async fn embed_what_is_new(&self, done: &mut (dyn FnMut(u32) + Send)) -> Result<(), String> {
+        let Some(meaning) = &self.0.parts.meaning else { return Ok(()) };
         let _one = self.0.embedding.lock().await;
         let (model, embedder, notes_only) = (meaning.name(), &meaning.embedder, !meaning.sees_sessions);
         loop {
             let of = model.clone();
-            let batch = self
+            let unseen = self
                 .blocking(move |memory| memory.0.recall.unembedded(&of, TEXTS, notes_only))
                 .await
                 .map_err(told)?;
-            let of = model.clone();
-            let embedded =
-                self.blocking(move |memory| memory.0.recall.embedded(&of, notes_only)).await.map_err(told)?;
-            progress(Progress { done: embedded.done as usize, all: embedded.all as usize });
-            if batch.is_empty() && embedded.done >= embedded.all {
-                return Ok(embedded);
+            if unseen.is_nothing() {
+                return Ok(());
             }
-            let texts: Vec<String> = batch.iter().map(|document| document.text.clone()).collect();
-            let vectors =
-                if texts.is_empty() { Vec::new() } else { embedder.documents(&texts).await.map_err(told)? };
+            done(unseen.filled_in);
+            let texts: Vec<String> = unseen.documents.iter().map(|document| document.text.clone()).collect();
+            if texts.is_empty() {
+                continue;
+            }
+            let vectors = embedder.documents(&texts).await.map_err(told)?;
             if vectors.len() != texts.len() {
                 return Err(format!(
                     "{} gave {} vectors for {} texts",
@@ -412,9 +513,10 @@ impl Memory {
             #[expect(clippy::cast_possible_truncation, reason = "vectors are not that precise")]
             let narrow =
                 |vector: Vec<f64>| vector.into_iter().map(|number| number as f32).collect::<Vec<f32>>();
-            let vectors: Vec<_> = batch.into_iter().zip(vectors.into_iter().map(narrow)).collect();
-            let of = model.clone();
+            let vectors: Vec<_> = unseen.documents.into_iter().zip(vectors.into_iter().map(narrow)).collect();
+            let (of, count) = (model.clone(), u32::try_from(vectors.len()).unwrap_or(u32::MAX));
             self.blocking(move |memory| memory.0.recall.embed(&of, &vectors)).await.map_err(told)?;
+            done(count);
         }
     }
 
@@ -461,7 +563,10 @@ impl Memory {
             return Ok(Vec::new());
         }
         let parts = &self.0.parts;
-        let records = parts.sessions.list().await?;
+        let records = match self.records_of(&files, known).await? {
+            Some(records) => records,
+            None => parts.sessions.list().await?,
+        };
         let of_file: HashMap<String, &(SessionKey, SessionEntry)> = records
             .iter()
             .filter_map(|record| Some((transcript_of(&record.1)?.file_name(), record)))
@@ -488,9 +593,7 @@ impl Memory {
                 audience: Audience::Owner,
             };
             conversations.push(match of_file.get(&name) {
-                Some((key, _)) if key.agent_key().is_some() && key.agent_id() != parts.places.agent => {
-                    continue;
-                }
+                Some((key, _)) if !self.is_ours(key) => continue,
                 Some((key, record)) => {
                     let audience = Audience::of(key, Some(record), &record_of);
                     Conversation {
@@ -518,17 +621,47 @@ impl Memory {
         Ok(conversations)
     }
 
+    /// The records of transcripts that are all known, and still belong to the sessions they belonged to: a
+    /// message costs the same however many sessions there are. `None` if somebody has to look for them.
+    async fn records_of(
+        &self,
+        files: &[PathBuf],
+        known: &HashMap<String, Known>,
+    ) -> Result<Option<Vec<(SessionKey, SessionEntry)>>, MemoryError> {
+        const FEW: usize = 8;
+        if files.len() > FEW {
+            return Ok(None);
+        }
+        let mut records = Vec::with_capacity(files.len());
+        for file in files {
+            let key = known.get(&files::transcript_name(file)).and_then(|known| known.session_key.as_deref());
+            let Some(key) = key.map(SessionKey::new) else { return Ok(None) };
+            let record = self.0.parts.sessions.get(&key).await?;
+            let is_its = |record: &SessionEntry| {
+                transcript_of(record).is_some_and(|id| file.ends_with(id.file_name()))
+                    && record.spawned_by().is_none()
+            };
+            let Some(record) = record.filter(is_its) else { return Ok(None) };
+            records.push((key, record));
+        }
+        Ok(Some(records))
+    }
+
     fn is_ours(&self, key: &SessionKey) -> bool {
         key.agent_key().is_none() || key.agent_id() == self.0.parts.places.agent
     }
 
-    async fn read(&self, work: Vec<Work>, synced: &mut Synced) -> Result<(), MemoryError> {
+    async fn read(&self, work: &[Work], synced: &mut Synced) -> Result<(), MemoryError> {
+        let files = work.to_vec();
         let outcomes =
-            self.blocking(move |memory| memory.0.recall.index(&work, &memory.0.parts.secrets)).await?;
-        for outcome in outcomes {
+            self.blocking(move |memory| memory.0.recall.index(&files, &memory.0.parts.secrets)).await?;
+        for (work, outcome) in work.iter().zip(outcomes) {
             match outcome {
                 Ok(indexed) => synced.added += indexed.added,
-                Err(problem) => synced.unread.push(problem),
+                Err(problem) => {
+                    self.0.news.put_back(still_unread(work));
+                    synced.unread.push(problem);
+                }
             }
         }
         Ok(())
@@ -560,6 +693,10 @@ impl Memory {
 
     pub fn places(&self) -> &Places {
         &self.0.parts.places
+    }
+
+    pub fn ranking(&self) -> &Ranking {
+        &self.0.parts.ranking
     }
 
     pub fn meaning(&self) -> Option<&Meaning> {
@@ -605,6 +742,23 @@ impl Drop for Draft {
         for ending in ["", "-wal", "-shm"] {
             let _ = std::fs::remove_file(format!("{}{ending}", self.0.display()));
         }
+    }
+}
+
+/// What is to be tried again, and told again, at the next occasion.
+fn still_unread(work: &Work) -> Changed {
+    match work {
+        Work::Conversation(conversation) => Changed {
+            transcripts: conversation
+                .file
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .into_iter()
+                .collect(),
+            ..Changed::default()
+        },
+        Work::Note(_) => Changed { notes: true, ..Changed::default() },
+        Work::Gone(_) => Changed::default(),
     }
 }
 

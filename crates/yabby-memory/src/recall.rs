@@ -15,6 +15,7 @@ mod vectors;
 mod writer;
 
 use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -29,15 +30,20 @@ pub use forget::Gone;
 pub use messages::{Listed, Message, Totals, Wanted};
 pub use rank::Why;
 pub use sources::{Conversation, Indexed, Known, Note, Outcome, Work};
-pub use vectors::{Embedded, Unembedded};
+pub use vectors::{Embedded, Unembedded, Unseen};
 
 /// An index in a file.
 pub struct Recall {
     path: PathBuf,
+    /// Which file was opened, as another program may put another one in its place.
+    opened: Mutex<Option<Identity>>,
     writer: Mutex<Connection>,
     /// Connections for those who look, as many as looked at once.
     readers: Mutex<Vec<Connection>>,
 }
+
+/// The device and the number of a file.
+type Identity = (u64, u64);
 
 /// Where a document stands: in which source, and at which place of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -113,7 +119,26 @@ impl Recall {
     /// Opens an index, or begins one. A file that is damaged is set aside.
     pub fn open(path: &Path) -> Result<Self, RecallError> {
         let writer = open_or_replace(path, false).map_err(|source| wrong(path, source))?;
-        Ok(Self { path: path.to_owned(), writer: Mutex::new(writer), readers: Mutex::default() })
+        Ok(Self {
+            path: path.to_owned(),
+            opened: Mutex::new(identity(path)),
+            writer: Mutex::new(writer),
+            readers: Mutex::default(),
+        })
+    }
+
+    /// Makes sure that this is the file that others see, too: one that was deleted is begun anew. Returns
+    /// whether it was another one.
+    pub(crate) fn follow(&self) -> Result<bool, RecallError> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if opened.is_some() && *opened == identity(&self.path) {
+            return Ok(false);
+        }
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        *writer = open_or_replace(&self.path, false).map_err(|source| wrong(&self.path, source))?;
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        *opened = identity(&self.path);
+        Ok(true)
     }
 
     pub fn path(&self) -> &Path {
@@ -288,6 +313,11 @@ fn open_or_replace(path: &Path, has_doubts: bool) -> rusqlite::Result<Connection
             schema::open(path)
         }
     }
+}
+
+fn identity(path: &Path) -> Option<Identity> {
+    let about = std::fs::metadata(path).ok()?;
+    Some((about.dev(), about.ino()))
 }
 
 fn wrong(path: &Path, source: rusqlite::Error) -> RecallError {

@@ -107,6 +107,19 @@ pub struct SyncSettings {
     pub sessions: SessionDeltas,
 }
 
+impl Default for SyncSettings {
+    fn default() -> Self {
+        Self {
+            on_session_start: true,
+            on_search: true,
+            watch: true,
+            watch_debounce_ms: 1500.0,
+            interval_minutes: 0.0,
+            sessions: SessionDeltas { bytes: 100_000.0, messages: 50.0 },
+        }
+    }
+}
+
 /// How much a transcript grows before it is indexed again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SessionDeltas {
@@ -175,6 +188,11 @@ impl Settings {
                 max_entries: layers.number(&["cache", "maxEntries"]).map(|most| most.floor().max(1.0)),
             },
         })
+    }
+
+    /// How the providers' own queues are used.
+    pub fn batch(&self) -> BatchSettings {
+        self.remote.as_ref().map(|remote| remote.batch).unwrap_or_default()
     }
 
     /// As the reference shows them.
@@ -398,19 +416,20 @@ fn chunking(layers: &Layers<'_>) -> Chunking {
 }
 
 fn sync(layers: &Layers<'_>) -> SyncSettings {
-    let flag = |field| layers.flag(&["sync", field], true);
+    let usual = SyncSettings::default();
+    let flag = |field, default| layers.flag(&["sync", field], default);
     let number = |field, default| layers.number(&["sync", field]).unwrap_or(default);
     let delta =
         |field, default| layers.number(&["sync", "sessions", field]).unwrap_or(default).floor().max(0.0);
     SyncSettings {
-        on_session_start: flag("onSessionStart"),
-        on_search: flag("onSearch"),
-        watch: flag("watch"),
-        watch_debounce_ms: number("watchDebounceMs", 1500.0),
-        interval_minutes: number("intervalMinutes", 0.0),
+        on_session_start: flag("onSessionStart", usual.on_session_start),
+        on_search: flag("onSearch", usual.on_search),
+        watch: flag("watch", usual.watch),
+        watch_debounce_ms: number("watchDebounceMs", usual.watch_debounce_ms),
+        interval_minutes: number("intervalMinutes", usual.interval_minutes),
         sessions: SessionDeltas {
-            bytes: delta("deltaBytes", 100_000.0),
-            messages: delta("deltaMessages", 50.0),
+            bytes: delta("deltaBytes", usual.sessions.bytes),
+            messages: delta("deltaMessages", usual.sessions.messages),
         },
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::Value;
-use yabby_memory::memory::{Meaning, Memory, MemoryError, Parts, Places};
+use yabby_memory::memory::{Meaning, Memory, MemoryError, Parts, Places, Ranking};
 
 use crate::memory_store::MemorySessions;
 
@@ -37,5 +37,6 @@ pub fn memory(
         sessions: Arc::new(sessions.clone()),
         secrets: Arc::default(),
         meaning,
+        ranking: Ranking::Own,
     })
 }

@@ -7,9 +7,11 @@ use serde_json::json;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::text;
-use yabby_memory::compat::citations::CitationMode;
-use yabby_memory::memory::{Found, Meaning, Memory, Search};
-use yabby_memory::recall::{Filter, Hit};
+use yabby_memory::audience::Viewer;
+use yabby_memory::compat::citations::{self, CitationMode};
+use yabby_memory::compat::{Reference, SearchOptions};
+use yabby_memory::memory::{Meaning, Memory, Ranking, Search};
+use yabby_memory::recall::Filter;
 use yabby_memory::shown;
 
 use crate::arguments::Arguments;
@@ -55,14 +57,17 @@ impl Tool for MemorySearch {
             Ok(query) => query.to_owned(),
             Err(problem) => return ToolOutput::error(&problem),
         };
-        let most = arguments.count("maxResults", 1).unwrap_or(DEFAULT_RESULTS).min(MAX_RESULTS);
-        #[expect(clippy::cast_possible_truncation, reason = "a score is not that precise")]
-        let least = arguments.number("minScore").unwrap_or(0.0) as f32;
-        let found = self.found(query, most, least, context).await;
-        let payload = match found {
-            Ok(found) => self.payload(&found, context),
-            Err(problem) => json!({"results": [], "disabled": true, "error": problem}),
+        let most = arguments.count("maxResults", 1).map(|most| most.min(MAX_RESULTS));
+        let least = arguments.number("minScore");
+        let payload = match self.memory.ranking() {
+            Ranking::Own => self.found(query, most, least, context).await,
+            Ranking::Reference(Ok(reference)) => {
+                self.found_there(reference, &query, most, least, context).await
+            }
+            Ranking::Reference(Err(reason)) => Err(reason.clone()),
         };
+        let payload =
+            payload.unwrap_or_else(|problem| json!({"results": [], "disabled": true, "error": problem}));
         let text = json::stringify_pretty(&payload);
         ToolOutput { details: Some(payload), ..ToolOutput::text(&text) }
     }
@@ -72,60 +77,93 @@ impl MemorySearch {
     async fn found(
         &self,
         query: String,
-        most: usize,
-        least: f32,
+        most: Option<usize>,
+        least: Option<f64>,
         context: &ToolContext,
-    ) -> Result<Found, String> {
-        let is_owner_alone = context.company == Company::OwnerAlone && context.sender_is_owner;
-        let told = |error: yabby_memory::memory::MemoryError| error.to_string();
-        let viewer = self.memory.viewer(&context.session_key, is_owner_alone).await.map_err(told)?;
+    ) -> Result<Value, String> {
+        let viewer = self.viewer(context).await?;
         let filter = Filter { current_session: Some(context.session_id.clone()), ..Filter::default() };
         let search = Search {
             text: query,
             viewer,
             filter,
-            most,
-            least,
+            most: most.unwrap_or(DEFAULT_RESULTS),
+            #[expect(clippy::cast_possible_truncation, reason = "a score is not that precise")]
+            least: least.unwrap_or(0.0) as f32,
             around: 1,
             now: context.now,
             zone: TimeZone::system(),
         };
-        let mut found = self.memory.search(search).await.map_err(told)?;
-        if !is_owner_alone {
-            found.unread.push(ONLY_THIS_CONVERSATION.to_owned());
-        }
-        Ok(found)
+        let found = self.memory.search(search).await.map_err(|error| error.to_string())?;
+        let (provider, model) = match (self.memory.meaning(), &found.model) {
+            (Some(Meaning { embedder, .. }), Some(_)) => (embedder.provider(), embedder.model()),
+            _ => ("none", "words"),
+        };
+        let results = found.hits.iter().map(|hit| (shown::hit(hit), shown::citation(hit)));
+        let payload = json!({"results": cited(results, context), "provider": provider, "model": model});
+        Ok(told(payload, found.unread, context))
     }
 
-    fn payload(&self, found: &Found, context: &ToolContext) -> Value {
-        let citations = CitationMode::from_config(&context.config);
-        let cites = citations.is_on_in(Some(context.session_key.as_str()));
-        let (provider, model) = match (self.memory.meaning(), &found.model) {
-            (Some(Meaning { embedder, .. }), Some(_)) => {
-                (embedder.provider().to_owned(), embedder.model().to_owned())
-            }
-            _ => ("none".to_owned(), "words".to_owned()),
+    /// The same as the reference ranks it, in its own index.
+    async fn found_there(
+        &self,
+        reference: &Reference,
+        query: &str,
+        most: Option<usize>,
+        least: Option<f64>,
+        context: &ToolContext,
+    ) -> Result<Value, String> {
+        let viewer = self.viewer(context).await?;
+        #[expect(clippy::cast_precision_loss, reason = "at most fifty")]
+        let options = SearchOptions {
+            max_results: most.map(|most| most as f64),
+            min_score: least,
+            session_key: Some(context.session_key.as_str().to_owned()),
+            seen: None,
         };
+        let found = self.memory.search_like_reference(reference, query, &viewer, options).await?;
+        let results = found.hits.iter().map(|hit| (hit.to_json(), citations::citation(hit)));
         let mut payload = json!({
-            "results": found.hits.iter().map(|hit| result(hit, cites)).collect::<Vec<_>>(),
-            "provider": provider,
-            "model": model,
-            "citations": citations.as_str(),
+            "results": cited(results, context), "provider": found.by.provider, "model": found.by.model,
         });
-        if !found.unread.is_empty() {
-            payload["unread"] = found.unread.clone().into();
+        if let Some(fallback) = found.by.fallback {
+            payload["fallback"] = json!({"from": fallback.from, "reason": fallback.reason});
         }
-        payload
+        Ok(told(payload, found.unread, context))
+    }
+
+    async fn viewer(&self, context: &ToolContext) -> Result<Viewer, String> {
+        let viewer = self.memory.viewer(&context.session_key, is_owner_alone(context)).await;
+        viewer.map_err(|error| error.to_string())
     }
 }
 
-fn result(hit: &Hit, cites: bool) -> Value {
-    let mut result = shown::hit(hit);
-    if cites {
-        let citation = shown::citation(hit);
-        let snippet = result["snippet"].as_str().unwrap_or_default();
-        result["snippet"] = format!("{}\n\nSource: {citation}", text::trim(snippet)).into();
-        result["citation"] = citation.into();
+fn is_owner_alone(context: &ToolContext) -> bool {
+    context.company == Company::OwnerAlone && context.sender_is_owner
+}
+
+/// What is told besides the results.
+fn told(mut payload: Value, mut unread: Vec<String>, context: &ToolContext) -> Value {
+    payload["citations"] = CitationMode::from_config(&context.config).as_str().into();
+    if !is_owner_alone(context) {
+        unread.push(ONLY_THIS_CONVERSATION.to_owned());
     }
-    result
+    if !unread.is_empty() {
+        payload["unread"] = unread.into();
+    }
+    payload
+}
+
+/// Results with where they are from, if that is to be told.
+fn cited(results: impl Iterator<Item = (Value, String)>, context: &ToolContext) -> Vec<Value> {
+    let cites = CitationMode::from_config(&context.config).is_on_in(Some(context.session_key.as_str()));
+    let cite = |(mut result, citation): (Value, String)| {
+        if cites {
+            let snippet = result["snippet"].as_str().unwrap_or_default();
+            result["snippet"] = format!("{}\n\nSource: {citation}", text::trim(snippet)).into();
+            result["citation"] = citation.into();
+        }
+        result
+    };
+    results.map(cite).collect()
 }

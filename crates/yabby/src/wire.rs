@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
 use jiff::tz::TimeZone;
+use tokio::runtime::Handle;
 use yabby_domain::agent::agents;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
@@ -43,6 +44,7 @@ use yabby_store::paths::Place;
 use yabby_tools::{Conversations, Leash, SkillVariables};
 
 use crate::setting::Setting;
+use memory::Remembering;
 
 /// An engine and what it stands on.
 pub struct Wired {
@@ -67,7 +69,11 @@ impl Wired {
             (models::providers(&place, &config, Retries::default())?, models::default_model(&place, &config));
         let secrets = Arc::new(secrets::secrets(&place, &config, &place.environment));
         let memories = Memories::default();
-        let common = Common::new(&place, &config, secrets.clone(), memories.clone());
+        let stays = match kind {
+            Kind::Gateway => true,
+            Kind::Agent => false,
+        };
+        let common = Common::new(&place, &config, secrets.clone(), memories.clone(), stays);
         let engine = Engine::new(Parts {
             config,
             clock: Arc::new(SystemClock),
@@ -127,8 +133,9 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
         })?;
     }
     let shelf = ShelfPlaces { workspace: workspace.clone(), ..shelf_places(place) };
-    let memory =
+    let remembering =
         remembered(place, common, config, agent, &workspace, Path::new(&conversations), sessions.clone());
+    let memory = remembering.as_ref().map(|remembering| remembering.memory.clone());
     if let Some(memory) = &memory {
         let mut memories = common.memories.lock().unwrap_or_else(PoisonError::into_inner);
         memories.insert(agent.clone(), memory.clone());
@@ -149,7 +156,7 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
         workspace,
         tools,
         shelf: skills,
-        memory: memory.map(|memory| Arc::new(memory) as Arc<dyn Recollection>),
+        memory: remembering.map(|remembering| recollection(&remembering, common.stays)),
         sources: common.sources.clone(),
     })
 }
@@ -163,13 +170,21 @@ fn remembered(
     workspace: &Path,
     transcripts: &Path,
     sessions: Arc<dyn SessionStore>,
-) -> Option<Memory> {
+) -> Option<Remembering> {
     let config = Arc::new(config.clone());
     let settings = memory::settings(place, &config, agent);
     let ground = memory::Ground { agent, workspace, transcripts, sessions, secrets: common.secrets.clone() };
-    memory::memory(place, &config, settings.as_ref()?, ground)
+    memory::remembering(place, &config, settings.as_ref()?, ground)
         .inspect_err(|error| tracing::warn!(%agent, %error, "the agent has no memory to search"))
         .ok()
+}
+
+/// What the engine asks. In a process that stays it is kept up for as long as somebody may ask.
+fn recollection(remembering: &Remembering, stays: bool) -> Arc<dyn Recollection> {
+    match stays && Handle::try_current().is_ok() {
+        true => Arc::new(remembering.upkeep()),
+        false => Arc::new(remembering.memory.clone()),
+    }
 }
 
 /// Where the texts of every agent are.
@@ -212,14 +227,16 @@ struct Common {
     sources: Vec<Arc<dyn ToolSource>>,
     secrets: Arc<Secrets>,
     memories: Memories,
+    /// The process is there for longer than one command.
+    stays: bool,
 }
 
 impl Common {
-    fn new(place: &Place, config: &Config, secrets: Arc<Secrets>, memories: Memories) -> Self {
+    fn new(place: &Place, config: &Config, secrets: Arc<Secrets>, memories: Memories, stays: bool) -> Self {
         let servers = McpServers::new(config, variables(place));
         let servers = (!servers.is_empty()).then(|| Arc::new(servers) as Arc<dyn ToolSource>);
         let web = yabby_tools::web(config, variables(place));
-        Self { web, sources: servers.into_iter().collect(), secrets, memories }
+        Self { web, sources: servers.into_iter().collect(), secrets, memories, stays }
     }
 }
 

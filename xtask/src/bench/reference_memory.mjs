@@ -33,19 +33,23 @@ if (!isMainThread) {
 } else {
   const worker = new Worker(new URL(import.meta.url));
   const port = await new Promise((ready) => worker.once("message", ready));
-  const timed = async (program, words, environment = {}) => {
+  const timed = async (program, words, { environment = {}, limit } = {}) => {
     const begun = performance.now();
     const env = { ...process.env, ...environment };
     const child = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"], env });
     let printed = "";
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (piece) => (printed += piece));
+    let late = false;
+    const stop = limit && setTimeout(() => ((late = true), child.kill("SIGKILL")), limit * 1000);
     const status = await new Promise((ended) => child.on("close", ended));
-    return { status, seconds: (performance.now() - begun) / 1000, printed };
+    clearTimeout(stop);
+    return { status, late, seconds: (performance.now() - begun) / 1000, printed };
   };
   await run({
     address: () => `http://127.0.0.1:${port}/v1`,
-    openclaw: ({ words }) => timed(process.execPath, [path.join(process.env.REFERENCE, "openclaw.mjs"), ...words]),
-    other: ({ program, words, environment }) => timed(program, words, environment),
+    openclaw: ({ words, limit }) =>
+      timed(process.execPath, [path.join(process.env.REFERENCE, "openclaw.mjs"), ...words], { limit }),
+    other: ({ program, words, environment }) => timed(program, words, { environment }),
   });
   process.exit(0);
 }

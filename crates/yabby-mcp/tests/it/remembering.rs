@@ -17,7 +17,7 @@ use yabby_domain::secrets::Secrets;
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 use yabby_mcp::serve::{MemoryServer, Open, Opened, ShownTo};
-use yabby_memory::memory::{Memory, Parts, Places};
+use yabby_memory::memory::{Memory, Parts, Places, Ranking};
 use yabby_testkit::memory_store::MemorySessions;
 
 pub const GROUP: &str = "agent:main:telegram:group:-100";
@@ -115,9 +115,10 @@ impl Remembering {
                 sessions: sessions.clone(),
                 secrets: Arc::new(Secrets::default()),
                 meaning: None,
+                ranking: Ranking::Own,
             };
             let memory = Memory::open(parts).map_err(|error| error.to_string())?;
-            Ok(Opened { memory, sessions: sessions.clone(), config: config.clone() })
+            Ok(Opened { memory, sessions: sessions.clone(), config: config.clone(), upkeep: None })
         })
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use regex::Regex;
-use yabby_domain::seam::embedder::{EmbedError, Embedder};
+use yabby_domain::seam::embedder::{EmbedError, Embedder, EmbeddingJobs, Job};
 
 /// What fits in one request; a character counts as a token.
 const BATCH: usize = 8000;
@@ -109,6 +109,18 @@ pub(super) async fn batch(embedder: &dyn Embedder, texts: &[String]) -> Result<V
             }
         }
     }
+}
+
+/// Who takes whole jobs, as long as these are wanted and have not failed too often.
+pub(super) fn jobs(embedder: &dyn Embedder) -> Option<&dyn EmbeddingJobs> {
+    embedder.jobs().filter(|jobs| jobs.state().enabled)
+}
+
+/// The vectors of one job, one for each text; an empty one where there is none. It takes as long as the
+/// provider's settings let it, and a job that fails is made up for by plain requests.
+pub(super) async fn as_job(jobs: &dyn EmbeddingJobs, job: &Job) -> Result<Vec<Vec<f64>>, EmbedError> {
+    let mut vectors = jobs.run(job).await?;
+    Ok(job.texts.iter().map(|(name, _)| vectors.remove(name).unwrap_or_default()).collect())
 }
 
 /// Clients that were turned away together should not come back together.

@@ -132,7 +132,7 @@ pub(super) fn open(file: &Path) -> io::Result<File> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     File,
     Folder,
     /// A link, or something that is no file at all.
@@ -140,7 +140,7 @@ pub(super) enum Kind {
 }
 
 /// What is at a path, links not followed; `None` if nothing is, or nothing that we may see.
-pub(super) fn kind_of(path: &Path) -> Option<Kind> {
+pub(crate) fn kind_of(path: &Path) -> Option<Kind> {
     let kind = fs::symlink_metadata(path).ok()?.file_type();
     Some(match (kind.is_file(), kind.is_dir()) {
         (true, _) => Kind::File,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
+use yabby_domain::id::AgentId;
 use yabby_domain::seam::embedder::{EmbedError, Embedder};
 
 use super::deltas::{self, Delta};
@@ -17,6 +18,7 @@ use crate::settings::Settings;
 /// Whose memory it is, and where that is.
 #[derive(Clone, Debug)]
 pub struct Places {
+    pub agent: AgentId,
     /// Absolute.
     pub workspace: PathBuf,
     /// Where the agent's transcripts are.

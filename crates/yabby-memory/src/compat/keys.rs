@@ -24,6 +24,18 @@ pub fn chunk_id(
     hash_text(&format!("{}:{path}:{start_line}:{end_line}:{hash}:{model}", source.as_str()))
 }
 
+/// The name of a chunk among those that a provider embeds as one job (`custom_id`).
+pub fn job_text_id(
+    source: Source,
+    path: &str,
+    start_line: usize,
+    end_line: usize,
+    hash: &str,
+    index: usize,
+) -> String {
+    hash_text(&format!("{}:{path}:{start_line}:{end_line}:{hash}:{index}", source.as_str()))
+}
+
 /// The key of a provider for which nothing else decides about the vectors: Voyage, a local model, ….
 pub fn plain_provider_key(provider: &str, model: &str) -> String {
     hash_text(&stringify(&json!({"provider": provider, "model": model})))

@@ -11,6 +11,7 @@ use super::files::Source;
 use super::fts_query::fts_query;
 use super::hybrid::{self, Found};
 use super::index::{CompatIndex, IndexError};
+use super::store::Within;
 use super::sync::Reason;
 use super::vectors;
 
@@ -45,6 +46,16 @@ pub struct SearchOptions {
     pub min_score: Option<f64>,
     /// The conversation that is asked in.
     pub session_key: Option<String>,
+    /// What may be found; the reference itself knows of nobody who may not see everything.
+    pub seen: Option<Seen>,
+}
+
+/// What somebody may see.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    pub notes: bool,
+    /// By their names in the index.
+    pub transcripts: Vec<String>,
 }
 
 /// More candidates than this are never looked at.
@@ -60,15 +71,16 @@ impl CompatIndex {
         let most = options.max_results.unwrap_or(settings.max_results);
         let least = options.min_score.unwrap_or(settings.min_score);
         let candidates = whole((most * settings.candidate_multiplier).floor().clamp(1.0, MOST_CANDIDATES));
+        let Some(within) = self.within(options.seen.as_ref()) else { return Ok(Vec::new()) };
         let embedder = self.shared.embedder();
         let by_words = match settings.hybrid {
-            true => self.by_words(query, embedder.model(), candidates).await?,
+            true => self.by_words(query, embedder.model(), &within, candidates).await?,
             false => Vec::new(),
         };
         let query = embedding::query(&*embedder, query).await?;
         let by_meaning = match vectors::is_zero(&query) {
             true => Vec::new(),
-            false => self.by_meaning(query, embedder.model(), candidates).await?,
+            false => self.by_meaning(query, embedder.model(), &within, candidates).await?,
         };
         let mut hits = match settings.hybrid {
             true => hybrid::merge(by_meaning, by_words, settings.weights),
@@ -77,6 +89,21 @@ impl CompatIndex {
         hits.retain(|hit| hit.score >= least);
         hits.truncate(whole(most));
         Ok(hits)
+    }
+
+    /// Where is looked; `None` if nothing may be seen.
+    fn within(&self, seen: Option<&Seen>) -> Option<Within> {
+        let mut sources = self.shared.settings.sources.clone();
+        let Some(seen) = seen else { return Some(Within { sources, transcripts: None }) };
+        sources.retain(|source| *source == Source::Sessions || seen.notes);
+        let transcripts = Some(seen.transcripts.clone());
+        (!sources.is_empty()).then_some(Within { sources, transcripts })
+    }
+
+    /// Whether something is known to have changed, and not indexed.
+    pub fn is_dirty(&self) -> bool {
+        let work = self.shared.work();
+        work.dirty || !work.dirty_sessions.is_empty()
     }
 
     /// The first search of a conversation is a reason to look for changes.
@@ -92,25 +119,27 @@ impl CompatIndex {
     }
 
     fn sync_what_is_dirty(&self) {
-        let is_dirty = {
-            let work = self.shared.work();
-            work.dirty || !work.dirty_sessions.is_empty()
-        };
-        if self.shared.settings.sync.on_search && is_dirty {
+        if self.shared.settings.sync.on_search && self.is_dirty() {
             self.sync_in_background(Reason::Search);
         }
     }
 
     /// Words that the index cannot be asked for are found nowhere.
-    async fn by_words(&self, query: &str, model: &str, most: usize) -> Result<Vec<Found>, IndexError> {
+    async fn by_words(
+        &self,
+        query: &str,
+        model: &str,
+        within: &Within,
+        most: usize,
+    ) -> Result<Vec<Found>, IndexError> {
         let Some(query) = fts_query(query) else { return Ok(Vec::new()) };
-        let (model, sources) = (model.to_owned(), self.shared.settings.sources.clone());
+        let (model, within) = (model.to_owned(), within.clone());
         self.shared
             .with_store(move |store| {
                 if !store.words().is_ready() {
                     return Ok(Vec::new());
                 }
-                match store.by_words(&query, &model, &sources, most) {
+                match store.by_words(&query, &model, &within, most) {
                     Err(error) if !error.is_damage() => {
                         tracing::debug!("the words of a query could not be searched: {error}");
                         Ok(Vec::new())
@@ -121,10 +150,16 @@ impl CompatIndex {
             .await
     }
 
-    async fn by_meaning(&self, query: Vec<f64>, model: &str, most: usize) -> Result<Vec<Found>, IndexError> {
-        let (model, sources) = (model.to_owned(), self.shared.settings.sources.clone());
+    async fn by_meaning(
+        &self,
+        query: Vec<f64>,
+        model: &str,
+        within: &Within,
+        most: usize,
+    ) -> Result<Vec<Found>, IndexError> {
+        let (model, within) = (model.to_owned(), within.clone());
         let shared = Arc::clone(&self.shared);
-        let found = shared.with_store(move |store| store.by_meaning(&query, &model, &sources, most)).await?;
+        let found = shared.with_store(move |store| store.by_meaning(&query, &model, &within, most)).await?;
         self.shared.work().vectors_used = true;
         Ok(found)
     }

@@ -2,14 +2,15 @@
 
 use serde_json::json;
 use yabby_domain::json::{Object, Value, number};
+use yabby_domain::seam::embedder::{Embedder, EmbeddingJobs, JobsState};
 
 use super::files::Source;
 use super::index::{CompatIndex, IndexError};
 use super::store::Part;
 use crate::settings::BatchSettings;
 
-/// So many failures would turn the providers' queues off.
-const BATCH_FAILURES: u64 = 2;
+/// So many failures turn the providers' queues off.
+const BATCH_FAILURES: u32 = 2;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
@@ -32,6 +33,7 @@ pub struct Status {
     pub fallback: Option<FallbackStatus>,
     pub vector: VectorStatus,
     pub batch: BatchSettings,
+    pub jobs: JobsState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +48,14 @@ pub struct SourceCount {
 pub struct FallbackStatus {
     pub from: String,
     pub reason: String,
+}
+
+/// Who embeds, and whom they stand in for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EmbeddedBy {
+    pub provider: String,
+    pub model: String,
+    pub fallback: Option<FallbackStatus>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,8 +111,22 @@ impl CompatIndex {
                     Part::Off | Part::Ready => None,
                 },
             },
-            batch: settings.remote.as_ref().map(|remote| remote.batch).unwrap_or_default(),
+            batch: settings.batch(),
+            jobs: jobs_of(Some(&**embedder), settings.batch()),
         })
+    }
+}
+
+impl CompatIndex {
+    /// Who embeds what is indexed.
+    pub fn embedded_by(&self) -> EmbeddedBy {
+        let work = self.shared.work();
+        let fallback = work.embedders.stands_in_for.clone();
+        EmbeddedBy {
+            provider: work.embedders.chosen.provider().to_owned(),
+            model: work.embedders.chosen.model().to_owned(),
+            fallback: fallback.map(|(from, reason)| FallbackStatus { from, reason }),
+        }
     }
 }
 
@@ -147,15 +171,27 @@ impl Status {
             ("dims", self.vector.dims.map(Value::from)),
         ]);
         shown["batch"] = json!({
-            "enabled": self.batch.enabled,
-            "failures": 0,
-            "limit": BATCH_FAILURES,
+            "enabled": self.jobs.enabled,
+            "failures": self.jobs.failures,
+            "limit": self.jobs.limit,
             "wait": self.batch.wait,
             "concurrency": number(self.batch.concurrency),
             "pollIntervalMs": number(self.batch.poll_interval_ms),
             "timeoutMs": number(self.batch.timeout_minutes * 60_000.0),
         });
         shown
+    }
+}
+
+/// How it stands with the provider's jobs, as the reference tells it.
+pub fn jobs_of(embedder: Option<&dyn Embedder>, batch: BatchSettings) -> JobsState {
+    let state = embedder.and_then(Embedder::jobs).map(EmbeddingJobs::state);
+    // Jobs that nobody waits for are never begun, and cannot fail.
+    let are_off = state.is_some_and(|state| batch.wait && !state.enabled);
+    JobsState {
+        enabled: batch.enabled && !are_off,
+        failures: state.map_or(0, |state| state.failures),
+        limit: BATCH_FAILURES,
     }
 }
 

@@ -20,7 +20,7 @@ use yabby_domain::json::{self, Value, number, stringify};
 use super::extension;
 use crate::settings::{Chunking, Settings};
 
-pub use rows::{CacheKey, Counts, IndexedChunk};
+pub use rows::{CacheKey, Counts, IndexedChunk, Within};
 
 /// How long another program may keep the file to itself.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
-use yabby_domain::seam::embedder::Embedder;
+use yabby_domain::id::AgentId;
+use yabby_domain::seam::embedder::{Embedder, Job};
 use yabby_domain::text;
 
 use super::chunking::{self, Chunk};
@@ -15,6 +16,7 @@ use super::deltas::Delta;
 use super::embedding;
 use super::files::{self, Document, Source};
 use super::index::{CompatIndex, IndexError, Shared, StoreHandle, blocking};
+use super::keys;
 use super::store::{CacheKey, Draft, IndexedChunk, Meta, Parts, Store, StoreError};
 
 /// Why the index is brought up to date.
@@ -251,6 +253,15 @@ impl Shared {
         Ok(())
     }
 
+    /// So many files are indexed at once.
+    fn files_at_once(&self, embedder: &dyn Embedder) -> usize {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        match embedding::jobs(embedder) {
+            Some(_) => (self.settings.batch().concurrency as usize).max(1),
+            None => FILES_AT_ONCE,
+        }
+    }
+
     fn indexes(&self, source: Source) -> bool {
         self.settings.sources.contains(&source)
     }
@@ -315,10 +326,11 @@ impl Shared {
         let mut last_turn: Option<oneshot::Receiver<()>> = None;
         let mut ended = Ended { progress: run.progress.clone(), source, total, sizes: Vec::new() };
         let result = loop {
-            while running.len() < FILES_AT_ONCE
+            while running.len() < self.files_at_once(&*target.embedder)
                 && let Some(file) = waiting.next()
             {
-                let job = Job {
+                let job = FileJob {
+                    agent: self.places.agent.clone(),
                     target: target.clone(),
                     known: Arc::clone(&known),
                     chunking: self.settings.chunking,
@@ -391,7 +403,9 @@ impl Turn {
 }
 
 /// What one file needs to be indexed.
-struct Job {
+struct FileJob {
+    /// Whose memory it is.
+    agent: AgentId,
     target: Target,
     /// The files that are indexed, with their hashes.
     known: Arc<HashMap<String, String>>,
@@ -399,7 +413,7 @@ struct Job {
     cache: bool,
 }
 
-impl Job {
+impl FileJob {
     /// Indexes a file unless it is as it was. Returns its size.
     async fn index(
         self,
@@ -427,7 +441,7 @@ impl Job {
             (document, chunks)
         })
         .await?;
-        let chunks = self.embedded(chunks).await?;
+        let chunks = self.embedded(&document, chunks).await?;
         let model = self.target.embedder.model().to_owned();
         turn.comes().await;
         self.target.store.with(move |store| store.put_file(&document, &chunks, &model)).await?;
@@ -435,7 +449,11 @@ impl Job {
     }
 
     /// The chunks with their vectors: those that were asked for before, and the others.
-    async fn embedded(&self, chunks: Vec<Chunk>) -> Result<Vec<IndexedChunk>, IndexError> {
+    async fn embedded(
+        &self,
+        document: &Document,
+        chunks: Vec<Chunk>,
+    ) -> Result<Vec<IndexedChunk>, IndexError> {
         let embedder = &self.target.embedder;
         let key = CacheKey {
             provider: embedder.provider().to_owned(),
@@ -450,11 +468,20 @@ impl Job {
         }
         let missing: Vec<&Chunk> = chunks.iter().filter(|chunk| !known.contains_key(&chunk.hash)).collect();
         let lengths: Vec<usize> = missing.iter().map(|chunk| text::units(&chunk.text)).collect();
-        for batch in embedding::batches(&lengths) {
+        // All of a file is one job for whoever takes jobs.
+        let jobs = embedding::jobs(&**embedder).filter(|_| !missing.is_empty());
+        let batches = match jobs {
+            Some(_) => std::iter::once(0..missing.len()).collect(),
+            None => embedding::batches(&lengths),
+        };
+        for batch in batches {
             let batch = &missing[batch];
             let texts: Vec<String> =
                 batch.iter().map(|chunk| text::to_outside(&chunk.text).into_owned()).collect();
-            let vectors = embedding::batch(&**embedder, &texts).await?;
+            let vectors = match jobs {
+                Some(jobs) => embedding::as_job(jobs, &self.job(document, batch, texts)).await?,
+                None => embedding::batch(&**embedder, &texts).await?,
+            };
             let hashes = batch.iter().map(|chunk| chunk.hash.clone());
             let fresh: Vec<(String, Vec<f64>)> = hashes.zip(vectors).collect();
             known.extend(fresh.iter().cloned());
@@ -468,6 +495,20 @@ impl Job {
             IndexedChunk { chunk, vector }
         };
         Ok(chunks.into_iter().map(with_vector).collect())
+    }
+}
+
+impl FileJob {
+    fn job(&self, document: &Document, chunks: &[&Chunk], texts: Vec<String>) -> Job {
+        let name = |(index, chunk): (usize, &&Chunk)| {
+            let Chunk { start_line, end_line, hash, .. } = chunk;
+            keys::job_text_id(document.source, &document.path, *start_line, *end_line, hash, index)
+        };
+        Job {
+            source: document.source.as_str().to_owned(),
+            agent: self.agent.as_str().to_owned(),
+            texts: chunks.iter().enumerate().map(name).zip(texts).collect(),
+        }
     }
 }
 

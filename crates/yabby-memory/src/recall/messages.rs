@@ -187,6 +187,16 @@ impl Recall {
         })
     }
 
+    /// The names of the transcripts that may be seen.
+    pub(crate) fn transcripts_for(&self, viewer: &Viewer) -> Result<Vec<String>, RecallError> {
+        self.read(|connection| {
+            let (condition, parameters) = viewer.condition();
+            let select = format!("SELECT path FROM yabby_sources WHERE kind = 'sessions' AND {condition}");
+            let mut statement = connection.prepare_cached(&select)?;
+            statement.query_map(params_from_iter(parameters), |row| row.get(0))?.collect()
+        })
+    }
+
     /// The conversations that may be seen, the latest first.
     pub fn conversations(
         &self,

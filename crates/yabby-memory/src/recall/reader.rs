@@ -13,14 +13,21 @@ use crate::audience::Viewer;
 use crate::unit::{Role, Unit};
 
 /// One look at the index. Holds what it has read.
+///
+/// How rare a word is depends on what may be seen and on nothing else: who could tell by a score that a word
+/// is somewhere would know what others say.
 pub(super) struct Reader<'c> {
     connection: &'c Connection,
     pub(super) documents: f32,
     pub(super) mean_length: f32,
     pub(super) next: u32,
     facts: HashMap<u32, Vec<u8>>,
-    /// The sources that may be seen.
+    /// The sources that may be seen and are looked at.
     visible: Vec<Option<Visible>>,
+    /// The sources that may be seen.
+    permitted: Vec<bool>,
+    /// There are no others.
+    sees_everything: bool,
 }
 
 /// A source that may be seen.
@@ -51,6 +58,8 @@ impl<'c> Reader<'c> {
             next,
             facts: HashMap::new(),
             visible: Vec::new(),
+            permitted: Vec::new(),
+            sees_everything: false,
         };
         reader.look(viewer, filter)?;
         Ok(reader)
@@ -58,30 +67,47 @@ impl<'c> Reader<'c> {
 
     /// What may be seen is decided here, and nowhere else.
     fn look(&mut self, viewer: &Viewer, filter: &Filter) -> rusqlite::Result<()> {
-        let (mut condition, parameters) = viewer.condition();
-        let mut parameters: Vec<Value> = parameters.into_iter().map(Value::Text).collect();
+        let (condition, parameters) = viewer.condition();
         let wanted =
             [("session_key", &filter.session_key), ("channel", &filter.channel), ("kind", &filter.kind)];
+        let mut is_wanted = "1".to_owned();
+        let mut given: Vec<Value> = Vec::new();
         for (column, wanted) in wanted {
             if let Some(wanted) = wanted {
-                condition.push_str(&format!(" AND {column} = ?"));
-                parameters.push(Value::Text(wanted.clone()));
+                is_wanted.push_str(&format!(" AND {column} IS ?"));
+                given.push(Value::Text(wanted.clone()));
             }
         }
-        let select =
-            format!("SELECT id, units, session_id, kind = 'memory' FROM yabby_sources WHERE {condition}");
+        given.extend(parameters.into_iter().map(Value::Text));
+        let select = format!(
+            "SELECT id, units, session_id, kind = 'memory', {is_wanted} FROM yabby_sources WHERE {condition}"
+        );
         let mut statement = self.connection.prepare_cached(&select)?;
-        let mut rows = statement.query(params_from_iter(parameters))?;
+        let mut rows = statement.query(params_from_iter(given))?;
+        let (mut sources, mut documents) = (0_i64, 0.0);
         while let Some(row) = rows.next()? {
             let (source, units): (u32, u32) = (row.get(0)?, row.get(1)?);
             let id = source as usize;
+            if self.visible.len() <= id {
+                self.visible.resize(id + 1, None);
+                self.permitted.resize(id + 1, false);
+            }
+            self.permitted[id] = true;
+            sources += 1;
+            documents += units as f32;
+            if !row.get::<_, bool>(4)? {
+                continue;
+            }
             let is_current = filter.current_session.is_some()
                 && row.get_ref(2)?.as_str_or_null()? == filter.current_session.as_deref();
             let end = if is_current { self.question_begins(source, units)? } else { units };
-            if self.visible.len() <= id {
-                self.visible.resize(id + 1, None);
-            }
             self.visible[id] = Some(Visible { units, end, is_note: row.get(3)? });
+        }
+        let all = "SELECT count(*) FROM yabby_sources";
+        self.sees_everything =
+            self.connection.prepare_cached(all)?.query_row([], |row| row.get::<_, i64>(0))? == sources;
+        if !self.sees_everything {
+            self.documents = documents;
         }
         Ok(())
     }
@@ -113,20 +139,36 @@ impl<'c> Reader<'c> {
         self.visible(document.source).is_some_and(|source| document.position < source.end)
     }
 
-    pub(super) fn postings(&self, term: &str) -> rusqlite::Result<Vec<Posting>> {
-        let select = "SELECT block, data FROM yabby_postings WHERE term = ?";
-        let mut statement = self.connection.prepare_cached(select)?;
-        let mut rows = statement.query([term])?;
+    /// Where a term is, as far as that may be known.
+    pub(super) fn postings(&mut self, term: &str) -> rusqlite::Result<Vec<Posting>> {
         let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            let data = row.get_ref(1)?.as_blob().unwrap_or_default();
-            found.extend(postings::read(row.get(0)?, data));
+        {
+            let select = "SELECT block, data FROM yabby_postings WHERE term = ?";
+            let mut statement = self.connection.prepare_cached(select)?;
+            let mut rows = statement.query([term])?;
+            while let Some(row) = rows.next()? {
+                let data = row.get_ref(1)?.as_blob().unwrap_or_default();
+                found.extend(postings::read(row.get(0)?, data));
+            }
+        }
+        if !self.sees_everything {
+            let mut permitted = Vec::with_capacity(found.len());
+            for posting in found {
+                let source = self.document(posting.document)?.map(|document| document.source as usize);
+                if source.is_some_and(|source| self.permitted.get(source) == Some(&true)) {
+                    permitted.push(posting);
+                }
+            }
+            return Ok(permitted);
         }
         Ok(found)
     }
 
     /// How many documents have a term.
-    pub(super) fn frequency(&self, term: &str) -> rusqlite::Result<f32> {
+    pub(super) fn frequency(&mut self, term: &str) -> rusqlite::Result<f32> {
+        if !self.sees_everything {
+            return Ok(self.postings(term)?.len() as f32);
+        }
         let select = "SELECT coalesce(sum(length(data)), 0) / 2 FROM yabby_postings WHERE term = ?";
         self.connection.prepare_cached(select)?.query_row([term], |row| Ok(row.get::<_, f64>(0)? as f32))
     }
@@ -159,11 +201,27 @@ impl<'c> Reader<'c> {
         while let Some(row) = rows.next()? {
             let name: String = row.get(1)?;
             let parts = crate::analysis::words(&name);
-            if let Some(part) = parts.iter().find(|part| words.contains(&part.folded)) {
+            if let Some(part) = parts.iter().find(|part| words.contains(&part.folded))
+                && (self.sees_everything || self.may_know(&name)?)
+            {
                 found.push((row.get(0)?, part.folded.clone()));
             }
         }
         Ok(found)
+    }
+
+    /// Whether somebody of this name speaks in what may be seen.
+    fn may_know(&self, name: &str) -> rusqlite::Result<bool> {
+        let select = "SELECT id FROM yabby_sources WHERE instr(people, ?)";
+        let quoted = serde_json::Value::from(name).to_string();
+        let mut statement = self.connection.prepare_cached(select)?;
+        let mut rows = statement.query([quoted])?;
+        while let Some(row) = rows.next()? {
+            if self.permitted.get(row.get::<_, u32>(0)? as usize) == Some(&true) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// What was said between two times, milliseconds since 1970, the latest first.

@@ -46,7 +46,7 @@ CREATE TABLE yabby_vectors (
 CREATE TABLE yabby_embeddings (
     model TEXT NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, hash)) WITHOUT ROWID;
 CREATE TABLE yabby_models (model TEXT PRIMARY KEY, upto INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE yabby_forgotten (hash BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS yabby_forgotten (hash BLOB PRIMARY KEY) WITHOUT ROWID;
 ";
 
 /// A connection that writes; the tables are there afterwards.
@@ -87,9 +87,10 @@ fn version(connection: &Connection) -> rusqlite::Result<Option<i64>> {
     connection.query_row("SELECT version FROM yabby_totals", [], |row| row.get(0)).map(Some)
 }
 
-/// Drops our tables, and nobody else's.
+/// Drops our tables, and nobody else's. What was to be forgotten stays so: no file says it again.
 fn clear(connection: &Connection) -> rusqlite::Result<()> {
-    let ours = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'yabby\\_%' ESCAPE '\\'";
+    let ours = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'yabby\\_%' ESCAPE '\\'
+        AND name <> 'yabby_forgotten'";
     let names: Vec<String> =
         connection.prepare(ours)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     names.iter().try_for_each(|name| connection.execute_batch(&format!("DROP TABLE {name}")))

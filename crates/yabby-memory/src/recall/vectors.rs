@@ -25,6 +25,21 @@ pub struct Unembedded {
     pub text: String,
 }
 
+/// The next documents for a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unseen {
+    pub documents: Vec<Unembedded>,
+    /// So many before them have the vector of the same text elsewhere.
+    pub filled_in: u32,
+}
+
+impl Unseen {
+    /// The model was given everything.
+    pub fn is_nothing(&self) -> bool {
+        self.documents.is_empty() && self.filled_in == 0
+    }
+}
+
 /// How far a model has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Embedded {
@@ -34,13 +49,9 @@ pub struct Embedded {
 }
 
 impl Recall {
-    /// Documents that the model has not seen, the oldest first. Those it knows from elsewhere are filled in.
-    pub fn unembedded(
-        &self,
-        model: &str,
-        most: usize,
-        notes_only: bool,
-    ) -> Result<Vec<Unembedded>, RecallError> {
+    /// The next documents that the model has not been given, the oldest first. Those it knows from elsewhere
+    /// are filled in.
+    pub fn unembedded(&self, model: &str, most: usize, notes_only: bool) -> Result<Unseen, RecallError> {
         self.write(|connection| {
             let upto = upto(connection, model)?;
             let mut found = Vec::new();
@@ -58,7 +69,7 @@ impl Recall {
                 }
             }
             put(connection, model, &known)?;
-            Ok(unknown)
+            Ok(Unseen { documents: unknown, filled_in: u32::try_from(known.len()).unwrap_or(u32::MAX) })
         })
     }
 

@@ -73,7 +73,8 @@ impl Home {
         let folders = Folders { state: &state, home: &state, current: "/" };
         let settings = Settings::from_config(&config, &AgentId::normalize("main"), &folders)
             .expect("memory search is on");
-        let places = Places { workspace: self.workspace(), sessions: self.sessions() };
+        let agent = AgentId::default();
+        let places = Places { agent, workspace: self.workspace(), sessions: self.sessions() };
         CompatIndex::open(places, settings, embedders).await.expect("the index opens")
     }
 
@@ -302,7 +303,8 @@ async fn no_query_breaks_the_search() {
         assert!(index.search(query, &options).await.is_ok(), "{query:.40}");
     }
     for (most, expected) in [(f64::NAN, 0), (-1.0, 0), (0.0, 0), (1.9, 1), (1e300, 2)] {
-        let options = SearchOptions { max_results: Some(most), min_score: Some(-1.0), session_key: None };
+        let options =
+            SearchOptions { max_results: Some(most), min_score: Some(-1.0), ..SearchOptions::default() };
         assert_eq!(
             index.search("router lisbon", &options).await.expect("searched").len(),
             expected,

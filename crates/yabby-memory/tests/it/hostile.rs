@@ -2,6 +2,8 @@
 
 use yabby_memory::audience::Viewer;
 use yabby_memory::recall::{Filter, Wanted};
+use yabby_memory::settings::SyncSettings;
+use yabby_memory::upkeep::Upkeep;
 
 use crate::house::House;
 
@@ -59,8 +61,7 @@ async fn ten_thousand_hostile_questions_are_answered() {
     let house = House::new();
     house.put("MEMORY.md", "- the boat is red 😀\n- 小船\n");
     house.say("one", "user", "a boat on 2026-02-03");
-    house.memory.sync(&|_| {}).await.unwrap();
-    house.memory.is_told_everything();
+    let _upkeep = Upkeep::begin(&house.memory, SyncSettings::default(), None);
     let mut dice = Dice(7);
     for _ in 0..5_000 {
         let count = dice.roll(12);

@@ -2,15 +2,22 @@
 
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use serde_json::json;
+use yabby_domain::config::Config;
+use yabby_domain::seam::{Change, SessionStore, StoreError};
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::SessionKey;
 use yabby_domain::transcript::file_name::TranscriptId;
-use yabby_memory::memory::Meaning;
+use yabby_memory::memory::{Meaning, Memory, Parts, Ranking};
 use yabby_testkit::hashed_embedder::HashedEmbedder;
+use yabby_testkit::memory_store::MemorySessions;
 use yabby_testkit::remembering;
 
-use crate::house::House;
+use crate::house::{House, places};
 
 #[tokio::test]
 async fn what_is_new_is_found_at_once() {
@@ -130,7 +137,6 @@ async fn a_message_is_found_as_soon_as_it_was_told() {
     house.record("agent:main:main", "one", json!({})).await;
     house.say("one", "user", "first");
     house.memory.sync(&|_| {}).await.unwrap();
-    house.memory.is_told_everything();
     house.say("one", "user", "a cormorant");
     house.memory.grew(&TranscriptId::new("one", None).unwrap());
     let begun = Instant::now();
@@ -159,4 +165,99 @@ async fn a_model_sees_what_it_is_shown_and_each_text_once() {
     seen.extend(embedder.take_asked().concat());
     assert_eq!(seen.iter().filter(|text| text.contains("boat")).count(), 1, "{seen:?}");
     assert!(house.search("boat", yabby_memory::audience::Viewer::owner()).await.model.is_some());
+}
+
+/// The vectors of a new index come from the old one, however many there are.
+#[tokio::test]
+async fn an_index_that_is_built_anew_asks_no_model_again() {
+    let embedder = Arc::new(HashedEmbedder::new("local", "boxes"));
+    let house = House::with(json!({}), Some(Meaning { embedder: embedder.clone(), sees_sessions: true }));
+    for at in 0..600 {
+        house.say("long", "user", &format!("message {at} about apple{at}"));
+    }
+    house.memory.sync(&|_| {}).await.unwrap();
+    let embedded = house.memory.embed(&|_| {}).await.unwrap();
+    assert_eq!((embedded.done, embedded.all), (600, 600));
+    assert_eq!(embedder.take_asked().concat().len(), 600);
+    house.memory.rebuild(&|_| {}).await.unwrap();
+    house.say("long", "user", "one more");
+    house.memory.sync(&|_| {}).await.unwrap();
+    let shown = std::sync::Mutex::new(Vec::new());
+    let embedded = house
+        .memory
+        .embed(&|progress| shown.lock().unwrap().push((progress.done, progress.all)))
+        .await
+        .unwrap();
+    assert_eq!((embedded.done, embedded.all), (601, 601));
+    assert_eq!(embedder.take_asked().concat().len(), 1);
+    let shown = shown.into_inner().unwrap();
+    assert_eq!((shown[0], shown.last()), ((0, 601), Some(&(601, 601))), "{shown:?}");
+    let again = house.memory.embed(&|_| {}).await.unwrap();
+    assert_eq!((again.done, again.all), (601, 601), "how far it is, though nothing was to be done");
+}
+
+/// A message costs the same however many sessions there are.
+#[tokio::test]
+async fn nobody_lists_all_sessions_for_a_message_of_a_known_one() {
+    let (mut house, lists) = (House::new(), Arc::new(AtomicUsize::new(0)));
+    house.memory = Memory::open(Parts {
+        places: house.memory.places().clone(),
+        config: Arc::new(Config::new(json!({}))),
+        sessions: Arc::new(Counted { sessions: house.sessions.clone(), lists: lists.clone() }),
+        secrets: Arc::default(),
+        meaning: None,
+        ranking: Ranking::Own,
+    })
+    .unwrap();
+    house.session("agent:main:telegram:group:7", "room", "the picnic is on Friday").await;
+    house.memory.sync(&|_| {}).await.unwrap();
+    assert_eq!(lists.load(Ordering::Relaxed), 1, "whose a new transcript is has to be looked for");
+    house.say("room", "user", "bring a kestrel");
+    house.memory.sync(&|_| {}).await.unwrap();
+    assert_eq!(lists.load(Ordering::Relaxed), 1);
+    let room = house.memory.viewer(&SessionKey::new("agent:main:telegram:group:7"), false).await.unwrap();
+    assert_eq!(places(&house.search("kestrel", room).await)[0], "sessions/room.jsonl:4");
+    assert_eq!(house.found("kestrel").await, [""; 0], "it is still the room's");
+    // The room has begun anew; somebody else has the transcript now.
+    house.record("agent:main:telegram:group:7", "another", json!({})).await;
+    house.record("agent:main:main", "room", json!({})).await;
+    house.say("room", "user", "a buzzard");
+    house.memory.sync(&|_| {}).await.unwrap();
+    assert_eq!(lists.load(Ordering::Relaxed), 2);
+    assert_eq!(house.found("buzzard").await[0], "sessions/room.jsonl:5");
+}
+
+/// Records that count how often somebody wants all of them.
+struct Counted {
+    sessions: MemorySessions,
+    lists: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl SessionStore for Counted {
+    async fn get(&self, key: &SessionKey) -> Result<Option<SessionEntry>, StoreError> {
+        self.sessions.get(key).await
+    }
+
+    async fn list(&self) -> Result<Vec<(SessionKey, SessionEntry)>, StoreError> {
+        self.lists.fetch_add(1, Ordering::Relaxed);
+        self.sessions.list().await
+    }
+
+    async fn update(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError> {
+        self.sessions.update(key, change).await
+    }
+}
+
+#[tokio::test]
+async fn an_index_that_is_deleted_under_a_running_program_is_built_again() {
+    let house = House::new();
+    house.put("MEMORY.md", "- the boat is red\n");
+    assert_eq!(house.found("boat").await, ["MEMORY.md:1"]);
+    for ending in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(format!("{}{ending}", house.index().display()));
+    }
+    assert_eq!(house.found("boat").await, ["MEMORY.md:1"]);
+    let other = remembering::memory(house.memory.places().clone(), &house.sessions, json!({}), None).unwrap();
+    assert_eq!(other.recall().totals().unwrap().notes, 1, "others see the new one, too");
 }

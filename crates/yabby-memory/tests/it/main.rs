@@ -12,3 +12,4 @@ mod keeping_up;
 mod languages;
 mod people;
 mod seed;
+mod upkeep;

@@ -150,3 +150,30 @@ fn who_sees_nothing_sees_nothing() {
     let nobody = Viewer { is_owner_alone: false, ..Viewer::owner() };
     assert!(!nobody.sees_notes());
 }
+
+/// Whoever could tell by a score that a word or a name is somewhere would know what others say.
+#[tokio::test]
+async fn scores_tell_nothing_about_what_may_not_be_seen() {
+    let mut told = Vec::new();
+    for (who, what) in [("Sigmund", "an ocelot"), ("Leopold", "a plover")] {
+        let house = House::new();
+        house.session("agent:main:telegram:dm:7", "anna", "my boat has a plover and Leopold on it").await;
+        house.say("anna", "user", "the boat is slow, and a boat costs a fortune");
+        for at in 0..30 {
+            let said = format!("[Telegram {who} id:{at}] {who}: {what} is on the boat");
+            house
+                .session(&format!("agent:main:telegram:dm:{}", 100 + at), &format!("other{at}"), &said)
+                .await;
+        }
+        let anna = house.memory.viewer(&SessionKey::new("agent:main:telegram:dm:7"), false).await.unwrap();
+        for question in
+            ["boat ocelot", "boat plover", "what about Leopold and the boat?", "boat Sigmund", "fortune"]
+        {
+            let found = house.search(question, anna.clone()).await;
+            assert!(!found.hits.is_empty(), "{question}");
+            told.push((question, found.hits.iter().map(|hit| (hit.position, hit.score)).collect::<Vec<_>>()));
+        }
+    }
+    let (one, other) = told.split_at(told.len() / 2);
+    assert_eq!(one, other);
+}

@@ -152,7 +152,7 @@ async fn search_respects_max_results() {
     let home = Home::new();
     let index = home.open(json!({})).await;
     sync(&index).await;
-    let options = SearchOptions { max_results: Some(1.0), min_score: Some(0.0), session_key: None };
+    let options = SearchOptions { max_results: Some(1.0), min_score: Some(0.0), ..SearchOptions::default() };
     assert_eq!(index.search("router lisbon", &options).await.unwrap().len(), 1);
 }
 

@@ -4,7 +4,13 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use yabby_domain::config::Config;
+use yabby_domain::id::AgentId;
 use yabby_domain::seam::embedder::{EmbedError, Embedder, Job, JobsState};
+use yabby_domain::session::path::Folders;
+use yabby_memory::compat::keys::hash_text;
+use yabby_memory::compat::{CompatIndex, Embedders, Places, Reason, SearchOptions};
+use yabby_memory::settings::Settings;
 use yabby_models::embed::Provider;
 use yabby_testkit::stand_in::embeddings::{EmbeddingStandIn, JobEnd, vector};
 
@@ -165,4 +171,66 @@ async fn who_takes_no_jobs_or_shall_not_is_asked_plainly() {
     assert_eq!(state(&*openai), JobsState { enabled: false, failures: 0, limit: 2 });
     assert_eq!(run(&*openai, &some()).await.unwrap(), expected());
     assert_eq!(stand_in.paths(), ["POST /v1/embeddings"]);
+}
+
+/// OpenClaw's index has whole files embedded as jobs, and tells how these went.
+#[tokio::test]
+async fn the_references_index_gives_whole_files_to_jobs() {
+    let stand_in = EmbeddingStandIn::start().await;
+    let embedder = embedder(&settings(Provider::OpenAi, &base_url(Provider::OpenAi, &stand_in)));
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = folder.path().join("workspace");
+    std::fs::create_dir_all(workspace.join("memory")).unwrap();
+    let state = folder.path().display().to_string();
+    let folders = Folders { state: &state, home: &state, current: "/" };
+    let chunking = json!({"tokens": 8, "overlap": 0});
+    let config =
+        json!({"agents": {"defaults": {"memorySearch": {"provider": "openai", "chunking": chunking}}}});
+    let index_settings = Settings::from_config(&Config::new(config), &AgentId::default(), &folders).unwrap();
+    let places = Places {
+        agent: AgentId::default(),
+        workspace: workspace.clone(),
+        sessions: folder.path().join("sessions"),
+    };
+    let index = CompatIndex::open(places, index_settings, Embedders::only(embedder)).await.unwrap();
+    let lake = "the lake is deep and cold and wide\nthe boat is red and small and old\n";
+    std::fs::write(workspace.join("memory/lake.md"), lake).unwrap();
+    let begun = || stand_in.paths().iter().filter(|path| *path == "POST /v1/batches").count();
+    let plain = || stand_in.paths().iter().filter(|path| *path == "POST /v1/embeddings").count();
+    let batch = async || index.status().await.unwrap().to_json()["batch"].clone();
+
+    index.sync(Reason::Manual, false, None).await.unwrap();
+    assert_eq!((begun(), plain()), (1, 0));
+    let lines: Vec<Value> =
+        stand_in.files().concat().into_iter().filter(|line| line["response"].is_null()).collect();
+    let named = |line: usize, text: &str, at: usize| {
+        let hash = hash_text(text);
+        let name = hash_text(&format!("memory:memory/lake.md:{line}:{line}:{hash}:{at}"));
+        json!({"custom_id": name, "method": "POST", "url": "/v1/embeddings", "body": {"model": "m", "input": text}})
+    };
+    let [first, rest, second] =
+        ["the lake is deep and cold and wi", "de", "the boat is red and small and ol"];
+    assert_eq!(lines[0], named(1, first, 0));
+    assert!(lines.len() > 2 && lines.contains(&named(2, second, 2)), "{rest} {lines:?}");
+    let metadata =
+        &stand_in.asked().into_iter().find(|asked| asked.path == "/v1/batches").unwrap().body["metadata"];
+    assert_eq!(*metadata, json!({"source": "memory", "agent": "main"}));
+    assert_eq!((&batch().await["enabled"], &batch().await["failures"]), (&json!(true), &json!(0)));
+
+    // Both times the texts are asked for plainly, and then there are no more jobs.
+    for (round, expected) in [(1, (true, 1)), (2, (false, 2)), (3, (false, 2))] {
+        stand_in.jobs_end([JobEnd::Failed]);
+        std::fs::write(workspace.join(format!("memory/{round}.md")), format!("note {round}")).unwrap();
+        index.mark_dirty();
+        index.sync(Reason::Manual, false, None).await.unwrap();
+        let told = batch().await;
+        assert_eq!(
+            (told["enabled"].as_bool(), told["failures"].as_u64()),
+            (Some(expected.0), Some(expected.1))
+        );
+        // Each question is a plain request, too.
+        assert_eq!((begun(), plain()), (1 + round.min(2), 2 * round - 1), "{round}");
+        let found = index.search(&format!("note {round}"), &SearchOptions::default()).await.unwrap();
+        assert!(found.iter().any(|hit| hit.path == format!("memory/{round}.md")), "{found:?}");
+    }
 }

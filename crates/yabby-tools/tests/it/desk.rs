@@ -7,19 +7,24 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use yabby_domain::config::Config;
+use yabby_domain::id::AgentId;
 use yabby_domain::message::Message;
 use yabby_domain::seam::tool::{Tool, ToolContext, ToolOutput};
 use yabby_domain::seam::{Begin, SessionStore as _, TranscriptStore as _};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
+use yabby_domain::session::path::Folders;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::transcript::tree::NewEntry;
-use yabby_memory::memory::{Memory, Places};
+use yabby_memory::compat::{self, Embedders, Reference};
+use yabby_memory::memory::{Memory, Parts, Places, Ranking};
+use yabby_memory::settings::Settings;
 use yabby_store::disk::LocalDisk;
 use yabby_store::files::exec_approvals::ExecApprovalsFile;
 use yabby_store::files::transcripts::TranscriptFolder;
 use yabby_store::paths::{Choice, Place};
 use yabby_testkit::desk::owners_call;
+use yabby_testkit::hashed_embedder::HashedEmbedder;
 use yabby_testkit::memory_store::MemorySessions;
 use yabby_testkit::note_office::NoteOffice;
 use yabby_testkit::remembering;
@@ -83,6 +88,39 @@ impl Desk {
         };
         let memory = memory(&self.folder, &self.sessions, self.context.config.root().clone());
         yabby_tools::all(conversations, leash(&self.folder).1, Some(&memory))
+    }
+
+    /// The same tools where the reference's ranking was asked for (`memory.ranking`).
+    pub fn rank_like_reference(&mut self, memory_search: Value) {
+        let state = self.folder.join("home/.yabby").to_string_lossy().into_owned();
+        let folders = Folders { state: &state, home: &state, current: "/" };
+        let config = Config::new(json!({"agents": {"defaults": {"memorySearch": memory_search}}}));
+        let settings = Settings::from_config(&config, &AgentId::default(), &folders).unwrap();
+        let places = compat::Places {
+            agent: AgentId::default(),
+            workspace: self.context.workspace.clone(),
+            sessions: transcripts_in(&self.folder),
+        };
+        let embedder = Arc::new(HashedEmbedder::new("openai", "words"));
+        let reference = Reference::new(places, settings, Embedders::only(embedder));
+        self.tools = self.tools_with(Ranking::Reference(Ok(reference)));
+    }
+
+    /// The same tools with another ranking.
+    pub fn tools_with(&self, ranking: Ranking) -> Vec<Arc<dyn Tool>> {
+        let conversations = Conversations {
+            sessions: Arc::new(self.sessions.clone()),
+            transcripts: Arc::new(self.transcripts.clone()),
+        };
+        let memory = Memory::open(Parts {
+            places: places_in(&self.folder),
+            config: self.context.config.clone(),
+            sessions: Arc::new(self.sessions.clone()),
+            secrets: Arc::default(),
+            meaning: None,
+            ranking,
+        });
+        yabby_tools::all(conversations, leash(&self.folder).1, Some(&memory.unwrap()))
     }
 
     pub fn outside(&self) -> &Path {
@@ -167,12 +205,15 @@ fn transcripts_in(folder: &Path) -> PathBuf {
 }
 
 fn memory(folder: &Path, sessions: &MemorySessions, config: Value) -> Memory {
-    let places = Places {
+    remembering::memory(places_in(folder), sessions, config, None).unwrap()
+}
+
+fn places_in(folder: &Path) -> Places {
+    Places {
         index: folder.join("home/.yabby/recall/main.sqlite"),
         transcripts: transcripts_in(folder),
         ..remembering::places(folder)
-    };
-    remembering::memory(places, sessions, config, None).unwrap()
+    }
 }
 
 /// Commands with a home, secrets and a keeper of their own.

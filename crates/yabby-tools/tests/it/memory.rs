@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use yabby_domain::seam::tool::Company;
+use yabby_domain::session::key::SessionKey;
 
 use crate::desk::Desk;
 
@@ -137,4 +138,70 @@ async fn what_others_said_is_noted_and_nothing_else_changes() {
     desk.call("write", json!({"path": "memory/2026-02-03.md", "content": "- Zoe likes red"})).await;
     desk.context.company = Company::OwnerAlone;
     assert_eq!(desk.found("zoe").await[0].1, "- Zoe likes red");
+}
+
+/// Of the boats, in the order of the reference: where, and which snippet.
+async fn boats(desk: &Desk) -> Vec<String> {
+    let output = desk.call("memory_search", json!({"query": "boat", "minScore": 0})).await;
+    let details = output.details.unwrap();
+    assert_eq!((&details["provider"], &details["model"]), (&json!("openai"), &json!("words")), "{details}");
+    let results = details["results"].as_array().unwrap();
+    results.iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn the_references_ranking_is_searched_where_it_is_asked_for() {
+    let mut desk = remembered();
+    desk.rank_like_reference(json!({}));
+    let output =
+        desk.call("memory_search", json!({"query": "harbour", "maxResults": 1, "minScore": 0.1})).await;
+    let details = output.details.unwrap();
+    assert_eq!(
+        details,
+        json!({
+            "results": [{
+                "path": "MEMORY.md", "startLine": 1, "endLine": 4, "score": details["results"][0]["score"],
+                "snippet": "# People\n- Anna's birthday is 3 May\n- Ben works at the harbour\n\nSource: MEMORY.md#L1-L4",
+                "source": "memory", "citation": "MEMORY.md#L1-L4",
+            }],
+            "provider": "openai", "model": "words", "citations": "auto",
+        }),
+        "chunks of the reference, not our own parts"
+    );
+    assert!(details["results"][0]["score"].as_f64().unwrap() > 0.3);
+    // What is new is waited for.
+    desk.put("memory/boat.md", "The boat is red.\n");
+    assert_eq!(boats(&desk).await[0], "memory/boat.md");
+    desk.tools =
+        desk.tools_with(yabby_memory::memory::Ranking::Reference(Err("No API key found".to_owned())));
+    let output = desk.call("memory_search", json!({"query": "boat"})).await;
+    assert_eq!(
+        output.details.unwrap(),
+        json!({"results": [], "disabled": true, "error": "No API key found"})
+    );
+}
+
+#[tokio::test]
+async fn the_references_ranking_keeps_people_apart_too() {
+    let mut desk = remembered();
+    desk.put("memory/boat.md", "The boat is red.\n");
+    desk.session("agent:main:main", "now", &["My boat is blue", "Noted."]).await;
+    desk.session("agent:main:telegram:dm:7", "ben", &["Ben says that the boat leaks", "Oh."]).await;
+    desk.session("agent:main:telegram:group:9", "club", &["The club has a boat", "Fine."]).await;
+    desk.rank_like_reference(
+        json!({"sources": ["memory", "sessions"], "experimental": {"sessionMemory": true}}),
+    );
+    let mut own = boats(&desk).await;
+    own.sort();
+    own.retain(|path| path.contains("boat") || path.starts_with("sessions/"));
+    assert_eq!(own, ["memory/boat.md", "sessions/now.jsonl"]);
+    for (key, expected) in [
+        ("agent:main:telegram:dm:7", "sessions/ben.jsonl"),
+        ("agent:main:telegram:group:9", "sessions/club.jsonl"),
+    ] {
+        desk.context.session_key = SessionKey::new(key);
+        desk.context.company = Company::Others;
+        desk.context.sender_is_owner = false;
+        assert_eq!(boats(&desk).await, [expected], "{key}");
+    }
 }

@@ -76,7 +76,9 @@ fn opening(setting: &Setting, book: &Book<'_>, agent: &AgentId) -> Open {
         let opened = opened.ok_or_else(|| {
             format!("the memory of the agent {agent} is switched off: memorySearch.enabled is false")
         })?;
-        Ok(Opened { memory: opened.memory, sessions: opened.sessions, config: config.clone() })
+        // The server stays for as long as its caller.
+        let upkeep = Some(opened.upkeep());
+        Ok(Opened { memory: opened.memory, sessions: opened.sessions, config: config.clone(), upkeep })
     })
 }
 

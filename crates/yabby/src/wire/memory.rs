@@ -11,9 +11,10 @@ use yabby_domain::seam::embedder::Embedder;
 use yabby_domain::secrets::Secrets;
 use yabby_domain::session::path::{self, Folders};
 use yabby_memory::compat::files::Source;
-use yabby_memory::compat::{self, CompatIndex, Embedders, IndexError};
-use yabby_memory::memory::{Meaning, Memory, MemoryError, Parts, Places};
-use yabby_memory::settings::Settings;
+use yabby_memory::compat::{self, CompatIndex, Embedders, IndexError, Reference};
+use yabby_memory::memory::{Meaning, Memory, MemoryError, Parts, Places, Ranking};
+use yabby_memory::settings::{Settings, SyncSettings};
+use yabby_memory::upkeep::Upkeep;
 use yabby_models::embed::Choice;
 use yabby_store::files::sessions::{self, SessionFile};
 use yabby_store::paths::Place;
@@ -35,22 +36,45 @@ pub struct Ground<'g> {
     pub secrets: Arc<Secrets>,
 }
 
-/// The memory of an agent.
-pub fn memory(
+/// What an agent remembers, and OpenClaw's index of it where that is kept up.
+pub struct Remembering {
+    pub memory: Memory,
+    reference: Option<Reference>,
+    sync: SyncSettings,
+}
+
+impl Remembering {
+    /// Keeps it up with the files for as long as the result is kept: for a process that stays. On a runtime
+    /// only.
+    pub fn upkeep(&self) -> Upkeep {
+        Upkeep::begin(&self.memory, self.sync, self.reference.clone())
+    }
+}
+
+/// What an agent remembers.
+pub fn remembering(
     place: &Place,
     config: &Arc<Config>,
     settings: &Settings,
     ground: Ground<'_>,
-) -> Result<Memory, MemoryError> {
-    let choice = embeddings::choice(place, config, ground.agent, settings).ok();
-    memory_with(place, config, settings, choice.as_ref(), ground)
+) -> Result<Remembering, MemoryError> {
+    let choice = embeddings::choice(place, config, ground.agent, settings);
+    let embedders = match &choice {
+        Ok(choice) => embedders(place, config, ground.agent, settings, choice),
+        Err(error) => Err(error.to_string()),
+    };
+    let reference = embedders.map(|embedders| reference(settings, &ground, embedders));
+    let memory = memory(place, config, settings, choice.as_ref().ok(), &reference, ground)?;
+    let is_kept_up = choice.as_ref().is_ok_and(|choice| is_kept_up(config, choice));
+    Ok(Remembering { memory, reference: reference.ok().filter(|_| is_kept_up), sync: settings.sync })
 }
 
-fn memory_with(
+fn memory(
     place: &Place,
     config: &Arc<Config>,
     settings: &Settings,
     choice: Option<&Choice>,
+    reference: &Result<Reference, String>,
     ground: Ground<'_>,
 ) -> Result<Memory, MemoryError> {
     let places = Places {
@@ -72,7 +96,50 @@ fn memory_with(
         sessions: ground.sessions,
         secrets: ground.secrets,
         meaning: embedder,
+        ranking: match ranks_like_reference(config) {
+            true => Ranking::Reference(reference.clone()),
+            false => Ranking::Own,
+        },
     })
+}
+
+/// Whether the reference's ranking was asked for (`memory.ranking`).
+fn ranks_like_reference(config: &Config) -> bool {
+    config.text(&["memory", "ranking"]) == Some("compat")
+}
+
+/// Whether the reference's index is kept up: with a provider that the reference knows, or if its ranking was
+/// asked for.
+fn is_kept_up(config: &Config, choice: &Choice) -> bool {
+    let is_known = |embedder: &Arc<dyn Embedder>| {
+        ["openai", "gemini", "voyage"].contains(&embedder.provider()) || ranks_like_reference(config)
+    };
+    choice.embedder.as_ref().is_ok_and(is_known)
+}
+
+/// The reference's index, opened when it is needed.
+fn reference(settings: &Settings, ground: &Ground<'_>, embedders: Embedders) -> Reference {
+    let places = compat::Places {
+        agent: ground.agent.clone(),
+        workspace: ground.workspace.to_owned(),
+        sessions: ground.transcripts.to_owned(),
+    };
+    Reference::new(places, settings.clone(), embedders)
+}
+
+/// Who embeds for the reference's index, or why nobody does.
+fn embedders(
+    place: &Place,
+    config: &Arc<Config>,
+    agent: &AgentId,
+    settings: &Settings,
+    choice: &Choice,
+) -> Result<Embedders, String> {
+    let chosen = choice.embedder.clone()?;
+    let fallback = embeddings::fallback(place, config, agent, settings, chosen.provider());
+    let reason = choice.fallback_reason.clone().unwrap_or_default();
+    let stands_in_for = choice.fallback_from.map(|from| (from.as_str().to_owned(), reason));
+    Ok(Embedders { chosen, fallback, stands_in_for })
 }
 
 /// The settings of an agent's memory; `None` if it has none.
@@ -93,7 +160,8 @@ pub struct AgentMemory {
     pub transcripts: PathBuf,
     /// Whether the reference's ranking was asked for (`memory.ranking`).
     pub ranks_like_reference: bool,
-    fallback: Option<Arc<dyn Embedder>>,
+    /// The reference's index, where it is kept up.
+    reference: Option<Reference>,
 }
 
 impl AgentMemory {
@@ -115,11 +183,11 @@ impl AgentMemory {
             sessions: sessions.clone(),
             secrets: Arc::new(secrets(place, config, &place.environment)),
         };
-        let memory = memory_with(place, config, &settings, Some(&choice), ground)?;
-        let chosen = choice.embedder.as_ref().map_or("", |embedder| embedder.provider());
-        let fallback = embeddings::fallback(place, config, agent, &settings, chosen);
-        let ranks_like_reference = config.text(&["memory", "ranking"]) == Some("compat");
-        let agent = agent.clone();
+        let embedders = embedders(place, config, agent, &settings, &choice);
+        let reference = embedders.map(|embedders| reference(&settings, &ground, embedders));
+        let memory = memory(place, config, &settings, Some(&choice), &reference, ground)?;
+        let reference = reference.ok().filter(|_| is_kept_up(config, &choice));
+        let (agent, ranks_like_reference) = (agent.clone(), ranks_like_reference(config));
         Ok(Some(Self {
             agent,
             settings,
@@ -129,25 +197,21 @@ impl AgentMemory {
             workspace,
             transcripts,
             ranks_like_reference,
-            fallback,
+            reference,
         }))
     }
 
-    /// The reference's index, where it is kept up: with a provider that the reference knows, or if its ranking
-    /// was asked for. Without anybody who embeds there is none.
+    /// The reference's index, where it is kept up. Without anybody who embeds there is none.
     pub async fn reference(&self) -> Result<Option<CompatIndex>, IndexError> {
-        let Ok(chosen) = &self.choice.embedder else { return Ok(None) };
-        let is_known = ["openai", "gemini", "voyage"].contains(&chosen.provider());
-        if !is_known && !self.ranks_like_reference {
-            return Ok(None);
+        match &self.reference {
+            Some(reference) => reference.index().await.cloned().map(Some),
+            None => Ok(None),
         }
-        let places = compat::Places { workspace: self.workspace.clone(), sessions: self.transcripts.clone() };
-        let stands_in_for = self
-            .choice
-            .fallback_from
-            .map(|from| (from.as_str().to_owned(), self.choice.fallback_reason.clone().unwrap_or_default()));
-        let embedders = Embedders { chosen: chosen.clone(), fallback: self.fallback.clone(), stands_in_for };
-        CompatIndex::open(places, self.settings.clone(), embedders).await.map(Some)
+    }
+
+    /// Keeps it up with the files for as long as the result is kept. On a runtime only.
+    pub fn upkeep(&self) -> Upkeep {
+        Upkeep::begin(&self.memory, self.settings.sync, self.reference.clone())
     }
 }
 

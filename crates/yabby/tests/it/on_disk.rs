@@ -128,6 +128,7 @@ fn remembering(home: &Home, config: &Arc<Config>, sessions: &Arc<dyn SessionStor
         sessions: sessions.clone(),
         secrets: Arc::default(),
         meaning: None,
+        ranking: memory::Ranking::Own,
     })
     .unwrap()
 }

@@ -206,7 +206,11 @@ async fn memory_indexing_triggers_after_n_messages() {
     let state = desk.home.path().join(".openclaw").to_string_lossy().into_owned();
     let folders = Folders { state: &state, home: &state, current: "/" };
     let settings = Settings::from_config(&config, &AgentId::default(), &folders).unwrap();
-    let places = Places { workspace: desk.home.path().join("w"), sessions: desk.home.sessions() };
+    let places = Places {
+        agent: AgentId::default(),
+        workspace: desk.home.path().join("w"),
+        sessions: desk.home.sessions(),
+    };
     let embedders = Embedders::only(Arc::new(HashedEmbedder::new("openai", "words")));
     let index = CompatIndex::open(places, settings, embedders).await.unwrap();
     let transcript = desk.home.sessions().join("slow.jsonl");

@@ -6,6 +6,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use rusqlite::types::{Value as Column, ValueRef};
 use rusqlite::{Connection, Row, ToSql, params, params_from_iter};
+use yabby_domain::json::Value;
 use yabby_domain::text;
 
 use super::{Store, StoreError, schema, sorted};
@@ -29,6 +30,15 @@ pub struct CacheKey {
 pub struct IndexedChunk {
     pub chunk: Chunk,
     pub vector: Vec<f64>,
+}
+
+/// Where is looked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Within {
+    /// Everything if none is named.
+    pub sources: Vec<Source>,
+    /// Only these transcripts, by their names in the index.
+    pub transcripts: Option<Vec<String>>,
 }
 
 /// How much of a source is indexed.
@@ -315,15 +325,15 @@ impl Store {
         &self,
         query: &str,
         model: &str,
-        sources: &[Source],
+        within: &Within,
         most: usize,
     ) -> Result<Vec<Found>, StoreError> {
         let sql = format!(
             "SELECT id, path, source, start_line, end_line, text, bm25(chunks_fts) AS rank \
              FROM chunks_fts WHERE chunks_fts MATCH ? AND model = ?{} ORDER BY rank ASC LIMIT ?",
-            among(sources, "source")
+            within.condition("source", "path")
         );
-        let given = given([text_of(query), text_of(model)], sources, most);
+        let given = given([text_of(query), text_of(model)], within, most);
         self.rows(&sql, params_from_iter(given), |row| {
             let rank = row.get::<_, Option<f64>>(6)?.unwrap_or(f64::NAN);
             found(row, fts_query::text_score(rank))
@@ -335,20 +345,20 @@ impl Store {
         &self,
         query: &[f64],
         model: &str,
-        sources: &[Source],
+        within: &Within,
         most: usize,
     ) -> Result<Vec<Found>, StoreError> {
         if !self.vectors.is_ready() || self.dims != Some(query.len()) {
-            return self.by_comparing(query, model, sources, most);
+            return self.by_comparing(query, model, within, most);
         }
         let sql = format!(
             "SELECT c.id, c.path, c.source, c.start_line, c.end_line, c.text, \
                vec_distance_cosine(v.embedding, ?) AS dist \
              FROM chunks_vec v JOIN chunks c ON c.id = v.id \
              WHERE c.model = ?{} ORDER BY dist ASC LIMIT ?",
-            among(sources, "c.source")
+            within.condition("c.source", "c.path")
         );
-        let given = given([Column::Blob(vectors::blob(query)), text_of(model)], sources, most);
+        let given = given([Column::Blob(vectors::blob(query)), text_of(model)], within, most);
         self.rows(&sql, params_from_iter(given), |row| {
             // A vector of zeros is near to nothing.
             let distance = row.get::<_, Option<f64>>(6)?.unwrap_or(1.0);
@@ -361,15 +371,14 @@ impl Store {
         &self,
         query: &[f64],
         model: &str,
-        sources: &[Source],
+        within: &Within,
         most: usize,
     ) -> Result<Vec<Found>, StoreError> {
         let sql = format!(
             "SELECT id, path, source, start_line, end_line, text, embedding FROM chunks WHERE model = ?{}",
-            among(sources, "source")
+            within.condition("source", "path")
         );
-        let sources = sources.iter().map(|source| text_of(source.as_str()));
-        let given = [text_of(model)].into_iter().chain(sources);
+        let given = [text_of(model)].into_iter().chain(within.given());
         let mut all = self.rows(&sql, params_from_iter(given), |row| {
             let vector = vectors::parsed(&row.get::<_, String>(6)?);
             found(row, vectors::cosine(query, &vector))
@@ -392,11 +401,25 @@ impl Store {
     }
 }
 
-/// ` AND <column> IN (?, …)`
-fn among(sources: &[Source], column: &str) -> String {
-    match sources.len() {
-        0 => String::new(),
-        count => format!(" AND {column} IN ({})", vec!["?"; count].join(", ")),
+impl Within {
+    /// ` AND <source> IN (?, …)`, and which transcripts.
+    fn condition(&self, source: &str, path: &str) -> String {
+        let among = match self.sources.len() {
+            0 => String::new(),
+            count => format!(" AND {source} IN ({})", vec!["?"; count].join(", ")),
+        };
+        match self.transcripts {
+            None => among,
+            Some(_) => {
+                format!("{among} AND ({source} = 'memory' OR {path} IN (SELECT value FROM json_each(?)))")
+            }
+        }
+    }
+
+    fn given(&self) -> impl Iterator<Item = Column> {
+        let transcripts =
+            self.transcripts.as_ref().map(|paths| text_of(&Value::from(paths.clone()).to_string()));
+        self.sources.iter().map(|source| text_of(source.as_str())).chain(transcripts)
     }
 }
 
@@ -420,10 +443,9 @@ fn text_of(text: &str) -> Column {
     Column::Text(text.to_owned())
 }
 
-fn given(first: [Column; 2], sources: &[Source], most: usize) -> Vec<Column> {
-    let sources = sources.iter().map(|source| text_of(source.as_str()));
+fn given(first: [Column; 2], within: &Within, most: usize) -> Vec<Column> {
     let most = Column::Integer(counted(most));
-    first.into_iter().chain(sources).chain([most]).collect()
+    first.into_iter().chain(within.given()).chain([most]).collect()
 }
 
 fn found(row: &Row<'_>, score: f64) -> rusqlite::Result<Found> {

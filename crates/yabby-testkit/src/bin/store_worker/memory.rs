@@ -52,6 +52,7 @@ impl Memory {
         );
         let embedder = Arc::new(HashedEmbedder::with_key("openai", &settings.model, &provider_key));
         let places = Places {
+            agent: agent.clone(),
             workspace: PathBuf::from(workspace),
             sessions: PathBuf::from(sessions_folder(state, &agent)),
         };

@@ -248,7 +248,7 @@ async fn like_reference(kept: &AgentMemory, arguments: &Arguments) -> Result<Res
     let options = SearchOptions {
         max_results: arguments.max_results,
         min_score: arguments.min_score,
-        session_key: None,
+        ..SearchOptions::default()
     };
     let mut results = Results { json: Vec::new(), text: String::new() };
     for hit in index.search(&arguments.query, &options).await? {

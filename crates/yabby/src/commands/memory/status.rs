@@ -9,7 +9,7 @@ use yabby_domain::id::AgentId;
 use yabby_domain::json::{Object, Value};
 use yabby_memory::compat::files::Source;
 use yabby_memory::compat::store::Part;
-use yabby_memory::compat::{FallbackStatus, SourceCount, Status, VectorStatus};
+use yabby_memory::compat::{FallbackStatus, SourceCount, Status, VectorStatus, jobs_of};
 use yabby_memory::recall::{Embedded, Totals};
 
 use super::{BAD, DISABLED, Desk, GOOD, LABEL, PLAIN, Sheet, VALUE, index};
@@ -164,7 +164,8 @@ async fn of_own(kept: &AgentMemory, own: &Own) -> Result<Status> {
             error: None,
             dims: None,
         },
-        batch: settings.remote.as_ref().map(|remote| remote.batch).unwrap_or_default(),
+        batch: settings.batch(),
+        jobs: jobs_of(kept.choice.embedder.as_deref().ok(), settings.batch()),
     })
 }
 
@@ -239,7 +240,7 @@ impl Report {
 
     /// The parts of an index, and how they are.
     fn add_parts(&self, sheet: &mut Sheet) {
-        let Status { vector, words, batch, .. } = &self.status;
+        let Status { vector, words, jobs, .. } = &self.status;
         let (state, style) = match (vector.enabled, vector.available) {
             (false, _) => ("disabled", LABEL),
             (true, None) => ("unknown", BAD),
@@ -271,8 +272,12 @@ impl Report {
         if let Some(most) = self.status.cache_max_entries.filter(|_| self.status.cache_entries.is_some()) {
             sheet.line("Cache cap", VALUE, &yabby_domain::json::number_text(most));
         }
-        let (state, style) = if batch.enabled { ("enabled", GOOD) } else { ("disabled", LABEL) };
-        sheet.line("Batch", style, &format!("{state} (failures 0/2)"));
+        let (state, style) = match jobs.enabled {
+            true if jobs.failures > 0 => ("enabled", BAD),
+            true => ("enabled", GOOD),
+            false => ("disabled", LABEL),
+        };
+        sheet.line("Batch", style, &format!("{state} (failures {}/{})", jobs.failures, jobs.limit));
     }
 }
 

@@ -117,7 +117,7 @@ impl Stage {
         let embedder =
             Arc::new(HashedEmbedder::with_key(settings.provider.as_str(), &settings.model, &provider_key));
         let store = PathBuf::from(&settings.store.path);
-        let places = Places { workspace: workspace.clone(), sessions };
+        let places = Places { agent: agent.clone(), workspace: workspace.clone(), sessions };
         let embedders = Embedders::only(embedder.clone());
         let index = CompatIndex::open(places, settings, embedders).await.ok()?;
         index.mark_session_dirty(&transcript);
@@ -150,7 +150,7 @@ impl Stage {
             let options = SearchOptions {
                 max_results: search["opts"]["maxResults"].as_f64(),
                 min_score: search["opts"]["minScore"].as_f64(),
-                session_key: None,
+                ..SearchOptions::default()
             };
             let hits = self.index.search(search["query"].as_str()?, &options).await.ok()?;
             let recorded = &case.expected[at];

@@ -1,0 +1,187 @@
+//! Starting, stopping, and everything in between.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use yabby_testkit::stand_in::recorded_model::RecordedModel;
+
+use super::{Caller, Gateway, config, free_port};
+use crate::home::Home;
+
+/// A model that takes its time if it is told `SLOW`.
+fn slow_model(port: u16) -> Value {
+    json!({
+        "models": {"providers": {"stub": {
+            "baseUrl": format!("http://127.0.0.1:{port}"), "apiKey": "sk-stub", "api": "anthropic-messages",
+            "models": [{"id": "stub-claude", "name": "Stub", "contextWindow": 200_000, "maxTokens": 8192,
+                "reasoning": false, "input": ["text"], "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}],
+        }}},
+        "agents": {"defaults": {"model": {"primary": "stub/stub-claude"}}},
+    })
+}
+
+fn is_final(run: &str) -> impl Fn(&Value) -> bool + '_ {
+    move |event| {
+        event["event"] == "chat" && event["payload"]["runId"] == run && event["payload"]["state"] == "final"
+    }
+}
+
+#[tokio::test]
+async fn a_message_is_answered_and_kept() {
+    let (home, mut gateway) = Gateway::fresh();
+    let mut caller = Caller::connected(gateway.port).await;
+    let params = json!({"sessionKey": "main", "message": "Remember that the key is with Ann.", "idempotencyKey": "one"});
+    let started = caller.call("chat.send", params.clone()).await.unwrap();
+    assert_eq!(started, json!({"runId": "one", "status": "started"}));
+    caller.wait(is_final("one")).await;
+    let again = caller.call("chat.send", params).await.unwrap();
+    assert_eq!(again, json!({"runId": "one", "status": "ok"}));
+    let history = caller.call("chat.history", json!({"sessionKey": "main"})).await.unwrap();
+    let users =
+        history["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "user").count();
+    assert_eq!(users, 1, "{history}");
+    gateway.signal(Signal::TERM);
+    assert_eq!(gateway.ended(), Some(0));
+    assert_eq!(home.complaints_of_the_doctor(), Vec::<String>::new());
+}
+
+#[test]
+fn a_second_gateway_is_told_who_runs() {
+    let (home, mut gateway) = Gateway::fresh();
+    let told = home.refusal(&["gateway", "run"]);
+    assert!(told.contains(&format!("gateway already running (pid {})", gateway.pid())), "{told}");
+    gateway.signal(Signal::TERM);
+    assert_eq!(gateway.ended(), Some(0));
+    let again = Gateway::start(&home, gateway.port);
+    assert_ne!(again.pid(), gateway.pid());
+}
+
+#[test]
+fn another_one_takes_its_place_by_force() {
+    let (home, mut first) = Gateway::fresh();
+    let mut second = home.command(&["gateway", "run", "--force"]);
+    let mut second =
+        second.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    assert_eq!(first.ended(), Some(0));
+    let mut told = std::io::BufReader::new(second.stdout.take().unwrap());
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut told, &mut line).unwrap();
+    second.kill().unwrap();
+    second.wait().unwrap();
+    assert!(line.contains("listening on"), "{line}");
+}
+
+#[tokio::test]
+async fn whoever_is_connected_hears_of_the_end() {
+    let (_home, mut gateway) = Gateway::fresh();
+    let mut caller = Caller::connected(gateway.port).await;
+    gateway.signal(Signal::TERM);
+    let closed = caller.closed().await;
+    assert_eq!((closed.code, closed.reason.as_str()), (1012, "service restart"));
+    let shutdown = caller.events.iter().find(|event| event["event"] == "shutdown").unwrap();
+    assert_eq!(shutdown["payload"], json!({"reason": "gateway stopping", "restartExpectedMs": null}));
+    assert_eq!(gateway.ended(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_is_finished_before_the_end() {
+    let (home, port) = (Home::empty(), free_port());
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    config(&home, port, slow_model(listener.local_addr().unwrap().port()));
+    let _model = RecordedModel::on(listener).unwrap();
+    let mut gateway = Gateway::start(&home, port);
+    let mut caller = Caller::connected(port).await;
+    caller
+        .call("chat.send", json!({"sessionKey": "main", "message": "SLOW", "idempotencyKey": "r"}))
+        .await
+        .unwrap();
+    caller.wait(|event| event["event"] == "agent").await;
+    gateway.signal(Signal::TERM);
+    assert_eq!(gateway.ended(), Some(0));
+    let told = home.run(&["history", "main", "--json"]);
+    assert!(told.out.contains("nine ten"), "{told:?}");
+}
+
+#[tokio::test]
+async fn what_was_accepted_goes_on_after_kill_9() {
+    let (home, port) = (Home::empty(), free_port());
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    config(&home, port, slow_model(listener.local_addr().unwrap().port()));
+    let _model = RecordedModel::on(listener).unwrap();
+    let mut gateway = Gateway::start(&home, port);
+    let mut caller = Caller::connected(port).await;
+    let slow = json!({"sessionKey": "main", "message": "SLOW", "idempotencyKey": "r"});
+    caller.call("chat.send", slow.clone()).await.unwrap();
+    caller.wait(|event| event["event"] == "agent").await;
+    gateway.signal(Signal::KILL);
+    gateway.ended();
+    let mut gateway = Gateway::start(&home, port);
+    let mut caller = Caller::connected(port).await;
+    // Whoever sends it again because nobody answered is not answered twice.
+    let again = caller.call("chat.send", slow).await.unwrap();
+    assert_ne!(again["status"], "started");
+    caller.wait(is_final("r")).await;
+    let history = caller.call("chat.history", json!({"sessionKey": "main"})).await.unwrap();
+    let said = history.to_string();
+    assert_eq!((said.matches("nine ten").count(), said.matches("SLOW").count()), (1, 1), "{said}");
+    gateway.signal(Signal::TERM);
+    assert_eq!(gateway.ended(), Some(0));
+    assert_eq!(home.complaints_of_the_doctor(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_change_of_the_configuration_is_applied() {
+    let (home, mut gateway) = Gateway::fresh();
+    let mut caller = Caller::connected(gateway.port).await;
+    config(&home, gateway.port, json!({"gateway": {"auth": {"token": "another"}}}));
+    gateway.wait_for("is in force");
+    // Whoever is in stays; whoever comes has to know the new secret.
+    caller.call("health", json!({})).await.unwrap();
+    let mut late = Caller::open(gateway.port, &[]).await;
+    let refused = late.call("connect", super::hello(json!({"token": super::TOKEN}))).await.unwrap_err();
+    assert!(refused.contains("token mismatch"), "{refused}");
+    // What cannot be applied begins everything anew, in the same process.
+    let port = free_port();
+    config(&home, port, json!({}));
+    let closed = caller.closed().await;
+    assert_eq!(closed.code, 1012);
+    gateway.wait_for(&format!("127.0.0.1:{port}"));
+    gateway.port = port;
+    Caller::connected(port).await.call("health", json!({})).await.unwrap();
+    home.write(".openclaw/openclaw.json", "{ not json");
+    gateway.wait_for("the last valid one stays in force");
+    Caller::connected(port).await.call("health", json!({})).await.unwrap();
+}
+
+#[tokio::test]
+async fn pages_tell_that_it_lives_and_nothing_else() {
+    let (_home, gateway) = Gateway::fresh();
+    assert!(gateway.get("/healthz").ends_with("ok\n"));
+    assert!(gateway.get("/readyz").ends_with("ready\n"));
+    assert!(gateway.get("/").contains("yabby is running"));
+    let figures = gateway.get("/metrics");
+    assert!(figures.contains("yabby_clients 0"), "{figures}");
+    // Somebody elsewhere has to know the secret.
+    let from_elsewhere = |more: &str| {
+        gateway.raw_http(&format!(
+            "GET /metrics HTTP/1.1\r\nHost: gw.example\r\nConnection: close\r\n{more}\r\n"
+        ))
+    };
+    assert!(from_elsewhere("").starts_with("HTTP/1.1 401"));
+    assert!(
+        from_elsewhere(&format!("Authorization: Bearer {}\r\n", super::TOKEN)).starts_with("HTTP/1.1 200")
+    );
+    tokio::time::sleep(Duration::from_millis(1)).await;
+}
+
+#[test]
+fn a_gateway_without_a_secret_or_a_configuration_does_not_start() {
+    let home = Home::empty();
+    let told = home.refusal(&["gateway", "run"]);
+    assert!(told.contains("set gateway.mode=local (or pass --allow-unconfigured)"), "{told}");
+    let told = home.refusal(&["gateway", "run", "--allow-unconfigured", "--port", "1"]);
+    assert!(told.contains("gateway.auth.token"), "{told}");
+    let told = home.refusal(&["gateway", "--bind", "moon"]);
+    assert!(told.contains("Invalid --bind"), "{told}");
+}
