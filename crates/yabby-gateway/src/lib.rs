@@ -25,6 +25,7 @@ mod runs;
 mod schema;
 mod server;
 mod sessions;
+mod tls;
 
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -61,6 +62,7 @@ pub use logs::log_file;
 pub use methods::page as methods_page;
 pub use methods::response_to_fault;
 pub use server::{Listening, StartError, start};
+pub use tls::TlsError;
 
 /// How often everybody hears that we are there.
 pub(crate) const TICK: Duration = Duration::from_secs(30);

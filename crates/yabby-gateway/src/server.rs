@@ -10,13 +10,16 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::json;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
+use tokio_rustls::TlsAcceptor;
 use yabby_domain::config::Config;
 use yabby_domain::seam::StoreError;
 
 use crate::http::{self, Source};
 use crate::hub::{Farewell, Weight};
+use crate::tls::{self, TlsError};
 use crate::{Gateway, HEALTH, Parts, RestartWish, TICK};
 use crate::{approvals, asking, runs};
 
@@ -36,6 +39,8 @@ pub enum StartError {
     NoSecret,
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 /// A gateway that listens.
@@ -58,6 +63,7 @@ pub async fn start(
     if !gateway.secret().is_set() {
         return Err(StartError::NoSecret);
     }
+    let encryption = tls::acceptor(&gateway.config(), &gateway.place)?;
     let mut listeners = Vec::new();
     for address in addresses {
         let address = SocketAddr::new(*address, listeners.first().map_or(port, |_| gateway.port()));
@@ -77,7 +83,7 @@ pub async fn start(
     resume(&gateway).await?;
     let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
     for listener in listeners {
-        gateway.tasks.spawn(accept(gateway.clone(), listener));
+        gateway.tasks.spawn(accept(gateway.clone(), listener, encryption.clone()));
     }
     gateway.tasks.spawn(beside(gateway.clone()));
     Ok((Listening { gateway, addresses }, restarts))
@@ -116,7 +122,7 @@ async fn resume(gateway: &Arc<Gateway>) -> Result<(), StartError> {
     Ok(())
 }
 
-async fn accept(gateway: Arc<Gateway>, listener: TcpListener) {
+async fn accept(gateway: Arc<Gateway>, listener: TcpListener, encryption: Option<TlsAcceptor>) {
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -124,7 +130,7 @@ async fn accept(gateway: Arc<Gateway>, listener: TcpListener) {
         };
         match accepted {
             Ok((stream, address)) => {
-                gateway.tasks.spawn(serve(gateway.clone(), stream, address));
+                gateway.tasks.spawn(welcome(gateway.clone(), stream, address, encryption.clone()));
             }
             Err(error) => {
                 // Most likely there are too many open files: others may leave in a moment.
@@ -135,9 +141,28 @@ async fn accept(gateway: Arc<Gateway>, listener: TcpListener) {
     }
 }
 
-async fn serve(gateway: Arc<Gateway>, stream: TcpStream, address: SocketAddr) {
+/// Serves a connection, encrypted if it is to be.
+async fn welcome(
+    gateway: Arc<Gateway>,
+    stream: TcpStream,
+    address: SocketAddr,
+    encryption: Option<TlsAcceptor>,
+) {
     let _ = stream.set_nodelay(true);
-    let source = Source { address, is_encrypted: false };
+    let Some(encryption) = encryption else {
+        return serve(gateway, stream, Source { address, is_encrypted: false }).await;
+    };
+    match tokio::time::timeout(REQUEST, encryption.accept(stream)).await {
+        Ok(Ok(stream)) => serve(gateway, stream, Source { address, is_encrypted: true }).await,
+        Ok(Err(error)) => tracing::debug!(%address, %error, "no encryption could be agreed on"),
+        Err(_) => tracing::debug!(%address, "no encryption was agreed on in time"),
+    }
+}
+
+async fn serve<S>(gateway: Arc<Gateway>, stream: S, source: Source)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let answering = gateway.clone();
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let gateway = answering.clone();
@@ -151,7 +176,7 @@ async fn serve(gateway: Arc<Gateway>, stream: TcpStream, address: SocketAddr) {
     let serving = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
     tokio::select! {
         served = serving => if let Err(error) = served {
-            tracing::debug!(%address, %error, "a connection broke off");
+            tracing::debug!(address = %source.address, %error, "a connection broke off");
         },
         () = gateway.ending.cancelled() => {}
     }

@@ -1,5 +1,6 @@
 //! Starting, stopping, and everything in between.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -184,4 +185,37 @@ fn a_gateway_without_a_secret_or_a_configuration_does_not_start() {
     assert!(told.contains("gateway.auth.token"), "{told}");
     let told = home.refusal(&["gateway", "--bind", "moon"]);
     assert!(told.contains("Invalid --bind"), "{told}");
+}
+
+#[tokio::test]
+async fn it_encrypts_where_that_is_wanted() {
+    let (home, port) = (Home::empty(), free_port());
+    config(&home, port, json!({"gateway": {"tls": {"enabled": true}}}));
+    let gateway = Gateway::start(&home, port);
+    let certificate = home.path().join(".openclaw/gateway/tls/gateway-cert.pem");
+    let mut roots = rustls::RootCertStore::empty();
+    use rustls::pki_types::pem::PemObject as _;
+    roots.add(rustls::pki_types::CertificateDer::from_pem_file(&certificate).unwrap()).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let trusting = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let connector = tokio_tungstenite::Connector::Rustls(std::sync::Arc::new(trusting));
+    let address = format!("wss://localhost:{port}");
+    let (mut socket, _) =
+        tokio_tungstenite::connect_async_tls_with_config(address, None, true, Some(connector)).await.unwrap();
+    let challenge = futures_util::StreamExt::next(&mut socket).await.unwrap().unwrap();
+    assert!(challenge.to_text().unwrap().contains("connect.challenge"));
+    // Whoever does not encrypt gets nothing.
+    assert_eq!(gateway.get("/healthz"), "");
+    assert_eq!(
+        std::fs::metadata(home.path().join(".openclaw/gateway/tls/gateway-key.pem"))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o077,
+        0
+    );
 }
