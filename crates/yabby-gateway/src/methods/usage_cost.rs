@@ -3,8 +3,8 @@
 use jiff::tz::TimeZone;
 use serde_json::json;
 use yabby_domain::json::{self, Value};
-use yabby_domain::text;
 use yabby_domain::ledger::{CallRecord, Filter, Grouping, Totals, rows};
+use yabby_domain::text;
 use yabby_store::files::ledger;
 
 use super::{Access, Call, Listing, Method};

@@ -12,6 +12,7 @@ mod doctor;
 mod exec;
 mod export;
 mod gateway;
+mod gateway;
 mod help;
 mod history;
 mod home;

@@ -18,11 +18,11 @@ pub(super) struct Rule {
 /// What comes with later issues is known by name, and says that it is not here.
 pub(in crate::vectors) const LATER_METHODS: &str = "later-methods-are-unavailable";
 /// Tokens, passwords and keys of a configuration stay where they are.
-pub(in crate::vectors) const SECRETS: &str = "secrets-are-not-shown";
+pub(in crate::vectors) const HIDDEN_SECRETS: &str = "secrets-are-not-shown";
 
 pub(super) const RULES: [Rule; 10] = [
     Rule { name: LATER_METHODS, promise: later_methods },
-    Rule { name: SECRETS, promise: secrets },
+    Rule { name: HIDDEN_SECRETS, promise: secrets },
     Rule { name: "an-alias-is-the-session-it-means", promise: aliases },
     Rule { name: "there-is-no-canvas", promise: canvas },
     Rule { name: "chat-commands-answer-in-our-words", promise: of_runs::commands },
