@@ -104,7 +104,7 @@ fn an_agent_that_is_deleted_leaves_everything_behind() {
     let mut before: Vec<String> = folders.iter().flat_map(|folder| texts(folder)).collect();
     before.sort();
     assert_eq!(home.refusal(&["agents", "delete", "ops"]), "Non-interactive session. Re-run with --force.");
-    let told = home.json(&["agents", "delete", "OPS", "--force"]);
+    let told = home.json(&["agents", "delete", "ops", "--force"]);
     assert_eq!((&told["agentId"], &told["removedBindings"]), (&json!("ops"), &json!(1)));
     assert!(!home.path().join("ops").exists());
     assert_eq!(texts(&home.path().join(".openclaw/trash")), before);

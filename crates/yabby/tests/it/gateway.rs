@@ -1,266 +1,283 @@
-//! Commands that talk to a gateway: a real one, and one that behaves badly.
+//! `yabby gateway`, from outside: its life, and what people do to it.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
-use std::process::{Child, Stdio};
+mod abuse;
+mod commands;
+mod life;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream as PlainStream;
+use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
+use ed25519_dalek::{Signer as _, SigningKey};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::Message;
+use sha2::{Digest as _, Sha256};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use crate::home::Home;
 
-const ASK: [&str; 4] = ["agent", "--agent", "main", "-m"];
-/// How long something that goes on elsewhere may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const TOKEN: &str = "tok-of-a-test";
+
+/// A gateway that runs on a home; it is killed when this is dropped.
+pub struct Gateway {
+    pub child: Child,
+    out: BufReader<ChildStdout>,
+    pub port: u16,
+}
+
+/// The configuration of a gateway that answers by itself, on whatever port is free.
+pub fn config(home: &Home, port: u16, more: Value) {
+    let mut config = json!({"gateway": {"mode": "local", "port": port, "auth": {"token": TOKEN}}});
+    merge(&mut config, more);
+    home.write(".openclaw/openclaw.json", &config.to_string());
+}
+
+fn merge(into: &mut Value, more: Value) {
+    match (into, more) {
+        (Value::Object(into), Value::Object(more)) => {
+            for (name, value) in more {
+                merge(into.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (into, more) => *into = more,
+    }
+}
 
 /// A port that nobody uses.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+pub fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// A home whose gateway listens on this port.
-fn home_on(port: u16) -> Home {
-    let home = Home::empty();
-    let log = home.path().join("gateway.log");
-    let config = json!({
-        "gateway": {"mode": "local", "port": port, "auth": {"mode": "token", "token": "a-long-token-of-this-test"}},
-        "logging": {"file": log},
-    });
-    home.write(".openclaw/openclaw.json", &config.to_string());
-    home
-}
-
-/// A gateway that runs until this is dropped.
-struct Running {
-    home: Home,
-    child: Child,
-}
-
-impl Running {
-    fn start() -> Self {
-        let home = home_on(free_port());
+impl Gateway {
+    pub fn start(home: &Home, port: u16) -> Self {
+        let mut command = home.command(&["gateway", "run"]);
         let mut child =
-            home.command(&["gateway", "run"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert!(lines.any(|line| line.unwrap().contains("listening on ws://")), "it did not begin to listen");
-        // What it says from now on is not to fill the pipe.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { home, child }
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let mut gateway = Self { child, out, port };
+        gateway.wait_for("listening on");
+        gateway
     }
 
-    fn has_ended(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_some()
+    /// A fresh one with nothing special about it.
+    pub fn fresh() -> (Home, Self) {
+        let (home, port) = (Home::empty(), free_port());
+        config(&home, port, json!({}));
+        let gateway = Self::start(&home, port);
+        (home, gateway)
+    }
+
+    /// Waits until it says something.
+    pub fn wait_for(&mut self, words: &str) -> String {
+        loop {
+            let mut line = String::new();
+            if self.out.read_line(&mut line).unwrap() == 0 {
+                let mut why = String::new();
+                self.child.stderr.take().unwrap().read_to_string(&mut why).unwrap();
+                panic!("the gateway ended without saying {words:?}: {why}");
+            }
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_raw(i32::try_from(self.pid()).unwrap()).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    /// How it ended, within a while.
+    pub fn ended(&mut self) -> Option<i32> {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(begun.elapsed() < Duration::from_secs(40), "the gateway does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// How much memory it uses.
+    pub fn resident_kb(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
+    /// What it answers to these bytes.
+    pub fn raw_http(&self, request: &str) -> String {
+        let mut stream = PlainStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    pub fn get(&self, path: &str) -> String {
+        self.raw_http(&format!(
+            "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\r\n",
+            self.port
+        ))
     }
 }
 
-impl Drop for Running {
+impl Drop for Gateway {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// When a gateway that behaves badly goes away.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Leaves {
-    BeforeItAnswers,
-    AfterItAccepted,
-    AfterItRefused,
+/// Somebody who talks to a gateway.
+pub struct Caller {
+    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    pub nonce: String,
+    count: u32,
+    pub events: Vec<Value>,
 }
 
-/// A gateway that goes away in the middle of a run; how often it was told something to an agent.
-fn badly_behaved(leaves: Leaves) -> (Home, std::thread::JoinHandle<usize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let home = home_on(listener.local_addr().unwrap().port());
-    listener.set_nonblocking(true).unwrap();
-    let serving = async move {
-        let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-        let (stream, _) = listener.accept().await.unwrap();
-        let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
-        let mut asked = 0;
-        while let Some(Ok(message)) = socket.next().await {
-            let Message::Text(text) = message else { continue };
-            let frame: Value = serde_json::from_str(&text).unwrap();
-            let mut answer = json!({"type": "res", "id": frame["id"], "ok": true});
-            if frame["method"] == "connect" {
-                answer["payload"] = json!({"type": "hello-ok", "protocol": 3});
-            } else {
-                asked += 1;
-                match leaves {
-                    Leaves::BeforeItAnswers => break,
-                    Leaves::AfterItAccepted => {
-                        answer["payload"] =
-                            json!({"runId": frame["params"]["idempotencyKey"], "status": "accepted"});
-                    }
-                    Leaves::AfterItRefused => {
-                        answer["ok"] = false.into();
-                        answer["error"] = json!({"code": "INVALID_REQUEST", "message": "not today"});
-                    }
+/// How a connection ended.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Closed {
+    pub code: u16,
+    pub reason: String,
+}
+
+impl Caller {
+    /// Opens a connection, with these headers.
+    pub async fn open(port: u16, headers: &[(&'static str, &str)]) -> Self {
+        let mut request = format!("ws://127.0.0.1:{port}").into_client_request().unwrap();
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().unwrap());
+        }
+        let (socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
+        let mut caller = Self { socket, nonce: String::new(), count: 0, events: Vec::new() };
+        let challenge = caller.next().await.unwrap();
+        assert_eq!(challenge["event"], "connect.challenge");
+        caller.nonce = challenge["payload"]["nonce"].as_str().unwrap().to_owned();
+        caller
+    }
+
+    /// Opens a connection and says who it is.
+    pub async fn connected(port: u16) -> Self {
+        let mut caller = Self::open(port, &[]).await;
+        let hello = caller.call("connect", hello(json!({"token": TOKEN}))).await.unwrap();
+        assert_eq!(hello["type"], "hello-ok");
+        caller
+    }
+
+    pub async fn send(&mut self, text: impl Into<String>) {
+        let _ = self.socket.send(Message::text(text.into())).await;
+    }
+
+    /// The next frame, or how the connection ended.
+    pub async fn next(&mut self) -> Result<Value, Closed> {
+        let gone = || Closed { code: 1006, reason: String::new() };
+        loop {
+            let next =
+                tokio::time::timeout(Duration::from_secs(30), self.socket.next()).await.expect("a frame");
+            match next {
+                Some(Ok(Message::Text(text))) => return Ok(serde_json::from_str(&text).unwrap()),
+                Some(Ok(Message::Close(Some(frame)))) => {
+                    return Err(Closed { code: frame.code.into(), reason: frame.reason.to_string() });
                 }
-            }
-            socket.send(Message::text(answer.to_string())).await.unwrap();
-            if asked > 0 {
-                break;
+                Some(Ok(Message::Close(None))) | None => return Err(gone()),
+                Some(Err(Error::ConnectionClosed | Error::Io(_) | Error::Protocol(_))) => return Err(gone()),
+                Some(Err(error)) => panic!("{error}"),
+                Some(Ok(_)) => {}
             }
         }
-        asked
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    (home, std::thread::spawn(move || runtime.block_on(serving)))
+    }
+
+    /// Reads on until the connection ends.
+    pub async fn closed(&mut self) -> Closed {
+        loop {
+            match self.next().await {
+                Ok(frame) => self.events.push(frame),
+                Err(closed) => return closed,
+            }
+        }
+    }
+
+    /// Makes a request; the answer, or the message of the refusal.
+    pub async fn call(&mut self, method: &str, params: Value) -> Result<Value, String> {
+        self.count += 1;
+        let id = self.count.to_string();
+        self.send(json!({"type": "req", "id": id, "method": method, "params": params}).to_string()).await;
+        loop {
+            let frame = self.next().await.map_err(|closed| format!("{closed:?}"))?;
+            if frame["type"] != "res" || frame["id"] != id {
+                self.events.push(frame);
+            } else if frame["ok"] == true {
+                return Ok(frame["payload"].clone());
+            } else {
+                return Err(frame["error"]["message"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+
+    /// Waits for an event for which this holds.
+    pub async fn wait(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        if let Some(found) = self.events.iter().find(|event| is_it(event)) {
+            return found.clone();
+        }
+        loop {
+            let frame = self.next().await.unwrap();
+            if is_it(&frame) {
+                return frame;
+            }
+            self.events.push(frame);
+        }
+    }
 }
 
-#[test]
-fn a_message_is_answered_through_the_gateway() {
-    let running = Running::start();
-    let answer = running.home.out(&[&ASK[..], &["hello"]].concat());
-    assert!(answer.starts_with("Hello!"), "{answer}");
-    let told: Value =
-        serde_json::from_str(&running.home.out(&[&ASK[..], &["hello again", "--json"]].concat())).unwrap();
-    assert_eq!((&told["status"], &told["summary"]), (&json!("ok"), &json!("completed")));
-    assert!(told["result"]["payloads"][0]["text"].is_string(), "{told}");
-    let history = running.home.out(&["history", "main"]);
-    assert!(history.contains("hello again"), "{history}");
+/// The parameters of `connect`.
+pub fn hello(auth: Value) -> Value {
+    json!({
+        "minProtocol": 3, "maxProtocol": 3, "role": "operator", "scopes": ["operator.admin"],
+        "client": {"id": "gateway-client", "version": "1", "platform": "test", "mode": "backend"},
+        "auth": auth,
+    })
 }
 
-#[test]
-fn what_a_gateway_took_is_not_said_again_here() {
-    for (leaves, told) in [
-        (Leaves::AfterItAccepted, "the message is on record, and goes on there"),
-        (Leaves::BeforeItAnswers, "before it said whether it took the message"),
-    ] {
-        let (home, serving) = badly_behaved(leaves);
-        let refusal = home.refusal(&[&ASK[..], &["hello"]].concat());
-        assert!(
-            refusal.starts_with("Error: the connection to the gateway") && refusal.contains(told),
-            "{refusal}"
+/// A device that signs.
+pub struct Device(SigningKey);
+
+impl Device {
+    pub fn new(seed: u8) -> Self {
+        Self(SigningKey::from_bytes(&[seed; 32]))
+    }
+
+    /// What it signs for these parameters of `connect`.
+    pub fn sign(&self, hello: &Value, nonce: &str, at: i64) -> Value {
+        use base64::Engine as _;
+        let encode = |bytes: &[u8]| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes);
+        let key = self.0.verifying_key();
+        let id: String = Sha256::digest(key.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let (client, token) = (&hello["client"], hello["auth"]["token"].as_str().unwrap_or_default());
+        let text = format!(
+            "v2|{id}|{}|{}|operator|operator.admin|{at}|{token}|{nonce}",
+            client["id"].as_str().unwrap(),
+            client["mode"].as_str().unwrap()
         );
-        assert_eq!(serving.join().unwrap(), 1);
-        assert_eq!(home.json(&["sessions"])["count"], 0, "it was said here, too");
+        json!({
+            "id": id, "publicKey": encode(key.as_bytes()), "signedAt": at, "nonce": nonce,
+            "signature": encode(&self.0.sign(text.as_bytes()).to_bytes()),
+        })
     }
 }
 
-#[test]
-fn what_a_gateway_did_not_take_is_said_here() {
-    let (home, serving) = badly_behaved(Leaves::AfterItRefused);
-    let told = home.run(&[&ASK[..], &["hello"]].concat());
-    assert_eq!((told.code, serving.join().unwrap()), (0, 1));
-    assert!(told.out.starts_with("Hello!"), "{told:?}");
-    assert_eq!(told.err, "Gateway agent failed; falling back to embedded: Error: not today\n");
-    let home = home_on(free_port());
-    let told = home.run(&[&ASK[..], &["hello"]].concat());
-    assert!(told.out.starts_with("Hello!"), "{told:?}");
-    assert!(
-        told.err.starts_with("Gateway agent failed; falling back to embedded: Error: gateway closed (1006"),
-        "{told:?}"
-    );
-}
-
-#[test]
-fn stop_ends_a_gateway_that_was_started_by_hand() {
-    let mut running = Running::start();
-    let pid = running.child.id();
-    assert_eq!(running.home.out(&["gateway", "stop", "--dry-run"]), format!("kill -TERM {pid}\n"));
-    assert!(!running.has_ended());
-    assert_eq!(running.home.out(&["gateway", "stop"]), format!("Stopped the gateway (pid {pid}).\n"));
-    let begun = Instant::now();
-    while !running.has_ended() {
-        assert!(begun.elapsed() < PATIENCE, "it did not end");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert_eq!(running.home.json(&["gateway", "stop"])["result"], "not-running");
-    let refusal = running.home.refusal(&["gateway", "restart"]);
-    assert!(refusal.starts_with("Error: no gateway runs on ~/.openclaw"), "{refusal}");
-}
-
-#[test]
-fn status_tells_whether_the_gateway_answers() {
-    let running = Running::start();
-    let told = running.home.json(&["status"]);
-    assert_eq!((&told["gateway"]["reachable"], &told["gateway"]["error"]), (&json!(true), &Value::Null));
-    assert_eq!(running.home.json(&["gateway", "status"])["rpc"]["ok"], true);
-    assert!(running.home.out(&["status", "--deep"]).contains("Health"));
-    assert!(running.home.out(&["status", "--all"]).contains("Pasteable debug report."));
-    let home = home_on(free_port());
-    let told = home.json(&["status"]);
-    assert_eq!(told["gateway"]["reachable"], false);
-    assert!(
-        told["gateway"]["error"]
-            .as_str()
-            .unwrap()
-            .starts_with("connect failed: connect ECONNREFUSED 127.0.0.1:"),
-        "{told}"
-    );
-    assert_eq!(home.json(&["gateway", "status", "--no-probe"]).get("rpc"), None);
-    let refusal = home.refusal(&["health", "--timeout", "never"]);
-    assert_eq!(refusal, "--timeout must be a positive integer (milliseconds)");
-}
-
-#[test]
-fn logs_follow_what_is_written_later() {
-    let running = Running::start();
-    let lines = running.home.out(&["logs", "--json", "--limit", "5"]);
-    let first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
-    assert_eq!(first["type"], "meta");
-    let mut command = running.home.command(&["logs", "--follow", "--plain", "--interval", "50"]);
-    let mut following = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut told = BufReader::new(following.stdout.take().unwrap()).lines();
-    assert!(told.next().unwrap().unwrap().starts_with("Log file: "));
-    let line =
-        json!({"0": "written later", "_meta": {"logLevelName": "WARN"}, "time": "2026-02-03T12:00:00.000Z"});
-    let mut log =
-        std::fs::OpenOptions::new().append(true).open(running.home.path().join("gateway.log")).unwrap();
-    writeln!(log, "{line}").unwrap();
-    let found = told.map(Result::unwrap).find(|line| line.ends_with("written later"));
-    assert_eq!(found.as_deref(), Some("2026-02-03T12:00:00.000Z warn written later"));
-    following.kill().unwrap();
-    following.wait().unwrap();
-}
-
-#[test]
-fn a_token_on_the_command_line_is_used() {
-    let running = Running::start();
-    let config: Value = serde_json::from_str(
-        &std::fs::read_to_string(running.home.path().join(".openclaw/openclaw.json")).unwrap(),
-    )
-    .unwrap();
-    let url = format!("ws://127.0.0.1:{}", config["gateway"]["port"]);
-    let elsewhere = Home::empty();
-    let call = ["gateway", "call", "health", "--json", "--url", &url];
-    let right = [&call[..], &["--token", "a-long-token-of-this-test"]].concat();
-    assert_eq!(serde_json::from_str::<Value>(&elsewhere.out(&right)).unwrap()["ok"], true);
-    let refusal = elsewhere.refusal(&[&call[..], &["--token", "nope"]].concat());
-    assert!(refusal.contains("unauthorized") && refusal.contains("Source: cli --url"), "{refusal}");
-    let refusal = elsewhere.refusal(&call);
-    assert!(
-        refusal.starts_with("Gateway call failed: Error: gateway url override requires explicit credentials"),
-        "{refusal}"
-    );
-}
-
-#[test]
-fn a_message_can_be_put_into_a_conversation() {
-    let running = Running::start();
-    running.home.out(&[&ASK[..], &["hello"]].concat());
-    let send =
-        ["message", "send", "--channel", "webchat", "-t", "agent:main:main", "-m", "The backup is done"];
-    let told = running.home.json(&send);
-    assert_eq!((&told["dryRun"], &told["payload"]["via"]), (&json!(false), &json!("gateway")));
-    assert!(running.home.out(&["history", "main"]).contains("The backup is done"));
-}
-
-#[test]
-fn a_service_is_shown_before_it_is_installed() {
-    let home = home_on(free_port());
-    let told = home.out(&["gateway", "install", "--dry-run", "--port", "18790"]);
-    let unit = home.path().join(".config/systemd/user/yabby-gateway.service");
-    assert!(told.starts_with(&format!("# {}\n[Unit]\n", unit.display())), "{told}");
-    assert!(told.contains("gateway run --port 18790\n"), "{told}");
-    assert!(told.ends_with("systemctl --user restart yabby-gateway.service\n"), "{told}");
-    assert!(!unit.exists());
-    let planned = home.json(&["gateway", "uninstall", "--dry-run"]);
-    assert_eq!(planned["commands"], json!(["systemctl --user disable --now yabby-gateway.service"]));
-    let refusal = home.refusal(&["gateway", "start"]);
-    assert!(refusal.starts_with("Error: no service is installed"), "{refusal}");
+pub fn now() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
 }

@@ -12,7 +12,6 @@ mod doctor;
 mod exec;
 mod export;
 mod gateway;
-mod gateway;
 mod help;
 mod history;
 mod home;
