@@ -154,7 +154,7 @@ pub fn undone_compactions(stage: &Stage, judge: &mut Peer) -> Told {
 /// What somebody and the built-in helper said to each other is a conversation for the reference.
 pub fn held_by_yabby(stage: &Stage, judge: &mut Peer) -> Told {
     fs::create_dir_all(state_folder(&stage.home))?;
-    let ask = |words: &str| told(stage, &["agent", "--agent", "main", "--json", "-m", words]);
+    let ask = |words: &str| told(stage, &["agent", "--local", "--agent", "main", "--json", "-m", words]);
     let mut files = Vec::new();
     for words in [
         "hello",

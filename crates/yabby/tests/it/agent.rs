@@ -70,7 +70,7 @@ fn a_new_user_gets_an_answer() {
 #[test]
 fn the_answer_as_json_has_the_recorded_shape() {
     let home = Home::empty();
-    let answer = home.json(&[&ASK[..], &["hello", "--local"]].concat());
+    let answer = home.json(&[&ASK[..], &["hello"]].concat());
     assert_eq!(answer["payloads"].as_array().unwrap().len(), 1);
     assert!(answer["payloads"][0]["text"].as_str().unwrap().starts_with("Hello!"));
     assert_eq!(answer["payloads"][0]["mediaUrl"], Value::Null);

@@ -1,4 +1,4 @@
-//! `yabby agents list`.
+//! `yabby agents`.
 
 use serde_json::json;
 
@@ -77,4 +77,69 @@ fn two_defaults_are_one_too_many() {
     let told = home.run(&["agents"]);
     assert_eq!(told.err, "Multiple agents marked default=true; using the first entry as default.\n");
     assert!(told.out.contains("- b (default)\n"), "{}", told.out);
+}
+
+/// Every file below a folder, with its text.
+fn texts(folder: &std::path::Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(texts(&path)),
+            false => found.push(std::fs::read_to_string(path).unwrap()),
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn an_agent_that_is_deleted_leaves_everything_behind() {
+    let home = home();
+    home.write("ops/AGENTS.md", "the rules of ops");
+    home.write(".openclaw/agents/ops/agent/auth-profiles.json", "{\"version\":1,\"profiles\":{}}");
+    home.write(".openclaw/agents/ops/sessions/sessions.json", "{}");
+    home.write(".openclaw/agents/ops/sessions/a.jsonl", "{\"type\":\"session\"}\n");
+    let folders = ["ops", ".openclaw/agents/ops"].map(|folder| home.path().join(folder));
+    let mut before: Vec<String> = folders.iter().flat_map(|folder| texts(folder)).collect();
+    before.sort();
+    assert_eq!(home.refusal(&["agents", "delete", "ops"]), "Non-interactive session. Re-run with --force.");
+    let told = home.json(&["agents", "delete", "ops", "--force"]);
+    assert_eq!((&told["agentId"], &told["removedBindings"]), (&json!("ops"), &json!(1)));
+    assert!(!home.path().join("ops").exists());
+    assert_eq!(texts(&home.path().join(".openclaw/trash")), before);
+    let listed = home.json(&["agents", "list"]);
+    assert!(listed.as_array().unwrap().iter().all(|agent| agent["id"] != "ops"), "{listed}");
+    assert_eq!(home.refusal(&["agents", "delete", "ops", "--force"]), "Agent \"ops\" not found.");
+}
+
+#[test]
+fn a_folder_that_others_need_stays_where_it_is() {
+    let home = home();
+    home.write("ws/AGENTS.md", "the rules of all");
+    home.out(&["config", "set", "agents.list[1].workspace", "~/ws"]);
+    let told = home.json(&["agents", "delete", "ops", "--force"]);
+    assert_eq!(told["kept"].as_array().map(Vec::len), Some(1), "{told}");
+    assert!(home.path().join("ws/AGENTS.md").exists());
+}
+
+#[test]
+fn an_agent_is_added_beside_the_others() {
+    let home = Home::empty();
+    let add = ["agents", "add", "Work Mail", "--workspace", "~/mail", "--bind", "telegram:work"];
+    let told = home.run(&[&add[..], &["--json"]].concat());
+    assert_eq!((told.code, told.err.as_str()), (0, "Normalized agent id to \"work-mail\".\n"));
+    let told: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+    assert_eq!(told["bindings"]["added"], json!(["telegram accountId=work"]));
+    assert!(home.path().join("mail/AGENTS.md").exists());
+    let listed = home.json(&["agents", "list"]);
+    let default = listed.as_array().unwrap().iter().find(|agent| agent["isDefault"] == true).unwrap();
+    assert_eq!((&default["id"], listed.as_array().unwrap().len()), (&json!("main"), 2));
+    let other = ["agents", "add", "second", "--workspace", "~/two", "--bind", "telegram:work"];
+    let told = home.json(&other);
+    assert_eq!(told["bindings"]["conflicts"], json!(["telegram accountId=work (agent=work-mail)"]));
+    assert_eq!(
+        home.refusal(&["agents", "add", "main", "--workspace", "~/x"]),
+        "\"main\" is reserved. Choose another name."
+    );
 }

@@ -1,6 +1,7 @@
 //! `yabby gateway`, from outside: its life, and what people do to it.
 
 mod abuse;
+mod commands;
 mod life;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

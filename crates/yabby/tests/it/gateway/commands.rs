@@ -1,0 +1,243 @@
+//! Commands that talk to a gateway: a real one, and one that behaves badly.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::{Gateway, TOKEN, config, free_port};
+use crate::home::Home;
+
+const ASK: [&str; 4] = ["agent", "--agent", "main", "-m"];
+/// How long something that goes on elsewhere may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A home whose gateway listens on this port.
+fn home_on(port: u16) -> Home {
+    let home = Home::empty();
+    let log = home.path().join("gateway.log");
+    config(&home, port, json!({"logging": {"file": log}}));
+    home
+}
+
+/// A gateway on a home of its own.
+struct Running {
+    home: Home,
+    gateway: Gateway,
+}
+
+impl Running {
+    fn start() -> Self {
+        let port = free_port();
+        let home = home_on(port);
+        let gateway = Gateway::start(&home, port);
+        Self { home, gateway }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.gateway.child.try_wait().unwrap().is_some()
+    }
+}
+
+/// When a gateway that behaves badly goes away.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leaves {
+    BeforeItAnswers,
+    AfterItAccepted,
+    AfterItRefused,
+}
+
+/// A gateway that goes away in the middle of a run; how often it was told something to an agent.
+fn badly_behaved(leaves: Leaves) -> (Home, std::thread::JoinHandle<usize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let home = home_on(listener.local_addr().unwrap().port());
+    listener.set_nonblocking(true).unwrap();
+    let serving = async move {
+        let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
+        let mut asked = 0;
+        while let Some(Ok(message)) = socket.next().await {
+            let Message::Text(text) = message else { continue };
+            let frame: Value = serde_json::from_str(&text).unwrap();
+            let mut answer = json!({"type": "res", "id": frame["id"], "ok": true});
+            if frame["method"] == "connect" {
+                answer["payload"] = json!({"type": "hello-ok", "protocol": 3});
+            } else {
+                asked += 1;
+                match leaves {
+                    Leaves::BeforeItAnswers => break,
+                    Leaves::AfterItAccepted => {
+                        answer["payload"] =
+                            json!({"runId": frame["params"]["idempotencyKey"], "status": "accepted"});
+                    }
+                    Leaves::AfterItRefused => {
+                        answer["ok"] = false.into();
+                        answer["error"] = json!({"code": "INVALID_REQUEST", "message": "not today"});
+                    }
+                }
+            }
+            socket.send(Message::text(answer.to_string())).await.unwrap();
+            if asked > 0 {
+                break;
+            }
+        }
+        asked
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    (home, std::thread::spawn(move || runtime.block_on(serving)))
+}
+
+#[test]
+fn a_message_is_answered_through_the_gateway() {
+    let running = Running::start();
+    let answer = running.home.out(&[&ASK[..], &["hello"]].concat());
+    assert!(answer.starts_with("Hello!"), "{answer}");
+    let told: Value =
+        serde_json::from_str(&running.home.out(&[&ASK[..], &["hello again", "--json"]].concat())).unwrap();
+    assert_eq!((&told["status"], &told["summary"]), (&json!("ok"), &json!("completed")));
+    assert!(told["result"]["payloads"][0]["text"].is_string(), "{told}");
+    let history = running.home.out(&["history", "main"]);
+    assert!(history.contains("hello again"), "{history}");
+}
+
+#[test]
+fn what_a_gateway_took_is_not_said_again_here() {
+    for (leaves, told) in [
+        (Leaves::AfterItAccepted, "the message is on record, and goes on there"),
+        (Leaves::BeforeItAnswers, "before it said whether it took the message"),
+    ] {
+        let (home, serving) = badly_behaved(leaves);
+        let refusal = home.refusal(&[&ASK[..], &["hello"]].concat());
+        assert!(
+            refusal.starts_with("Error: the connection to the gateway") && refusal.contains(told),
+            "{refusal}"
+        );
+        assert_eq!(serving.join().unwrap(), 1);
+        assert_eq!(home.json(&["sessions"])["count"], 0, "it was said here, too");
+    }
+}
+
+#[test]
+fn what_a_gateway_did_not_take_is_said_here() {
+    let (home, serving) = badly_behaved(Leaves::AfterItRefused);
+    let told = home.run(&[&ASK[..], &["hello"]].concat());
+    assert_eq!((told.code, serving.join().unwrap()), (0, 1));
+    assert!(told.out.starts_with("Hello!"), "{told:?}");
+    assert_eq!(told.err, "Gateway agent failed; falling back to embedded: Error: not today\n");
+    let home = home_on(free_port());
+    let told = home.run(&[&ASK[..], &["hello"]].concat());
+    assert!(told.out.starts_with("Hello!"), "{told:?}");
+    assert!(
+        told.err.starts_with("Gateway agent failed; falling back to embedded: Error: gateway closed (1006"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn stop_ends_a_gateway_that_was_started_by_hand() {
+    let mut running = Running::start();
+    let pid = running.gateway.child.id();
+    assert_eq!(running.home.out(&["gateway", "stop", "--dry-run"]), format!("kill -TERM {pid}\n"));
+    assert!(!running.has_ended());
+    assert_eq!(running.home.out(&["gateway", "stop"]), format!("Stopped the gateway (pid {pid}).\n"));
+    let begun = Instant::now();
+    while !running.has_ended() {
+        assert!(begun.elapsed() < PATIENCE, "it did not end");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(running.home.json(&["gateway", "stop"])["result"], "not-running");
+    let refusal = running.home.refusal(&["gateway", "restart"]);
+    assert!(refusal.starts_with("Error: no gateway runs on ~/.openclaw"), "{refusal}");
+}
+
+#[test]
+fn status_tells_whether_the_gateway_answers() {
+    let running = Running::start();
+    let told = running.home.json(&["status"]);
+    assert_eq!((&told["gateway"]["reachable"], &told["gateway"]["error"]), (&json!(true), &Value::Null));
+    assert_eq!(running.home.json(&["gateway", "status"])["rpc"]["ok"], true);
+    assert!(running.home.out(&["status", "--deep"]).contains("Health"));
+    assert!(running.home.out(&["status", "--all"]).contains("Pasteable debug report."));
+    let home = home_on(free_port());
+    let told = home.json(&["status"]);
+    assert_eq!(told["gateway"]["reachable"], false);
+    assert!(
+        told["gateway"]["error"]
+            .as_str()
+            .unwrap()
+            .starts_with("connect failed: connect ECONNREFUSED 127.0.0.1:"),
+        "{told}"
+    );
+    assert_eq!(home.json(&["gateway", "status", "--no-probe"]).get("rpc"), None);
+    let refusal = home.refusal(&["health", "--timeout", "never"]);
+    assert_eq!(refusal, "--timeout must be a positive integer (milliseconds)");
+}
+
+#[test]
+fn logs_follow_what_is_written_later() {
+    let running = Running::start();
+    let lines = running.home.out(&["logs", "--json", "--limit", "5"]);
+    let first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!(first["type"], "meta");
+    let mut command = running.home.command(&["logs", "--follow", "--plain", "--interval", "50"]);
+    let mut following = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(following.stdout.take().unwrap()).lines();
+    assert!(told.next().unwrap().unwrap().starts_with("Log file: "));
+    let line =
+        json!({"0": "written later", "_meta": {"logLevelName": "WARN"}, "time": "2026-02-03T12:00:00.000Z"});
+    let mut log =
+        std::fs::OpenOptions::new().append(true).open(running.home.path().join("gateway.log")).unwrap();
+    writeln!(log, "{line}").unwrap();
+    let found = told.map(Result::unwrap).find(|line| line.ends_with("written later"));
+    assert_eq!(found.as_deref(), Some("2026-02-03T12:00:00.000Z warn written later"));
+    following.kill().unwrap();
+    following.wait().unwrap();
+}
+
+#[test]
+fn a_token_on_the_command_line_is_used() {
+    let running = Running::start();
+    let url = format!("ws://127.0.0.1:{}", running.gateway.port);
+    let elsewhere = Home::empty();
+    let call = ["gateway", "call", "health", "--json", "--url", &url];
+    let right = [&call[..], &["--token", TOKEN]].concat();
+    assert_eq!(serde_json::from_str::<Value>(&elsewhere.out(&right)).unwrap()["ok"], true);
+    let refusal = elsewhere.refusal(&[&call[..], &["--token", "nope"]].concat());
+    assert!(refusal.contains("unauthorized") && refusal.contains("Source: cli --url"), "{refusal}");
+    let refusal = elsewhere.refusal(&call);
+    assert!(
+        refusal.starts_with("Gateway call failed: Error: gateway url override requires explicit credentials"),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn a_message_can_be_put_into_a_conversation() {
+    let running = Running::start();
+    running.home.out(&[&ASK[..], &["hello"]].concat());
+    let send =
+        ["message", "send", "--channel", "webchat", "-t", "agent:main:main", "-m", "The backup is done"];
+    let told = running.home.json(&send);
+    assert_eq!((&told["dryRun"], &told["payload"]["via"]), (&json!(false), &json!("gateway")));
+    assert!(running.home.out(&["history", "main"]).contains("The backup is done"));
+}
+
+#[test]
+fn a_service_is_shown_before_it_is_installed() {
+    let home = home_on(free_port());
+    let told = home.out(&["gateway", "install", "--dry-run", "--port", "18790"]);
+    let unit = home.path().join(".config/systemd/user/yabby-gateway.service");
+    assert!(told.starts_with(&format!("# {}\n[Unit]\n", unit.display())), "{told}");
+    assert!(told.contains("gateway run --port 18790\n"), "{told}");
+    assert!(told.ends_with("systemctl --user restart yabby-gateway.service\n"), "{told}");
+    assert!(!unit.exists());
+    let planned = home.json(&["gateway", "uninstall", "--dry-run"]);
+    assert_eq!(planned["commands"], json!(["systemctl --user disable --now yabby-gateway.service"]));
+    let refusal = home.refusal(&["gateway", "start"]);
+    assert!(refusal.starts_with("Error: no service is installed"), "{refusal}");
+}
