@@ -22,17 +22,26 @@ pub fn page(stage: &Stage, _: &mut Peer) -> Told {
     Ok(format!("see {}", artefacts()?.join("page-chat.png").display()))
 }
 
-/// What the other tabs show, each by a text that only the gateway knows.
-const TABS: [(&str, &str); 9] = [
-    ("overview", "Connected"),
-    ("channels", "Channel health"),
-    ("instances", "gateway"),
-    ("sessions", "agent:main:main"),
-    ("agents", "main"),
-    ("skills", "skill"),
-    ("nodes", "Devices"),
-    ("debug", "heartbeat"),
-    ("logs", "listening on ws://"),
+/// A text of each other tab that comes from the gateway, and what the tab complains of.
+const TABS: [(&str, &str, &[&str]); 11] = [
+    ("overview", "Connected", &[]),
+    // Nostr is a plugin of OpenClaw's.
+    ("channels", "\"channelOrder\"", &["Channel config schema unavailable."]),
+    ("instances", "Reason self", &[]),
+    ("sessions", "agent:main:main", &[]),
+    // There are no jobs yet, and the page says so.
+    ("cron", "yabby runs no jobs yet", &[]),
+    ("agents", "1 configured.", &[]),
+    ("skills", "openclaw-bundled", &[]),
+    ("nodes", "roles: operator", &[]),
+    // It says the same with a gateway of OpenClaw's: there is room for other channels.
+    (
+        "config",
+        "No changes",
+        &["Form view can't safely edit some fields. Use Raw to avoid losing config entries."],
+    ),
+    ("debug", "\"heartbeatSeconds\": 1800", &[]),
+    ("logs", "listening on ws://", &[]),
 ];
 
 /// The same, and then every other tab.
@@ -41,23 +50,15 @@ pub fn every_tab(stage: &Stage, _: &mut Peer) -> Told {
     house.said_before("Which crab is it?", "It is the blue one.")?;
     let mut page = Page::open(&house)?;
     chat(&mut house, &mut page)?;
-    for (tab, text) in TABS {
+    for (tab, text, complaints) in TABS {
         page.visit(tab)?;
         page.wait(&shows(text))?;
         page.photograph(tab)?;
-        page.ensure_well(tab)?;
+        page.ensure_well(tab, complaints)?;
     }
-    page.visit("config")?;
-    page.wait("document.querySelectorAll('.config-section-card, .config-form .field').length > 0")?;
-    page.photograph("config")?;
-    page.ensure_well("config")?;
-    // There are no jobs yet, and the page says so.
-    page.visit("cron")?;
-    page.wait(&shows("yabby runs no jobs yet"))?;
-    page.photograph("cron")?;
     page.close()?;
     house.close()?;
-    Ok(format!("{} tabs; see {}", TABS.len() + 3, artefacts()?.display()))
+    Ok(format!("{} tabs; see {}", TABS.len() + 1, artefacts()?.display()))
 }
 
 fn chat(house: &mut House, page: &mut Page) -> Result<()> {
@@ -74,7 +75,7 @@ fn chat(house: &mut House, page: &mut Page) -> Result<()> {
     // It is no longer being written.
     page.wait(&shows("New session"))?;
     page.photograph("chat")?;
-    page.ensure_well("chat")?;
+    page.ensure_well("chat", &[])?;
     house.ensure_said(&[
         "Which crab is it?",
         "It is the blue one.",
@@ -84,7 +85,7 @@ fn chat(house: &mut House, page: &mut Page) -> Result<()> {
 }
 
 fn shows(text: &str) -> String {
-    format!("document.body?.innerText.includes({})", json!(text))
+    format!("document.body?.textContent.includes({})", json!(text))
 }
 
 struct Page {
@@ -130,12 +131,11 @@ impl Page {
         Ok(())
     }
 
-    /// No tab shows an error, and nothing went wrong behind it.
-    fn ensure_well(&mut self, tab: &str) -> Result<()> {
-        let shown =
-            "[...document.querySelectorAll('.callout.danger')].map(error => error.innerText).join('; ')";
+    /// No tab shows errors but these, and nothing went wrong behind it.
+    fn ensure_well(&mut self, tab: &str, complaints: &[&str]) -> Result<()> {
+        let shown = "[...document.querySelectorAll('.callout.danger')].map(error => error.innerText)";
         let shown = self.ask(&json!({"do": "evaluate", "expression": shown}))?;
-        ensure!(shown == "", "{tab} shows an error: {shown}");
+        ensure!(shown == json!(complaints), "{tab} shows errors: {shown:#}");
         let problems = self.ask(&json!({"do": "problems"}))?;
         ensure!(problems == json!([]), "{tab} tells of {problems:#}");
         Ok(())
