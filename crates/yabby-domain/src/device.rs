@@ -456,11 +456,10 @@ mod tests {
 
     #[test]
     fn what_a_device_may_do_only_grows_and_its_token_is_renewed() {
-        let mut devices = Devices::default();
-        devices.paired = json!({"d1": {"deviceId": "d1", "publicKey": "key", "role": "operator",
+        let paired = json!({"d1": {"deviceId": "d1", "publicKey": "key", "role": "operator",
             "roles": ["operator"], "scopes": ["operator.read"], "note": "kept", "createdAtMs": 1,
-            "tokens": {"operator": {"token": "old", "role": "operator", "scopes": ["operator.read"], "createdAtMs": 1}}}})
-        .as_object().unwrap().clone();
+            "tokens": {"operator": {"token": "old", "role": "operator", "scopes": ["operator.read"], "createdAtMs": 1}}}});
+        let mut devices = Devices { paired: paired.as_object().unwrap().clone(), ..Devices::default() };
         devices.request(&laptop(&["operator.write"]), "r".to_owned(), 10.0);
         let device = devices.approve("r", "new".to_owned(), 20.0).unwrap();
         assert_eq!(device["scopes"], json!(["operator.read", "operator.write"]));

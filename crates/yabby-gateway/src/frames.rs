@@ -48,9 +48,9 @@ pub(crate) type Answer = Result<Value, Refusal>;
 pub struct Refusal {
     pub(crate) code: Code,
     pub(crate) message: String,
-    pub(crate) details: Option<Value>,
+    pub(crate) details: Option<Box<Value>>,
     /// What is told all the same.
-    pub(crate) payload: Option<Value>,
+    pub(crate) payload: Option<Box<Value>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,12 +90,12 @@ impl Refusal {
     }
 
     pub(crate) fn with_details(mut self, details: Value) -> Self {
-        self.details = Some(details);
+        self.details = Some(Box::new(details));
         self
     }
 
     pub(crate) fn with_payload(mut self, payload: Value) -> Self {
-        self.payload = Some(payload);
+        self.payload = Some(Box::new(payload));
         self
     }
 
@@ -104,7 +104,7 @@ impl Refusal {
         error.insert("code".to_owned(), self.code.as_str().into());
         error.insert("message".to_owned(), self.message.clone().into());
         if let Some(details) = &self.details {
-            error.insert("details".to_owned(), details.clone());
+            error.insert("details".to_owned(), Value::clone(details));
         }
         Value::Object(error)
     }
@@ -128,7 +128,7 @@ pub(crate) fn response(id: &Value, answer: &Answer) -> String {
         }
         Err(refusal) => {
             if let Some(payload) = &refusal.payload {
-                frame.insert("payload".to_owned(), payload.clone());
+                frame.insert("payload".to_owned(), Value::clone(payload));
             }
             frame.insert("error".to_owned(), refusal.to_value());
         }

@@ -1,5 +1,6 @@
 //! A session begun anew by hand: `sessions.reset` and a fork (`gateway.md` §6).
 
+use crate::channel::ChatType;
 use crate::json::Value;
 use crate::session::cli_session;
 use crate::session::entry::{Patch, SessionEntry};
@@ -20,13 +21,15 @@ pub fn renewed(before: Option<&SessionEntry>, session_id: &str, now: f64) -> Ses
         "lastChannel",
         "lastTo",
     ];
-    // Ours: labels are the person's own, and who may listen must not be forgotten.
-    const OURS: [&str; 2] = ["labels", "chatType"];
+    // Ours: labels are the person's own, and that many listen must not be forgotten.
+    let is_shared =
+        before.is_some_and(|before| before.chat_type().is_some_and(|kind| kind != ChatType::Direct));
+    let ours = ["labels"].into_iter().chain(is_shared.then_some("chatType"));
     let mut record = begun(session_id, now);
     for tokens in ["inputTokens", "outputTokens", "totalTokens"] {
         record.put(tokens, Some(0.into()));
     }
-    carry(&mut record, before, KEPT.into_iter().chain(["skillsSnapshot"]).chain(OURS));
+    carry(&mut record, before, KEPT.into_iter().chain(["skillsSnapshot"]).chain(ours));
     finished(&record)
 }
 
@@ -105,6 +108,14 @@ mod tests {
         let expected = r#"{"sessionId":"new","updatedAt":7,"systemSent":false,"abortedLastRun":false,"inputTokens":0,"outputTokens":0,"totalTokens":0,"thinkingLevel":"high","label":"work","lastTo":"+1","labels":["a"]}"#;
         let after = renewed(Some(&before), "new", 7.0);
         assert_eq!(json::stringify_object(after.as_object()), expected);
+    }
+
+    #[test]
+    fn a_reset_does_not_forget_that_many_listen() {
+        for (kind, kept) in [("group", true), ("channel", true), ("direct", false)] {
+            let before = entry(&format!(r#"{{"sessionId":"old","chatType":"{kind}"}}"#));
+            assert_eq!(renewed(Some(&before), "new", 7.0).get("chatType").is_some(), kept, "{kind}");
+        }
     }
 
     #[test]

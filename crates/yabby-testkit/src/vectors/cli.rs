@@ -171,12 +171,17 @@ impl Sample {
         if matches(&caught(&expected), &actual) {
             return Ok(Outcome::ByDesign(CAUGHT));
         }
-        if begins_with_one_of(&[&["gateway", "call"]], &self.command()) && matches(&hidden(&expected, &actual), &actual) {
+        if begins_with_one_of(&[&["gateway", "call"]], &self.command())
+            && matches(&hidden(&expected, &actual), &actual)
+        {
             return Ok(Outcome::ByDesign(SECRETS));
         }
         let asks_for_usage = begins_with_one_of(&[&["gateway", "usage-cost"]], &self.command());
         let has_no_ledger = !ran.home.path().join(".openclaw/usage").exists();
-        if asks_for_usage && has_no_ledger && matches(&without(&expected, "exact"), &without(&actual, "exact")) {
+        if asks_for_usage
+            && has_no_ledger
+            && matches(&without(&expected, "exact"), &without(&actual, "exact"))
+        {
             return Ok(Outcome::ByDesign(OWN_LEDGER));
         }
         if self.is_later(&ran) {
@@ -333,7 +338,9 @@ fn matches(expected: &Value, actual: &Value) -> bool {
 /// What was recorded, with an error that was not caught told like any other.
 fn caught(recorded: &Value) -> Value {
     let mut recorded = recorded.clone();
-    if let Some(told) = recorded.get("stderr").and_then(Value::as_str).and_then(|told| told.strip_prefix(UNCAUGHT)) {
+    if let Some(told) =
+        recorded.get("stderr").and_then(Value::as_str).and_then(|told| told.strip_prefix(UNCAUGHT))
+    {
         let told = told.to_owned();
         recorded["stderr"] = told.into();
     }

@@ -61,7 +61,12 @@ fn run(page: &str) {
             .current_dir(home.path())
             .env_clear()
             // Nobody listens there, whatever runs on this machine.
-            .envs([("PATH", path.as_str()), ("TZ", "UTC"), ("COLUMNS", "100"), ("OPENCLAW_GATEWAY_PORT", "1")])
+            .envs([
+                ("PATH", path.as_str()),
+                ("TZ", "UTC"),
+                ("COLUMNS", "100"),
+                ("OPENCLAW_GATEWAY_PORT", "1"),
+            ])
             .env("HOME", home.path())
             .output()
             .expect("a shell");

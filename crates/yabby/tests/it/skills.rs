@@ -179,7 +179,11 @@ fn what_a_skill_is_given_reaches_commands_and_is_not_told() {
         "---\nname: fish\ndescription: Fishes.\nmetadata: {\"openclaw\":{\"primaryEnv\":\"HOOK_KEY\"}}\n---\n",
     );
     let path = std::env::var_os("PATH").unwrap();
-    let output = home.command(&["agent", "--local", "--agent", "main", "-m", "go"]).env("PATH", path).output().unwrap();
+    let output = home
+        .command(&["agent", "--local", "--agent", "main", "-m", "go"])
+        .env("PATH", path)
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{output:?}");
     let told = exec::told(&service);
     assert!(told.contains("terces-yrev-lliks"), "the command knows it: {told}");

@@ -396,7 +396,8 @@ fn whoever_sits_at_the_terminal_is_asked_before_a_command_runs() {
     for (keys, ran) in table {
         let call = exec::call("exec", &json!({"command": "touch ran"}));
         let service = exec::service([call, exec::answer()]);
-        let (home, mut terminal) = about_to_run(&service, &["agent", "--local", "--agent", "main", "-m", "go"]);
+        let (home, mut terminal) =
+            about_to_run(&service, &["agent", "--local", "--agent", "main", "-m", "go"]);
         terminal.wait_for("May this run in");
         terminal.wait_for("  touch ran");
         terminal.wait_for("[o]nce, [a]lways or [n]o?");

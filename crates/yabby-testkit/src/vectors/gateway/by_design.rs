@@ -1,5 +1,6 @@
 //! Where our gateway deliberately answers otherwise. `docs/compatibility.md` explains each rule by its name.
 
+mod of_methods;
 mod of_runs;
 
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ pub(in crate::vectors) const LATER_METHODS: &str = "later-methods-are-unavailabl
 /// Tokens, passwords and keys of a configuration stay where they are.
 pub(in crate::vectors) const SECRETS: &str = "secrets-are-not-shown";
 
-pub(super) const RULES: [Rule; 10] = [
+pub(super) const RULES: [Rule; 12] = [
     Rule { name: LATER_METHODS, promise: later_methods },
     Rule { name: SECRETS, promise: secrets },
     Rule { name: "an-alias-is-the-session-it-means", promise: aliases },
@@ -31,6 +32,8 @@ pub(super) const RULES: [Rule; 10] = [
     Rule { name: "every-run-marks-its-session", promise: of_runs::marks },
     Rule { name: "a-compaction-comes-before-the-next-question", promise: of_runs::compactions },
     Rule { name: "tools-answer-in-our-words", promise: of_runs::tools },
+    Rule { name: "channels-are-not-served-yet", promise: of_methods::channels },
+    Rule { name: "a-log-is-as-long-as-it-is", promise: of_methods::logs },
 ];
 
 /// What we promise instead of a recording, and the rules that changed it.
@@ -112,7 +115,7 @@ fn later_methods(promised: &mut Scenario, actual: &Scenario) {
 }
 
 /// Texts in the homes that only their owner should see.
-const SECRETS: [&str; 4] = ["tok-vector", "pw-vector", "hook-vector", "sk-stub"];
+const SECRET_TEXTS: [&str; 4] = ["tok-vector", "pw-vector", "hook-vector", "sk-stub"];
 
 /// The same mark in the place of every secret of a configuration.
 fn secrets(promised: &mut Scenario, actual: &Scenario) {
@@ -123,7 +126,9 @@ fn secrets(promised: &mut Scenario, actual: &Scenario) {
         let mark = ["/gateway/auth/token", "/gateway/auth/password"]
             .iter()
             .find_map(|pointer| own.pointer(pointer).and_then(Value::as_str));
-        let Some(mark) = mark.filter(|mark| !mark.is_empty() && !SECRETS.contains(mark)) else { continue };
+        let Some(mark) = mark.filter(|mark| !mark.is_empty() && !SECRET_TEXTS.contains(mark)) else {
+            continue;
+        };
         let frame = &mut promised.lines[answer.line]["frame"];
         hide(frame, mark);
     }
@@ -132,7 +137,7 @@ fn secrets(promised: &mut Scenario, actual: &Scenario) {
 fn hide(value: &mut Value, mark: &str) {
     match value {
         Value::String(text) => {
-            for secret in SECRETS {
+            for secret in SECRET_TEXTS {
                 if text.contains(secret) {
                     *text = text.replace(secret, mark);
                 }

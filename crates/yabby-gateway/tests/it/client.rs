@@ -1,0 +1,156 @@
+//! A gateway that listens for a test, and clients of it.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use yabby_config::environment::Environment;
+use yabby_domain::config::Config;
+use yabby_gateway::{Listening, Memories, Parts, RestartWish, start};
+use yabby_store::paths::{Choice, Place};
+use yabby_testkit::stage::Stage;
+
+const TOKEN: &str = "token-of-a-test";
+
+/// A gateway, and what it stands on.
+pub struct Stand {
+    pub stage: Stage,
+    pub listening: Listening,
+    pub restarts: UnboundedReceiver<RestartWish>,
+    home: tempfile::TempDir,
+    port: u16,
+}
+
+impl Stand {
+    /// With this configuration, and a token that clients know.
+    pub async fn new(config: Value) -> Self {
+        Self::with(config, Box::new(|_| None)).await
+    }
+
+    pub async fn with(mut config: Value, memories: Memories) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        config["gateway"] = json!({"mode": "local", "auth": {"token": TOKEN}});
+        std::fs::create_dir(home.path().join(".openclaw")).unwrap();
+        let text = serde_json::to_string_pretty(&config).unwrap();
+        std::fs::write(home.path().join(".openclaw/openclaw.json"), text + "\n").unwrap();
+        let place = Place::find_around(&Choice::default(), Environment::default(), home.path(), home.path());
+        let stage = Stage::new(config.clone());
+        let parts = Parts {
+            engine: stage.engine(),
+            config: Arc::new(Config::new(config)),
+            clock: stage.clock.clone(),
+            place,
+            version: "test".to_owned(),
+            memories,
+        };
+        let (listening, restarts) = start(parts, &[IpAddr::V4(Ipv4Addr::LOCALHOST)], 0).await.unwrap();
+        let port = listening.addresses[0].port();
+        Self { stage, listening, restarts, home, port }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(".openclaw").join(name)
+    }
+
+    /// Somebody with these scopes.
+    pub async fn client(&self, scopes: &[&str]) -> Client {
+        let (socket, _) = connect_async(format!("ws://127.0.0.1:{}/", self.port)).await.unwrap();
+        let mut client = Client { socket, count: 0, kept: Vec::new() };
+        let params = json!({
+            "minProtocol": 3,
+            "maxProtocol": 3,
+            "client": {"id": "gateway-client", "displayName": "tester", "version": "1", "platform": "linux", "mode": "backend"},
+            "scopes": scopes,
+            "auth": {"token": TOKEN},
+        });
+        let hello = client.ask("connect", params).await;
+        assert_eq!(hello["payload"]["type"], "hello-ok", "{hello}");
+        client
+    }
+
+    /// Somebody who may do everything.
+    pub async fn owner(&self) -> Client {
+        self.client(&["operator.admin"]).await
+    }
+}
+
+pub struct Client {
+    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    count: usize,
+    /// What came while something else was waited for.
+    kept: Vec<Value>,
+}
+
+impl Client {
+    /// The whole answer to a request.
+    pub async fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params).await;
+        self.answer(&id).await
+    }
+
+    /// The payload of the answer, which is not refused.
+    pub async fn get(&mut self, method: &str, params: Value) -> Value {
+        let answer = self.ask(method, params).await;
+        assert_eq!(answer["ok"], true, "{method}: {answer}");
+        answer["payload"].clone()
+    }
+
+    /// Why a request is refused.
+    pub async fn refusal(&mut self, method: &str, params: Value) -> String {
+        let answer = self.ask(method, params).await;
+        answer["error"]["message"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{method} is not refused: {answer}"))
+            .to_owned()
+    }
+
+    /// Asks without waiting; the name of the request.
+    pub async fn begin(&mut self, method: &str, params: Value) -> String {
+        self.count += 1;
+        let id = format!("r{}", self.count);
+        let frame = json!({"type": "req", "id": id, "method": method, "params": params});
+        self.socket.send(Message::text(frame.to_string())).await.unwrap();
+        id
+    }
+
+    pub async fn answer(&mut self, id: &str) -> Value {
+        self.first(|frame| frame["type"] == "res" && frame["id"] == id).await
+    }
+
+    /// The next event of a kind.
+    pub async fn event(&mut self, name: &str) -> Value {
+        self.first(|frame| frame["event"] == name).await["payload"].clone()
+    }
+
+    /// The first such frame, of those that were kept and those that come.
+    async fn first(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        if let Some(at) = self.kept.iter().position(&is_it) {
+            return self.kept.remove(at);
+        }
+        loop {
+            let frame = self.next().await;
+            if is_it(&frame) {
+                return frame;
+            }
+            self.kept.push(frame);
+        }
+    }
+
+    /// Whether anything of a kind was told so far.
+    pub fn heard(&self, name: &str) -> bool {
+        self.kept.iter().any(|frame| frame["event"] == name)
+    }
+
+    async fn next(&mut self) -> Value {
+        let next = tokio::time::timeout(Duration::from_secs(20), self.socket.next()).await;
+        let message = next.expect("something is told in time").expect("the gateway is there").unwrap();
+        serde_json::from_str(message.to_text().unwrap()).unwrap_or_default()
+    }
+}

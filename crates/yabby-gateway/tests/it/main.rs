@@ -1,0 +1,9 @@
+//! The gateway over its real protocol, with an engine in memory.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod approvals;
+mod client;
+mod config;
+mod remembering;
+mod sessions;

@@ -1,0 +1,142 @@
+//! Sessions over the wire: what no recording shows.
+
+use serde_json::{Value, json};
+use yabby_domain::message::Message;
+use yabby_domain::seam::{Begin, TranscriptStore as _};
+use yabby_domain::transcript::file_name::TranscriptId;
+use yabby_domain::transcript::tree::{NewCompaction, NewEntry};
+
+use crate::client::{Client, Stand};
+
+fn message(role: &str, said: &str) -> NewEntry {
+    let mut message = Message::default();
+    message.set("role", role);
+    message.set("content", said);
+    NewEntry::Message(message)
+}
+
+/// A session in which this was said.
+async fn talk(stand: &Stand, owner: &mut Client, key: &str, entries: Vec<NewEntry>) -> Vec<String> {
+    let made = owner.get("sessions.patch", json!({"key": key, "verboseLevel": "off"})).await;
+    let id = made["entry"]["sessionId"].as_str().unwrap();
+    let begin = Begin { session_id: id.to_owned(), cwd: String::new(), parent: None };
+    let transcript = TranscriptId::new(id, None).unwrap();
+    let mut writer = stand.stage.transcripts.open(&transcript, begin).await.unwrap();
+    writer.append(entries).await.unwrap()
+}
+
+fn words(history: &Value) -> Vec<&str> {
+    history["messages"].as_array().unwrap().iter().filter_map(|message| message["content"].as_str()).collect()
+}
+
+#[tokio::test]
+async fn a_fork_goes_on_from_an_entry_under_a_key_of_its_own() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    let said = vec![message("user", "one"), message("assistant", "two"), message("user", "three")];
+    let ids = talk(&stand, &mut owner, "agent:main:a", said).await;
+    let fork = owner
+        .get(
+            "sessions.fork",
+            json!({"key": "agent:main:a", "at": ids[1], "newKey": "What-if", "label": "if"}),
+        )
+        .await;
+    assert_eq!(fork["key"], "agent:main:what-if");
+    assert_eq!(fork["forkedFrom"], "agent:main:a");
+    let history = owner.get("chat.history", json!({"sessionKey": "agent:main:what-if"})).await;
+    assert_eq!(words(&history), ["one", "two"]);
+    let taken = owner.refusal("sessions.fork", json!({"key": "agent:main:a", "newKey": "what-if"})).await;
+    assert_eq!(taken, "there is a session agent:main:what-if already; choose another newKey");
+    let label = owner.refusal("sessions.fork", json!({"key": "agent:main:a", "label": "if"})).await;
+    assert_eq!(label, "label already in use: if");
+    let silent = owner.refusal("sessions.fork", json!({"key": "agent:main:nothing"})).await;
+    assert_eq!(silent, "nothing has been said yet in agent:main:nothing");
+}
+
+#[tokio::test]
+async fn a_tree_tells_every_branch_and_an_undone_compaction_is_one() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    let ids =
+        talk(&stand, &mut owner, "agent:main:a", vec![message("user", "one"), message("assistant", "two")])
+            .await;
+    let nothing = owner.refusal("sessions.undoCompaction", json!({"key": "agent:main:a"})).await;
+    assert_eq!(nothing, "no compaction in agent:main:a is left to undo; the model is told all of it");
+    let compaction = NewCompaction {
+        summary: "they counted".to_owned(),
+        first_kept: ids[1].clone(),
+        tokens_before: 10.0,
+        ..NewCompaction::default()
+    };
+    let more = vec![NewEntry::Compaction(compaction), message("user", "three")];
+    talk(&stand, &mut owner, "agent:main:a", more).await;
+    let undone = owner.get("sessions.undoCompaction", json!({"key": "agent:main:a"})).await;
+    assert_eq!((&undone["copied"], &undone["messages"]), (&json!(1), &json!(3)));
+    let tree = owner.get("sessions.tree", json!({"key": "agent:main:a"})).await;
+    let entries = tree["entries"].as_array().unwrap();
+    let active = |text: &str| {
+        entries
+            .iter()
+            .filter(|entry| entry["text"] == text)
+            .map(|entry| entry["active"] == true)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(active("three"), [false, true], "{tree}");
+    assert_eq!(active("one"), [true]);
+    assert_eq!(tree["count"], entries.len());
+    let last = owner.get("sessions.tree", json!({"key": "agent:main:a", "limit": 1})).await;
+    assert_eq!(last["entries"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn of_many_who_want_a_label_one_gets_it() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    let mut waiting = Vec::new();
+    for at in 0..20 {
+        let params = json!({"key": format!("agent:main:s{at}"), "label": "the one"});
+        waiting.push(owner.begin("sessions.patch", params).await);
+    }
+    let mut given = 0;
+    for id in waiting {
+        given += usize::from(owner.answer(&id).await["ok"] == true);
+    }
+    assert_eq!(given, 1);
+    let found = owner.get("sessions.resolve", json!({"label": "the one"})).await;
+    assert!(found["key"].as_str().unwrap().starts_with("agent:main:s"));
+}
+
+#[tokio::test]
+async fn sessions_are_found_by_key_id_and_label() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    let made = owner.get("sessions.patch", json!({"key": "agent:main:a", "label": "L"})).await;
+    let id = &made["entry"]["sessionId"];
+    for params in
+        [json!({"key": "a"}), json!({"key": "agent:main:A"}), json!({"sessionId": id}), json!({"label": "L"})]
+    {
+        let found = owner.get("sessions.resolve", params.clone()).await;
+        assert_eq!(found, json!({"ok": true, "key": "agent:main:a"}), "{params}");
+    }
+    let table = [
+        (json!({}), "Either key, sessionId, or label is required"),
+        (json!({"key": "a", "label": "L"}), "Provide either key, sessionId, or label (not multiple)"),
+        (json!({"key": "b"}), "No session found: b"),
+        (json!({"sessionId": "b"}), "No session found: b"),
+        (json!({"label": "l"}), "No session found with label: l"),
+    ];
+    for (params, why) in table {
+        assert_eq!(owner.refusal("sessions.resolve", params.clone()).await, why, "{params}");
+    }
+}
+
+#[tokio::test]
+async fn a_notice_waits_for_the_main_session() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    owner.get("system-event", json!({"text": "the door is open"})).await;
+    let status = owner.get("status", json!({})).await;
+    assert_eq!(status["queuedSystemEvents"], json!(["the door is open"]));
+    let presence = owner.event("presence").await;
+    assert!(presence["presence"].as_array().unwrap().iter().any(|entry| entry["text"] == "the door is open"));
+}
