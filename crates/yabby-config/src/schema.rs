@@ -47,6 +47,71 @@ pub fn of<T: JsonSchema>() -> Value {
     schema
 }
 
+/// The same schema with every type written out where it is used, for readers that follow no references: OpenClaw's page
+/// shows nothing of what is behind one. What holds itself may hold anything there.
+pub fn written_out(schema: &Value) -> Value {
+    let definitions = schema.get("definitions").and_then(Value::as_object);
+    let mut whole = Writer { definitions, within: Vec::new() }.write(schema);
+    if let Value::Object(keywords) = &mut whole {
+        keywords.shift_remove("definitions");
+    }
+    whole
+}
+
+struct Writer<'s> {
+    definitions: Option<&'s Map<String, Value>>,
+    /// The types that we are in the midst of.
+    within: Vec<&'s str>,
+}
+
+impl<'s> Writer<'s> {
+    fn write(&mut self, schema: &'s Value) -> Value {
+        match schema {
+            Value::Object(keywords) => self.keywords(keywords).into(),
+            Value::Array(schemas) => schemas.iter().map(|schema| self.write(schema)).collect(),
+            _ => schema.clone(),
+        }
+    }
+
+    fn keywords(&mut self, keywords: &'s Map<String, Value>) -> Map<String, Value> {
+        let mut written = Map::new();
+        for (keyword, value) in keywords {
+            // A reference stands alone, or as the only one of `allOf` beside what else is said.
+            let reference = match (keyword.as_str(), value) {
+                ("$ref", value) => value.as_str(),
+                ("allOf", Value::Array(schemas)) => match schemas.as_slice() {
+                    [Value::Object(only)] => only.get("$ref").and_then(Value::as_str),
+                    _ => None,
+                },
+                _ => None,
+            };
+            match reference {
+                Some(reference) => {
+                    for (keyword, value) in self.referenced(reference) {
+                        written.entry(keyword).or_insert(value);
+                    }
+                }
+                None => {
+                    written.insert(keyword.clone(), self.write(value));
+                }
+            }
+        }
+        written
+    }
+
+    fn referenced(&mut self, reference: &'s str) -> Map<String, Value> {
+        let name = reference.trim_start_matches("#/definitions/");
+        let found = self.definitions.and_then(|definitions| definitions.get(name));
+        let Some(Value::Object(keywords)) = found.filter(|_| !self.within.contains(&name)) else {
+            return Map::new();
+        };
+        self.within.push(name);
+        let written = self.keywords(keywords);
+        self.within.pop();
+        written
+    }
+}
+
 /// Says "optional" as JSON Schema does: by not requiring the key. The generator would also allow
 /// `null`, which the configuration does not. And draft-07 wants a reference to stand alone.
 fn tidy(schema: &mut Value) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use yabby_config::schema::schema;
+use yabby_config::schema::{schema, written_out};
 
 /// Where the two differ, and why.
 const DIFFERENCES: [&str; 8] = [
@@ -24,10 +24,11 @@ const DIFFERENCES: [&str; 8] = [
 
 #[test]
 fn the_schema_is_the_references_but_for_known_differences() {
-    let ours = schema();
-    let mut comparison = Comparison { ours: &ours, differences: Vec::new() };
-    comparison.compare("", &reference(), &ours);
-    assert_eq!(comparison.differences, DIFFERENCES);
+    for ours in [schema(), written_out(&schema())] {
+        let mut comparison = Comparison { ours: &ours, differences: Vec::new() };
+        comparison.compare("", &reference(), &ours);
+        assert_eq!(comparison.differences, DIFFERENCES);
+    }
 }
 
 fn reference() -> Value {
@@ -158,4 +159,24 @@ fn open(schema: &Value) -> Option<Others<'_>> {
         Some(Value::Object(like)) if like.is_empty() => Some(Others::Anything),
         Some(like) => Some(Others::Like(like)),
     }
+}
+
+#[test]
+fn a_schema_that_is_written_out_refers_to_nothing() {
+    let schema = schema();
+    let written = written_out(&schema);
+    assert!(schema.to_string().contains("$ref") && !written.to_string().contains("$ref"));
+    assert!(written.get("definitions").is_none());
+    for path in
+        ["/channels/properties/telegram/properties/botToken", "/gateway/properties/auth/properties/token"]
+    {
+        let node =
+            written.pointer(&format!("/properties{path}")).unwrap_or_else(|| panic!("{path} is not there"));
+        assert_eq!(node["type"], "string", "{path}");
+    }
+    // What is said beside a reference is kept.
+    assert_eq!(
+        written["properties"]["gateway"]["description"],
+        schema["properties"]["gateway"]["description"]
+    );
 }

@@ -23,6 +23,7 @@ async fn answer(call: Call) -> Answer {
     on_disk(move || {
         let schema = schema::schema();
         let hints = hints::of(&schema);
+        let schema = schema::written_out(&schema);
         Ok(json!({"schema": schema, "uiHints": hints, "version": version, "generatedAt": iso(now)}))
     })
     .await?

@@ -114,7 +114,13 @@ async function type({ text }) {
   await tools.ask("Input.dispatchKeyEvent", { type: "keyUp", ...key });
 }
 
+/** What moves is seen where it comes to rest. */
+const REST = `for (const animation of document.getAnimations()) {
+  if (animation.effect.getComputedTiming().endTime < Infinity) animation.finish();
+}`;
+
 async function photograph({ file }) {
+  await evaluate({ expression: REST });
   const { data } = await tools.ask("Page.captureScreenshot", { format: "png" });
   writeFileSync(file, Buffer.from(data, "base64"));
 }
