@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-const TARGETS: [&str; 4] = ["keys", "store_text", "transcript_lines", "directives"];
+const TARGETS: [&str; 5] = ["frames", "keys", "store_text", "transcript_lines", "directives"];
 
 /// What the sanitizer-coverage pass needs; `cargo fuzz` would ask for a nightly toolchain.
 const FLAGS: &str = "--cfg fuzzing -Ccodegen-units=1 -Cpasses=sancov-module \

@@ -8,6 +8,7 @@ mod commands;
 mod continued;
 mod conversations;
 mod doctor;
+mod gateway;
 mod locks;
 mod memory;
 mod prompts;
@@ -29,7 +30,7 @@ use crate::worker::Worker;
 type Told = Result<String>;
 type Story = fn(&Stage, &mut Peer) -> Told;
 
-const STORIES: [(&str, Story); 26] = [
+const STORIES: [(&str, Story); 30] = [
     ("yabby reads the reference's store, and changes no byte", sessions::read_what_the_reference_saved),
     ("yabby reads stores of other hands, and changes no byte", sessions::read_foreign_stores),
     ("the reference reads yabby's store", sessions::written_by_yabby),
@@ -71,16 +72,35 @@ const STORIES: [(&str, Story); 26] = [
         prompts::side_by_side,
     ),
     ("both keep one index of memories, and neither embeds what the other has", memory::in_turns),
+    ("OpenClaw's commands work with yabby's gateway", gateway::some_commands),
+    ("OpenClaw's client is answered whatever it asks of yabby's gateway", gateway::every_method),
+    ("OpenClaw's terminal chats through yabby's gateway", gateway::terminal),
+    ("OpenClaw's page chats through yabby's gateway", gateway::page),
 ];
 
-/// All stories, or those whose names contain these words.
-pub fn run(words: &str) -> Result<()> {
+/// What takes long, and holds little that the others do not.
+const LONG_STORIES: [(&str, Story); 2] = [
+    ("every command of OpenClaw's that asks a gateway works with yabby's gateway", gateway::every_command),
+    ("every tab of OpenClaw's page shows what yabby's gateway has", gateway::every_tab),
+];
+
+/// The stories whose names contain these words; without `--all` none of the long ones.
+pub fn run(words: &[&str]) -> Result<()> {
+    let (flags, words): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with("--"));
+    let words = words.join(" ");
+    let long = match flags[..] {
+        [] => &[][..],
+        ["--all"] => &LONG_STORIES,
+        _ => bail!("interop knows no {}, only --all", flags.join(" ")),
+    };
+    let stories: Vec<_> = STORIES.iter().chain(long).filter(|(name, _)| name.contains(&words)).collect();
+    ensure!(!stories.is_empty(), "no story has {words:?} in its name");
     let reference = Reference::installed()?;
     let worker = Worker::build(Build::Quick)?;
     let home = tempfile::tempdir()?;
     let mut judge = judge(&reference, home.path())?;
     let (mut told, mut failed) = (0, 0);
-    for (name, story) in STORIES.into_iter().filter(|(name, _)| name.contains(words)) {
+    for (name, story) in stories {
         told += 1;
         let folder = tempfile::Builder::new().prefix("yabby-interop-").tempdir()?;
         let stage = Stage { reference: &reference, worker: &worker, home: folder.path().canonicalize()? };
@@ -96,7 +116,6 @@ pub fn run(words: &str) -> Result<()> {
         }
     }
     println!("{told} stories, {failed} failed");
-    ensure!(told > 0, "no story has {words:?} in its name");
     ensure!(failed == 0, "yabby and OpenClaw do not agree");
     Ok(())
 }

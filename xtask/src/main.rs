@@ -13,6 +13,7 @@ mod peer;
 mod program;
 mod real_claude;
 mod reference;
+mod room;
 mod snapshot;
 mod vectors;
 mod worker;
@@ -37,8 +38,10 @@ tasks:
                   many notes; writes docs/benchmarks.md; the short form measures little and writes nothing
   bench locomo [--data DIR] [--embedder none|local] --out FILE
                   what is found again of long conversations: predictions for the scorer of the data
-  interop [WORDS] hold yabby's files and conversations against the real OpenClaw, which is installed once;
-                  with WORDS only the stories that have them in their name
+  interop [WORDS] [--all]
+                  hold yabby's files, conversations and gateway against the real OpenClaw, which is installed
+                  once; with WORDS only the stories that have them in their name, with --all those as well
+                  that take long
   live [PROVIDER[/MODEL]…]
                   hold a conversation with the real services that the environment has a key for
   judge-models    hold what providers are asked against the types that services publish (needs Python)
@@ -54,7 +57,7 @@ tasks:
   crash memory [--rounds N] [--seed S]
                   kill `memory index` at random instants, 200 times; everything must be found, and once
   fuzz TARGET [SECONDS]
-                  fuzz keys, store_text, transcript_lines or directives (60 seconds)";
+                  fuzz frames, keys, store_text, transcript_lines or directives (60 seconds)";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -71,8 +74,7 @@ fn main() -> ExitCode {
         ["bench", "memory"] => bench::memory(Form::Whole),
         ["bench", "memory", "--short"] => bench::memory(Form::Short),
         ["bench", "locomo", rest @ ..] => bench::locomo(rest),
-        ["interop"] => interop::run(""),
-        ["interop", words] => interop::run(words),
+        ["interop", words @ ..] => interop::run(words),
         ["live", names @ ..] => live::run(names),
         ["judge-models"] => judge::models(),
         ["judge-mcp"] => judge::mcp(),

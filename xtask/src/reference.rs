@@ -8,6 +8,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::room::Room;
+
 pub const OPENCLAW: &str = "2026.2.3";
 const NODE: &str = "22";
 
@@ -86,6 +88,13 @@ impl Reference {
     /// A program in the reference's surroundings, with a loopback; whatever it starts is there as well.
     pub fn with_loopback(&self, program: &Path, home: &Path) -> Command {
         let mut command = isolated_with_loopback(program);
+        self.surroundings(&mut command, home);
+        command
+    }
+
+    /// The same in a network that others are in as well.
+    pub fn in_room(&self, room: &Room, program: &Path, home: &Path) -> Command {
+        let mut command = room.command(program);
         self.surroundings(&mut command, home);
         command
     }

@@ -28,9 +28,51 @@ pub fn parse(written: &str, default_unit: f64) -> Option<u64> {
     duration.is_finite().then_some(duration as u64)
 }
 
+/// A duration for people, in whole units: `1h 30m`.
+pub fn parts(ms: f64) -> String {
+    const UNITS: [(&str, f64); 5] = [
+        ("w", 7.0 * 24.0 * 60.0 * MINUTE),
+        ("d", 24.0 * 60.0 * MINUTE),
+        ("h", 60.0 * MINUTE),
+        ("m", MINUTE),
+        ("s", 1000.0),
+    ];
+    if !ms.is_finite() {
+        return "unknown".to_owned();
+    }
+    if ms < 1000.0 {
+        return format!("{}ms", ms.round().max(0.0));
+    }
+    let mut rest = ms.floor();
+    let mut parts = Vec::new();
+    for (name, size) in UNITS {
+        let count = (rest / size).floor();
+        if count > 0.0 {
+            parts.push(format!("{count}{name}"));
+            rest -= count * size;
+        }
+    }
+    parts.join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_duration_is_told_in_whole_units() {
+        let table = [
+            (250.4, "250ms"),
+            (1000.0, "1s"),
+            (1_800_000.0, "30m"),
+            (5_400_500.0, "1h 30m"),
+            (694_861_000.0, "1w 1d 1h 1m 1s"),
+            (f64::NAN, "unknown"),
+        ];
+        for (ms, told) in table {
+            assert_eq!(parts(ms), told, "{ms}");
+        }
+    }
 
     #[test]
     fn a_duration_is_a_number_and_a_unit() {

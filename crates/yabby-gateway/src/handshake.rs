@@ -42,7 +42,7 @@ const CLIENT_MODES: Schema = Schema::OneOf(&[
     Schema::Constant("test"),
 ]);
 
-const CONNECT: Schema = Schema::Object(&[
+pub(crate) const CONNECT: Schema = Schema::Object(&[
     required("minProtocol", at_least(1)),
     required("maxProtocol", at_least(1)),
     required(

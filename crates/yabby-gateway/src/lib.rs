@@ -59,6 +59,7 @@ use runs::Runs;
 
 pub use logs::log_file;
 pub use methods::page as methods_page;
+pub use methods::response_to_fault;
 pub use server::{Listening, StartError, start};
 
 /// How often everybody hears that we are there.

@@ -270,6 +270,23 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, client: &Arc<Client>, request
     (method.answer)(call).await
 }
 
+/// The response to a frame that is at fault, before anything is done for it; `None` to any other, and to what is no
+/// JSON. For those who try everything.
+pub fn response_to_fault(text: &str) -> Option<String> {
+    let frame = yabby_domain::json::parse(text).ok()?;
+    let (id, fault) = match Request::read(&frame) {
+        Err(fault) => (frame.get("id").cloned(), format!("invalid request frame: {fault}")),
+        Ok(Request { id, method, params }) => {
+            let schema = match method.as_str() {
+                "connect" => crate::handshake::CONNECT,
+                name => METHODS.iter().find(|method| method.name == name)?.params,
+            };
+            (Some(id.into()), format!("invalid {method} params: {}", schema.fault(&params)?))
+        }
+    };
+    Some(frames::response(&id.unwrap_or_default(), &Err(Refusal::invalid(fault))))
+}
+
 /// Why somebody may not ask; `None` if they may.
 fn refused(client: &Client, access: Access) -> Option<String> {
     if (access == Access::Node) != (client.role == Role::Node) {

@@ -3,6 +3,7 @@
 
 pub mod atomic;
 pub mod auth_profiles;
+pub mod channel_pairing;
 pub mod devices;
 pub mod exec_approvals;
 pub(crate) mod folder;

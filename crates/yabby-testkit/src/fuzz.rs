@@ -24,12 +24,26 @@ use yabby_domain::transcript::{damage, file_repair, listing, preview};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target; each has a file in `fuzz/fuzz_targets` and a folder in `fuzz/corpus`.
-pub const TARGETS: [Target; 4] = [
+pub const TARGETS: [Target; 5] = [
+    ("frames", frames),
     ("keys", keys),
     ("store_text", store),
     ("transcript_lines", transcript_lines),
     ("directives", directives),
 ];
+
+/// Any frame is taken or refused; a refusal is a response that clients can read, and not endless.
+pub fn frames(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Some(response) = yabby_gateway::response_to_fault(&text) {
+        assert!(response.len() <= 120_000 + 8 * text.len(), "a refusal of {} bytes", response.len());
+        // A text may hold half a character, as JavaScript's may.
+        let response: Value = yabby_domain::json::parse(&response).unwrap_or_default();
+        assert_eq!((&response["type"], &response["ok"]), (&"res".into(), &false.into()));
+        assert_eq!(response["error"]["code"], "INVALID_REQUEST");
+        assert!(response["error"]["message"].as_str().is_some_and(|message| message.starts_with("invalid ")));
+    }
+}
 
 /// A key keeps its text, and a key below an agent's key belongs to the same agent.
 pub fn keys(bytes: &[u8]) {

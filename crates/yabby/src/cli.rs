@@ -8,8 +8,9 @@ use yabby_config::lookup::Profile;
 use yabby_store::paths::Choice;
 
 use crate::commands::{
-    agent, agents, approvals, completion, config, doctor, gateway, history, import, mcp, memory, models,
-    sessions, setup, skills, turns, usage,
+    agent, agents, approvals, channels, completion, config, devices, doctor, gateway, health, history, hooks,
+    import, logs, mcp, memory, message, models, pairing, plugins, sessions, setup, skills, status, system,
+    turns, usage,
 };
 
 #[derive(Parser)]
@@ -104,8 +105,10 @@ pub enum Command {
         after_help = "Examples:\n  yabby history                       the conversation that changed last\n  yabby history main --limit 20\n  yabby history 5d1c7a10 --tree\n  yabby history main --follow\n  yabby history ~/.openclaw/agents/main/sessions/<id>.jsonl --json"
     )]
     History(history::Arguments),
-    /// List the agents
-    #[command(after_help = "Examples:\n  yabby agents\n  yabby agents list --bindings --json")]
+    /// List the agents, add one, or let one go
+    #[command(
+        after_help = "Examples:\n  yabby agents\n  yabby agents list --bindings --json\n  yabby agents add ops --workspace ~/ops\n  yabby agents delete ops"
+    )]
     Agents(agents::Arguments),
     /// Search what was noted and said, and look after the index of it
     #[command(
@@ -140,9 +143,53 @@ pub enum Command {
     Approvals(approvals::Arguments),
     /// Run the gateway, which people leave running, or talk to it
     #[command(
-        after_help = "Examples:\n  yabby gateway                        run it, here\n  yabby gateway --port 18790 --bind lan"
+        after_help = "Examples:\n  yabby gateway                        run it, here\n  yabby gateway --port 18790 --bind lan\n  yabby gateway install                run it as a service\n  yabby gateway status                 whether it answers\n  yabby gateway call health            ask it for something"
     )]
-    Gateway(gateway::Arguments),
+    Gateway(Box<gateway::Arguments>),
+    /// Show everything at a glance, whether or not a gateway runs
+    #[command(
+        after_help = "Examples:\n  yabby status\n  yabby status --deep                  ask the channels, too\n  yabby status --all                   a report for somebody who helps\n  yabby status --json"
+    )]
+    Status(status::Arguments),
+    /// Ask the gateway how it is
+    #[command(
+        after_help = "Examples:\n  yabby health\n  yabby health --verbose\n  yabby health --json --timeout 3000"
+    )]
+    Health(health::Arguments),
+    /// Send a message without an agent
+    #[command(
+        after_help = "Examples:\n  yabby message send --channel webchat -t agent:main:main -m \"The backup is done\""
+    )]
+    Message(message::Arguments),
+    /// Show the channels that are set up
+    #[command(after_help = "Examples:\n  yabby channels list\n  yabby channels status --probe")]
+    Channels(channels::Arguments),
+    /// Show who asks to talk to the agent in a channel, and let them in
+    #[command(
+        after_help = "Examples:\n  yabby pairing list telegram\n  yabby pairing approve telegram ABCD2345"
+    )]
+    Pairing(pairing::Arguments),
+    /// Show which devices may connect to the gateway, and let others in
+    #[command(
+        after_help = "Examples:\n  yabby devices list\n  yabby devices approve 5d1c7a10-6f0e-4c52-9a35-2b1f0c6f8e11"
+    )]
+    Devices(devices::Arguments),
+    /// Show what the gateway writes down
+    #[command(
+        after_help = "Examples:\n  yabby logs\n  yabby logs --follow\n  yabby logs --limit 1000 --json"
+    )]
+    Logs(logs::Arguments),
+    /// Tell a running gateway of events; show who is there
+    #[command(
+        after_help = "Examples:\n  yabby system event --text \"The backup is done\"\n  yabby system presence"
+    )]
+    System(system::Arguments),
+    /// Show the plugins; there are none
+    #[command(after_help = "Examples:\n  yabby plugins list --json")]
+    Plugins(plugins::Arguments),
+    /// Show the hooks; there are none
+    #[command(after_help = "Examples:\n  yabby hooks list --json")]
+    Hooks(hooks::Arguments),
     /// Read and change the configuration
     Config(config::Arguments),
     /// Check the folder, and repair what is damaged

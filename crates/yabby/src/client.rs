@@ -15,6 +15,7 @@ use yabby_domain::json::{self, Object, Value};
 use yabby_domain::text;
 
 use crate::commands::gateway::listen::{self, Bind};
+use crate::failure::Failure;
 use crate::setting::Setting;
 
 /// The longest text that we read.
@@ -34,6 +35,15 @@ pub struct TargetOptions {
     pub password: Option<String>,
 }
 
+/// How long to wait, as the command line has it, in milliseconds.
+pub fn limit(option: Option<&str>, usual_ms: u64) -> Result<Duration> {
+    let Some(option) = option else { return Ok(Duration::from_millis(usual_ms)) };
+    let ms = json::leading_integer(option).filter(|ms| *ms > 0.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
+    let limit = ms.map(|ms| Duration::from_millis(ms as u64));
+    limit.ok_or_else(|| Failure::bare("--timeout must be a positive integer (milliseconds)").into())
+}
+
 /// A gateway, and how it was found.
 #[derive(Clone, Debug)]
 pub struct Target {
@@ -50,7 +60,6 @@ impl Target {
     /// The gateway that the command line names, else that of the configuration.
     pub fn find(setting: &Setting, options: &TargetOptions) -> Result<Self> {
         let config = setting.config()?;
-        let given = |text: &Option<String>| text.as_deref().and_then(text::non_blank).map(str::to_owned);
         let config_path = setting.place.config.display().to_string();
         let [url, token, password] = [&options.url, &options.token, &options.password].map(given);
         if let Some(url) = url {
@@ -61,35 +70,49 @@ impl Target {
             }
             return Ok(Self { url, source: "cli --url", bind: None, config_path, token, password });
         }
+        let is_remote = config.text(&["gateway", "mode"]) == Some("remote");
+        let names_one = config.text(&["gateway", "remote", "url"]).and_then(text::non_blank).is_some();
+        if is_remote && names_one {
+            return Ok(Self::remote(setting, &config, options));
+        }
+        let mut local = Self::local(setting, &config, options);
+        if is_remote {
+            local.source = "missing gateway.remote.url (fallback local)";
+        }
+        Ok(local)
+    }
+
+    /// The gateway elsewhere that the configuration names.
+    pub fn remote(setting: &Setting, config: &Config, options: &TargetOptions) -> Self {
         let remote = |name: &str| {
             config.text(&["gateway", "remote", name]).and_then(text::non_blank).map(str::to_owned)
         };
-        let is_remote = config.text(&["gateway", "mode"]) == Some("remote");
-        if let Some(url) = remote("url").filter(|_| is_remote) {
-            return Ok(Self {
-                url,
-                source: "config gateway.remote.url",
-                bind: None,
-                config_path,
-                token: token.or_else(|| remote("token")),
-                password: password.or_else(|| remote("password")),
-            });
+        Self {
+            url: remote("url").unwrap_or_default(),
+            source: "config gateway.remote.url",
+            bind: None,
+            config_path: setting.place.config.display().to_string(),
+            token: given(&options.token).or_else(|| remote("token")),
+            password: given(&options.password).or_else(|| remote("password")),
         }
+    }
+
+    /// The gateway on this machine.
+    pub fn local(setting: &Setting, config: &Config, options: &TargetOptions) -> Self {
         let secret = |name: &str, variables: &[&str]| {
             let variable = setting.place.environment.first(variables).map(str::to_owned);
             variable.or_else(|| config.text(&["gateway", "auth", name]).map(str::to_owned))
         };
-        let token = token.or_else(|| secret("token", &["OPENCLAW_GATEWAY_TOKEN", "CLAWDBOT_GATEWAY_TOKEN"]));
-        let password = password
-            .or_else(|| secret("password", &["OPENCLAW_GATEWAY_PASSWORD", "CLAWDBOT_GATEWAY_PASSWORD"]));
-        Ok(Self {
-            url: local_url(&config, setting),
-            source: if is_remote { "missing gateway.remote.url (fallback local)" } else { "local loopback" },
-            bind: Some(Bind::of(None, &config).as_str()),
-            config_path,
-            token,
-            password,
-        })
+        let token = || secret("token", &["OPENCLAW_GATEWAY_TOKEN", "CLAWDBOT_GATEWAY_TOKEN"]);
+        let password = || secret("password", &["OPENCLAW_GATEWAY_PASSWORD", "CLAWDBOT_GATEWAY_PASSWORD"]);
+        Self {
+            url: local_url(config, setting),
+            source: "local loopback",
+            bind: Some(Bind::of(None, config).as_str()),
+            config_path: setting.place.config.display().to_string(),
+            token: given(&options.token).or_else(token),
+            password: given(&options.password).or_else(password),
+        }
     }
 
     /// What is told beside an error: where we tried.
@@ -102,6 +125,10 @@ impl Target {
         lines.extend(self.bind.map(|bind| format!("Bind: {bind}")));
         lines.join("\n")
     }
+}
+
+fn given(option: &Option<String>) -> Option<String> {
+    option.as_deref().and_then(text::non_blank).map(str::to_owned)
 }
 
 /// The address of the gateway on this machine.
@@ -117,10 +144,43 @@ pub enum CallError {
     /// The gateway does not want to.
     #[error("{message}")]
     Refused { message: String, payload: Option<Value> },
+    /// Nobody is there.
+    #[error("gateway closed ({}): no close reason\n{details}", closed(1006))]
+    Unreachable { fault: String, details: String },
     #[error("gateway closed ({}): {}\n{details}", closed(*.code), if .reason.is_empty() { "no close reason" } else { .reason })]
     Closed { code: u16, reason: String, details: String },
     #[error("gateway timeout after {ms}ms\n{details}")]
     Timeout { ms: u128, details: String },
+}
+
+impl CallError {
+    /// In a few words, without where we tried.
+    pub fn brief(&self) -> String {
+        match self {
+            Self::Refused { message, .. } => message.clone(),
+            Self::Unreachable { fault, .. } => format!("connect failed: {fault}"),
+            Self::Closed { code, reason, .. } if reason.is_empty() => {
+                format!("gateway closed ({})", closed(*code))
+            }
+            Self::Closed { code, reason, .. } => format!("gateway closed ({}): {reason}", closed(*code)),
+            Self::Timeout { .. } => "timeout".to_owned(),
+        }
+    }
+}
+
+/// Why nobody could be reached, as the reference has it: `connect ECONNREFUSED 127.0.0.1:18789`.
+fn fault(error: &std::io::Error, url: &str) -> String {
+    use std::io::ErrorKind;
+    let code = match error.kind() {
+        ErrorKind::ConnectionRefused => "ECONNREFUSED",
+        ErrorKind::ConnectionReset => "ECONNRESET",
+        ErrorKind::HostUnreachable => "EHOSTUNREACH",
+        ErrorKind::NetworkUnreachable => "ENETUNREACH",
+        ErrorKind::TimedOut => "ETIMEDOUT",
+        _ => return error.to_string(),
+    };
+    let address = url.split_once("://").map_or(url, |(_, rest)| rest);
+    format!("connect {code} {}", address.split('/').next().unwrap_or(address))
 }
 
 fn closed(code: u16) -> String {
@@ -162,7 +222,9 @@ impl Client {
         let connecting =
             tokio_tungstenite::connect_async_with_config(target.url.as_str(), Some(limits), true);
         let (socket, _) = connecting.await.map_err(|error| match error {
-            tungstenite::Error::Io(_) => gone(String::new()),
+            tungstenite::Error::Io(error) => {
+                CallError::Unreachable { fault: fault(&error, &target.url), details: target.details() }
+            }
             error => gone(error.to_string()),
         })?;
         let mut client =
@@ -231,19 +293,40 @@ impl Client {
     }
 
     async fn request(&mut self, method: &str, params: Value, stage: Stage) -> Result<Value, CallError> {
+        let id = self.send(method, params).await?;
+        loop {
+            match self.next_news(&id).await? {
+                News::Accepted(payload) if stage == Stage::Only => return Ok(payload),
+                News::Accepted(_) => {}
+                News::Event(event) => self.events.push(event),
+                News::Answer(answer) => return answer,
+            }
+        }
+    }
+
+    /// Makes a request, and gives its name; what comes of it is [`Client::next_news`].
+    pub async fn send(&mut self, method: &str, params: Value) -> Result<String, CallError> {
         self.count += 1;
         let id = self.count.to_string();
-        let frame = json!({"type": "req", "id": id, "method": method, "params": params});
-        if self.socket.send(Message::text(json::stringify(&frame))).await.is_err() {
-            return Err(self.closed(1006, String::new()));
+        // Without parameters there is no member: some methods take none.
+        let mut frame = json!({"type": "req", "id": id, "method": method});
+        if let (Some(frame), false) = (frame.as_object_mut(), params.is_null()) {
+            frame.insert("params".to_owned(), params);
         }
+        match self.socket.send(Message::text(json::stringify(&frame))).await {
+            Ok(()) => Ok(id),
+            Err(_) => Err(self.closed(1006, String::new())),
+        }
+    }
+
+    /// What comes next while a request waits for its answer; answers to others are passed over.
+    pub async fn next_news(&mut self, id: &str) -> Result<News, CallError> {
         loop {
             let frame = self.next_frame().await?;
             if frame.get("type").and_then(Value::as_str) != Some("res") {
-                self.events.push(frame);
-                continue;
+                return Ok(News::Event(frame));
             }
-            if frame.get("id").and_then(Value::as_str) != Some(&id) {
+            if frame.get("id").and_then(Value::as_str) != Some(id) {
                 continue;
             }
             let payload = frame.get("payload").cloned();
@@ -251,13 +334,12 @@ impl Client {
                 let message = json::at(&frame, &["error", "message"])
                     .and_then(Value::as_str)
                     .unwrap_or("unknown error");
-                return Err(CallError::Refused { message: message.to_owned(), payload });
+                return Ok(News::Answer(Err(CallError::Refused { message: message.to_owned(), payload })));
             }
             let is_first =
                 json::at(&frame, &["payload", "status"]).and_then(Value::as_str) == Some("accepted");
-            if stage == Stage::Only || !is_first {
-                return Ok(payload.unwrap_or_default());
-            }
+            let payload = payload.unwrap_or_default();
+            return Ok(if is_first { News::Accepted(payload) } else { News::Answer(Ok(payload)) });
         }
     }
 
@@ -304,6 +386,15 @@ impl Client {
     pub async fn close(mut self) {
         let _ = self.socket.close(None).await;
     }
+}
+
+/// What comes while a request waits.
+pub enum News {
+    /// It is on record; the answer follows.
+    Accepted(Value),
+    /// Something else happened.
+    Event(Value),
+    Answer(Result<Value, CallError>),
 }
 
 /// Which of several answers to wait for.

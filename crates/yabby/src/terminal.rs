@@ -53,6 +53,21 @@ pub fn print_json(value: &Value) -> Result<()> {
     Ok(writeln!(std::io::stdout(), "{}", json::stringify_pretty(value))?)
 }
 
+/// Rows below a heading, in columns two blanks apart; nothing written in them steers a terminal.
+pub fn table<const N: usize>(heading: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    let rows: Vec<[String; N]> = rows.into_iter().map(|row| row.map(|cell| harmless(&cell))).collect();
+    let all = || std::iter::once(heading.map(str::to_owned)).chain(rows.iter().cloned());
+    let widths: [usize; N] = std::array::from_fn(|at| all().map(|row| columns(&row[at])).max().unwrap_or(0));
+    let line = |row: [String; N]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| {
+            let room = width.saturating_sub(columns(cell));
+            format!("{cell}{:room$}", "")
+        });
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    all().map(line).collect()
+}
+
 /// `1 message`, `2 messages`
 pub fn counted(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
@@ -90,6 +105,13 @@ mod tests {
         for (written, shown) in table {
             assert_eq!(harmless(written), shown, "{written:?}");
         }
+    }
+
+    #[test]
+    fn a_table_has_columns() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned);
+        let told = table(["Key", "Age", "On"], [row(["漢字", "1m ago", ""]), row(["a", "x\u{1b}", "yes"])]);
+        assert_eq!(told, "Key   Age     On\n漢字  1m ago\na     x\u{fffd}      yes\n");
     }
 
     #[test]

@@ -42,7 +42,7 @@ fn sentence(error: &clap::Error) -> String {
         }
         (ErrorKind::UnknownArgument, Some(word), _) => format!("error: too many arguments: '{word}'"),
         (ErrorKind::MissingRequiredArgument, Some(argument), _) if argument.starts_with('-') => {
-            format!("error: required option '{argument}' not specified")
+            format!("error: required option '{}' not specified", argument.to_lowercase())
         }
         (ErrorKind::MissingRequiredArgument, Some(argument), _) => {
             format!("error: missing required argument '{}'", bare(&argument))

@@ -145,6 +145,12 @@ pub(super) fn prepare(stage: &Stage, format: Format, address: &str) -> Result<()
     fs::create_dir_all(&state)?;
     fs::create_dir_all(&workspace)?;
     fs::write(workspace.join("note.md"), NOTE)?;
+    let config = config(format, address, &workspace);
+    Ok(fs::write(state.join("openclaw.json"), config.to_string())?)
+}
+
+/// A configuration with the stand-in as the only model.
+pub(super) fn config(format: Format, address: &str, workspace: &Path) -> Value {
     let (api, path) = match format {
         Format::Anthropic => ("anthropic-messages", ""),
         Format::OpenAiChat => ("openai-completions", "/v1"),
@@ -155,11 +161,10 @@ pub(super) fn prepare(stage: &Stage, format: Format, address: &str) -> Result<()
     });
     let provider =
         json!({"baseUrl": format!("{address}{path}"), "apiKey": "none", "api": api, "models": [model]});
-    let config = json!({
+    json!({
         "models": {"providers": {"stub": provider}},
         "agents": {"defaults": {"model": {"primary": "stub/stub"}, "workspace": workspace, "skipBootstrap": true}},
-    });
-    Ok(fs::write(state.join("openclaw.json"), config.to_string())?)
+    })
 }
 
 /// The one transcript that there is, by the record of the session.
@@ -213,7 +218,7 @@ fn ensure_known(known: &[Piece], told: &[Piece]) -> Result<()> {
 }
 
 impl Format {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
             Self::OpenAiChat => "openai-chat",

@@ -11,7 +11,7 @@ let candidates;
 
 const folder = path.join(process.env.REFERENCE, "dist");
 
-/** One bundle that defines all of these functions, and an object with them. */
+/** One bundle that defines all of these functions or classes, and an object with them. */
 export async function borrow(...names) {
   const bundle = (candidates ??= bundles()).find((file) => names.every((name) => defines(file, name)));
   if (!bundle) throw new Error(`no bundle of the reference defines ${names.join(", ")}`);
@@ -45,7 +45,7 @@ function leadsTo(target, file, seen = new Set()) {
 }
 
 function defines(file, name) {
-  return new RegExp(`^(async )?function ${name}\\(`, "m").test(source(file));
+  return new RegExp(`^((async )?function ${name}\\(|var ${name} = class )`, "m").test(source(file));
 }
 
 const sources = new Map();

@@ -29,6 +29,7 @@ use yabby_domain::json::Value;
 use super::{FileReport, Outcome, Standing, broken, name_of, not_yet};
 use crate::stand_in::recorded_model::RecordedModel;
 use home::Home;
+pub(super) use by_design::{LATER_METHODS, SECRETS};
 pub(super) use home::Ports;
 pub(super) use process::Gateway;
 pub use process::Launch;

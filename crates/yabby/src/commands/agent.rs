@@ -1,8 +1,9 @@
-//! `yabby agent`: talk to an agent, here and now (`cli.md` §1).
+//! `yabby agent`: talk to an agent, through the gateway or here (`cli.md` §1).
 
 mod approval;
 mod chat;
 mod shown;
+mod through;
 
 use std::io::{IsTerminal as _, Read as _, Write as _};
 
@@ -14,7 +15,7 @@ use yabby_domain::config::Config;
 use yabby_domain::directive::level::{Level as _, ThinkLevel, VerboseLevel};
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
-use yabby_domain::json;
+use yabby_domain::json::{self, Value};
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
@@ -30,6 +31,7 @@ use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
 use crate::wire::{Wired, built_in_model};
+use through::Silence;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -54,6 +56,21 @@ pub struct Arguments {
     /// How long to wait for the answer, in seconds [default: 600, or agents.defaults.timeoutSeconds]
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<String>,
+    /// Send the reply to a channel, too
+    #[arg(long)]
+    deliver: bool,
+    /// The channel that the reply goes to [default: whatsapp]
+    #[arg(long, value_name = "CHANNEL")]
+    channel: Option<String>,
+    /// To whom the reply goes, if to somebody else
+    #[arg(long, value_name = "DEST")]
+    reply_to: Option<String>,
+    /// The channel that the reply goes to, if not that of the session
+    #[arg(long, value_name = "CHANNEL")]
+    reply_channel: Option<String>,
+    /// The account that the reply goes out by
+    #[arg(long, value_name = "ID")]
+    reply_account: Option<String>,
     /// Run here, whether or not a gateway runs
     #[arg(long)]
     local: bool,
@@ -78,15 +95,70 @@ const LONGEST_TASK: std::time::Duration = std::time::Duration::from_secs(24 * 36
 #[error("left before the answer; the message is on record, and goes on with the next `yabby agent`")]
 struct Left;
 
+/// What came back.
+struct Answer {
+    payloads: Vec<ReplyPayload>,
+    /// Why there is no answer but an error.
+    failed: Option<String>,
+    is_aborted: bool,
+    json: Value,
+}
+
+impl Answer {
+    fn of(report: &TurnReport) -> Self {
+        Self {
+            payloads: report.payloads.clone(),
+            failed: report.error.clone().filter(|_| report.outcome == Outcome::Failed),
+            is_aborted: report.outcome == Outcome::Aborted,
+            json: report.to_json(),
+        }
+    }
+}
+
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
-    let config = setting.config()?;
     let said = match &arguments.message {
-        Some(message) if text::non_blank(message).is_none() => bail!("Message (--message) is required"),
         Some(message) => Some(message.clone()),
         None => piped()?,
     };
+    match &said {
+        Some(said) if !arguments.local => {
+            let live = !arguments.json && std::io::stdout().is_terminal();
+            match through::ask(setting, arguments, said, live) {
+                Ok(answered) => return answer(setting, arguments, &answered),
+                Err(Silence::Taken(error)) => return Err(error),
+                Err(Silence::NotTaken(error)) if error.is::<Failure>() => return Err(error),
+                Err(Silence::NotTaken(error)) => {
+                    let told = shown::harmless_lines(&error.to_string());
+                    anstream::eprintln!("Gateway agent failed; falling back to embedded: Error: {told}");
+                }
+            }
+        }
+        Some(_) => {}
+        None => tell_of_gateway(setting),
+    }
+    here(setting, arguments, said)
+}
+
+/// A conversation in a terminal runs here. Beside a gateway that is worth knowing: both take turns in a session.
+fn tell_of_gateway(setting: &Setting) {
+    if let Some(pid) = super::gateway::service::holder(setting) {
+        anstream::eprintln!(
+            "note: a gateway runs on this folder, too (pid {pid}); this conversation runs here, and what is said to the same session there waits for its turn."
+        );
+    }
+}
+
+/// Runs an agent in this process.
+fn here(setting: &Setting, arguments: &Arguments, said: Option<String>) -> Result<()> {
+    let config = setting.config()?;
+    if said.as_deref().is_some_and(|said| text::non_blank(said).is_none()) {
+        bail!("Message (--message) is required");
+    }
     let destination = destination(setting, arguments, &config)?;
     let (levels, options) = (Levels::of(arguments)?, options(arguments)?);
+    if arguments.deliver {
+        anstream::eprintln!("note: --deliver needs a gateway; the reply is only shown here");
+    }
     prepare(setting, &destination, &levels)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let wired = {
@@ -126,7 +198,7 @@ async fn talk(
             let live = !arguments.json && std::io::stdout().is_terminal();
             let mut meanwhile = engine.subscribe();
             let report = ask(engine, destination, options, &said, live).await?;
-            answer(setting, arguments, &report)?;
+            answer(setting, arguments, &Answer::of(&report))?;
             finish_tasks(engine, &mut meanwhile, &destination.key, arguments.json).await
         }
     }
@@ -221,30 +293,27 @@ async fn say(engine: &Engine, destination: &Destination, options: TurnOptions, s
 }
 
 /// Prints the answer to one message; on a terminal it stands there already.
-fn answer(setting: &Setting, arguments: &Arguments, report: &TurnReport) -> Result<()> {
-    let failed = report.error.as_deref().filter(|_| report.outcome == Outcome::Failed);
+fn answer(setting: &Setting, arguments: &Arguments, answer: &Answer) -> Result<()> {
+    let failed = answer.failed.as_deref();
     if arguments.json {
-        terminal::print_json(&report.to_json())?;
+        terminal::print_json(&answer.json)?;
     } else if !std::io::stdout().is_terminal() {
         let mut out = std::io::stdout().lock();
         let is_told_apart = |payload: &&ReplyPayload| failed.is_some() && payload.is_error == Some(true);
-        let told = report.payloads.iter().filter(|payload| !is_told_apart(payload));
+        let told = answer.payloads.iter().filter(|payload| !is_told_apart(payload));
         let texts: Vec<String> = told.flat_map(lines_of).collect();
         texts.iter().try_for_each(|text| writeln!(out, "{}", text::to_outside(text)))?;
-        match (failed, report.outcome) {
-            (Some(error), _) => anstream::eprintln!("Error: {}", shown::harmless_lines(error)),
-            (None, Outcome::Aborted) if texts.is_empty() => anstream::eprintln!("Stopped."),
-            (None, _) if texts.is_empty() => writeln!(out, "No reply from agent.")?,
-            (None, _) => {}
+        match failed {
+            Some(error) => anstream::eprintln!("Error: {}", shown::harmless_lines(error)),
+            None if answer.is_aborted && texts.is_empty() => anstream::eprintln!("Stopped."),
+            None if texts.is_empty() => writeln!(out, "No reply from agent.")?,
+            None => {}
         }
     }
     if let Some(hint) = failed.and_then(|error| hint(setting, error)) {
         anstream::eprintln!("{hint}");
     }
-    match report.outcome {
-        Outcome::Answered | Outcome::Joined | Outcome::Dropped => Ok(()),
-        Outcome::Aborted | Outcome::Failed => Err(Failure::silent().into()),
-    }
+    if answer.is_aborted || failed.is_some() { Err(Failure::silent().into()) } else { Ok(()) }
 }
 
 /// What to type if nobody answers: a folder of OpenClaw's often names a model that is not there yet.
@@ -284,6 +353,10 @@ impl Levels {
         Ok(Self { thinking: thinking.transpose()?, verbose })
     }
 
+    fn verbose_text(self) -> Option<&'static str> {
+        self.verbose.map(VerboseLevel::as_str)
+    }
+
     fn patch(self) -> Patch {
         let mut patch = Patch::default();
         if let Some(level) = self.thinking {
@@ -297,16 +370,29 @@ impl Levels {
     }
 }
 
-fn options(arguments: &Arguments) -> Result<TurnOptions> {
+/// How long a run may take, if the command line says so.
+fn seconds(arguments: &Arguments) -> Result<Option<f64>> {
     let seconds = arguments.timeout.as_deref().map(|seconds| {
         let seconds = json::leading_integer(seconds).filter(|seconds| *seconds > 0.0);
         seconds.ok_or_else(|| anyhow!("--timeout must be a positive integer (seconds)"))
     });
+    seconds.transpose()
+}
+
+fn options(arguments: &Arguments) -> Result<TurnOptions> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
-    let timeout_ms = seconds.transpose()?.map(|seconds| (seconds * 1000.0) as u64);
-    // There is no gateway to go through yet, so that every run is a local one.
-    let _ = arguments.local;
+    let timeout_ms = seconds(arguments)?.map(|seconds| (seconds * 1000.0) as u64);
     Ok(TurnOptions { timeout_ms, to_caller: true, ..TurnOptions::default() })
+}
+
+/// Whoever says something names a session; what is piped in goes to the main one.
+fn choose_session(arguments: &Arguments) -> Result<()> {
+    let is_given = |option: &Option<String>| option.as_deref().and_then(text::non_blank).is_some();
+    let names = [&arguments.to, &arguments.session_id, &arguments.agent].into_iter().any(is_given);
+    if arguments.message.is_some() && !names {
+        bail!("Pass --to <E.164>, --session-id, or --agent to choose a session");
+    }
+    Ok(())
 }
 
 /// The session that the command line names; a conversation without a name is the main session.
@@ -315,9 +401,7 @@ fn destination(setting: &Setting, arguments: &Arguments, config: &Config) -> Res
     let policy = KeyPolicy::from_config(config);
     let given = |option: &Option<String>| option.as_deref().and_then(text::non_blank).map(str::to_owned);
     let [to, id, agent] = [&arguments.to, &arguments.session_id, &arguments.agent].map(given);
-    if arguments.message.is_some() && to.is_none() && id.is_none() && agent.is_none() {
-        bail!("Pass --to <E.164>, --session-id, or --agent to choose a session");
-    }
+    choose_session(arguments)?;
     let agent = agent.map(|named| book.agent(&named)).transpose()?;
     let blank = InboundMessage { command_authorized: true, ..InboundMessage::default() };
     match (id, agent, to) {

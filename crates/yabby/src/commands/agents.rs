@@ -1,4 +1,7 @@
-//! `yabby agents list`: who there is to talk to (`cli.md` §6).
+//! `yabby agents`: who there is to talk to; adding somebody, and letting somebody go (`cli.md` §6).
+
+mod add;
+mod delete;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -6,9 +9,13 @@ use std::path::Path;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use yabby_config::key_path::KeyPath;
 use yabby_domain::agent::identity::Identity;
 use yabby_domain::agent::{self, Agent};
-use yabby_domain::json;
+use yabby_domain::config::Config;
+use yabby_domain::id::AgentId;
+use yabby_domain::json::{self, Value};
+use yabby_store::config_file::edit::{ConfigFile, Edit};
 
 use crate::book::Book;
 use crate::setting::Setting;
@@ -28,6 +35,16 @@ enum Command {
     /// List the agents
     #[command(after_help = "Examples:\n  yabby agents list\n  yabby agents list --json --bindings")]
     List(List),
+    /// Add an agent, with a workspace of its own
+    #[command(
+        after_help = "Examples:\n  yabby agents add\n  yabby agents add ops --workspace ~/ops --model anthropic/claude-opus-4-5\n  yabby agents add work --workspace ~/work --bind telegram:work --json"
+    )]
+    Add(add::Arguments),
+    /// Take an agent out of the configuration, and put what it has into the trash
+    #[command(
+        after_help = "Nothing is deleted: its workspace, keys and conversations are in the folder `trash` afterwards.\n\nExamples:\n  yabby agents delete ops\n  yabby agents delete ops --force --json"
+    )]
+    Delete(delete::Arguments),
 }
 
 #[derive(Args)]
@@ -45,6 +62,8 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         // As the reference: `agents` alone lists.
         None => list(setting, &arguments.list),
         Some(Command::List(arguments)) => list(setting, arguments),
+        Some(Command::Add(arguments)) => add::run(setting, arguments),
+        Some(Command::Delete(arguments)) => delete::run(setting, arguments),
     }
 }
 
@@ -98,6 +117,18 @@ fn list(setting: &Setting, arguments: &List) -> Result<()> {
         "Channel status reflects local config/creds. For live health: yabby channels status --probe."
     )?;
     Ok(())
+}
+
+/// Writes edits of the configuration, all or none.
+fn edit(setting: &Setting, edits: &[(KeyPath, Edit)]) -> Result<()> {
+    super::config::report(setting, ConfigFile::of(&setting.place).edit_all(edits), "")
+}
+
+/// The entry of an agent in the configuration's list.
+fn position(config: &Config, agent: &AgentId) -> Option<usize> {
+    let entries = config.list(&["agents", "list"]).unwrap_or_default();
+    let id = |entry: &Value| entry.get("id").and_then(Value::as_str).map(AgentId::normalize);
+    entries.iter().position(|entry| id(entry).as_ref() == Some(agent))
 }
 
 fn summary(agent: Agent, bindings: bool) -> Summary {

@@ -18,6 +18,7 @@ use clap::{Args, Subcommand};
 use tokio::runtime::{Builder, Runtime};
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
+use yabby_domain::json::Value;
 use yabby_domain::session::key::{SessionKey, default_agent};
 use yabby_memory::memory::{MemoryError, Progress};
 
@@ -86,6 +87,18 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         Command::Stats(arguments) => stats::run(setting, arguments),
         Command::Model(arguments) => model::run(setting, arguments),
     }
+}
+
+/// The memory of the default agent in a few figures, as `status` tells it; nothing where there is none yet.
+pub fn glance(setting: &Setting) -> Result<Value> {
+    let desk = Desk::open(setting)?;
+    let agent = desk.agent(None);
+    // Looking begins no index.
+    if !setting.place.folder.path().join("memory").exists() {
+        return Ok(Value::Null);
+    }
+    let told = desk.with_memory(&agent, |kept| status::glance(&desk, kept))?;
+    Ok(told.unwrap_or_default())
 }
 
 /// What is said of an agent that has no memory.

@@ -121,14 +121,14 @@ fn said(value: Option<&Value>) -> bool {
     value.and_then(Value::as_str).and_then(text::non_blank).is_some()
 }
 
-fn absolute(setting: &Setting, named: &Path) -> String {
+pub(super) fn absolute(setting: &Setting, named: &Path) -> String {
     let [home, current] =
         [&setting.place.home, &setting.place.current].map(|path| path.to_string_lossy().into_owned());
     path::user_path(&named.to_string_lossy(), &home, &current)
 }
 
 /// Puts the files into a workspace that are not there yet; which.
-fn fill(workspace: &Path, skip: bool) -> Result<Vec<&'static str>> {
+pub(super) fn fill(workspace: &Path, skip: bool) -> Result<Vec<&'static str>> {
     LocalDisk.create_folder(workspace).with_context(|| format!("cannot create {}", workspace.display()))?;
     if skip {
         return Ok(Vec::new());

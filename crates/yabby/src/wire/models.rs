@@ -9,11 +9,13 @@ use anyhow::Result;
 use secrecy::SecretString;
 use yabby_config::environment::Environment;
 use yabby_domain::agent::agents;
+use yabby_domain::auth::AuthProfiles;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::model::{ModelRef, is_cli_provider, name_of, normalize_provider};
 use yabby_domain::reply::usage_line::Prices;
+use yabby_domain::seam::StoreError;
 use yabby_domain::seam::model::ModelProvider;
 use yabby_models::claude_cli::{self, ClaudeCli, ClaudeCliSettings, Memory};
 use yabby_models::offline::{self, Offline};
@@ -112,6 +114,12 @@ fn is_installed(program: &Path, place: &Place) -> bool {
 /// Where the credentials of the main agent are, which every other agent may use.
 pub fn main_folder(place: &Place) -> PathBuf {
     place.folder.path().join("agents/main/agent")
+}
+
+/// The keys and tokens of the main agent.
+pub fn auth_profiles(place: &Place) -> Result<AuthProfiles, StoreError> {
+    let main = main_folder(place);
+    AuthProfileFile::of(&main, &main, place.folder.path(), Arc::new(LocalDisk)).read()
 }
 
 /// The variables of a run: what the configuration sets is among them.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Held, Home, MAIN, Told, message};
 
-const ASK: [&str; 4] = ["agent", "--agent", "main", "-m"];
+const ASK: [&str; 5] = ["agent", "--local", "--agent", "main", "-m"];
 
 /// Says something in the main session; what is answered.
 fn ask(home: &Home, words: &str) -> String {
@@ -119,7 +119,7 @@ fn a_command_line_that_cannot_be_meant_is_refused() {
         (&["-m"], "error: option '--message <text>' argument missing"),
     ];
     for (arguments, refusal) in table {
-        assert_eq!(home.refusal(&[&["agent"], arguments].concat()), refusal, "{arguments:?}");
+        assert_eq!(home.refusal(&[&["agent", "--local"], arguments].concat()), refusal, "{arguments:?}");
     }
     assert_eq!(home.files(), [""; 0], "nothing was begun");
 }
@@ -127,7 +127,7 @@ fn a_command_line_that_cannot_be_meant_is_refused() {
 #[test]
 fn what_is_piped_in_is_said() {
     let home = Home::empty();
-    let answer = piped(&home, &["agent"], b"remember that tea is at five\n");
+    let answer = piped(&home, &["agent", "--local"], b"remember that tea is at five\n");
     assert!(answer.code == 0 && answer.out.starts_with("Noted in memory/"), "{answer:?}");
     assert!(home.records()["agent:main:main"].is_object(), "without a name it is the main session");
     for (input, refusal) in [
@@ -137,7 +137,7 @@ fn what_is_piped_in_is_said() {
             "Error: what is piped in is not UTF-8 text (byte 5); convert it first, say with iconv\n",
         ),
     ] {
-        let told = piped(&home, &["agent"], input);
+        let told = piped(&home, &["agent", "--local"], input);
         assert_eq!((told.code, told.out.as_str(), told.err.as_str()), (1, "", refusal));
     }
     let told = piped(&home, &ASK, b"");
@@ -148,7 +148,7 @@ fn what_is_piped_in_is_said() {
 fn a_huge_message_is_answered_or_refused_in_words() {
     let home = Home::empty();
     let line = "the quick brown fox jumps over the lazy dog and back again \n";
-    let told = piped(&home, &["agent"], line.repeat(1_000_000 / line.len()).as_bytes());
+    let told = piped(&home, &["agent", "--local"], line.repeat(1_000_000 / line.len()).as_bytes());
     assert_eq!(told.code, 1, "{told:?}");
     assert!(told.out.is_empty() && told.err.contains("too long for the model"), "{told:?}");
     assert!(ask(&home, "/new").contains("New session started"));
@@ -161,16 +161,16 @@ fn a_session_is_named_by_its_id() {
         "agent:main:main": {"sessionId": "22222222", "updatedAt": 1},
     }));
     home.say(MAIN, &[message("1", "user", "long ago"), message("2", "assistant", "indeed")]);
-    home.out(&["agent", "--session-id", MAIN, "-m", "hello"]);
+    home.out(&["agent", "--local", "--session-id", MAIN, "-m", "hello"]);
     let text = fs::read_to_string(home.transcript(MAIN)).unwrap();
     assert!(text.contains("hello"), "an old conversation goes on: {text}");
-    home.out(&["agent", "--session-id", "Fresh-1", "-m", "hello"]);
+    home.out(&["agent", "--local", "--session-id", "Fresh-1", "-m", "hello"]);
     assert_eq!(home.records()["agent:main:fresh-1"]["sessionId"], "Fresh-1");
-    home.out(&["agent", "--session-id", "Fresh-1", "-m", "hello"]);
+    home.out(&["agent", "--local", "--session-id", "Fresh-1", "-m", "hello"]);
     assert!(home.files().contains(&"Fresh-1.jsonl".to_owned()));
-    let refusal = home.refusal(&["agent", "--session-id", "main", "-m", "hello"]);
+    let refusal = home.refusal(&["agent", "--local", "--session-id", "main", "-m", "hello"]);
     assert!(refusal.contains("is the name of another session, agent:main:main (id 22222222)"), "{refusal}");
-    home.out(&["agent", "--to", "+15550100", "-m", "hello"]);
+    home.out(&["agent", "--local", "--to", "+15550100", "-m", "hello"]);
     assert_ne!(
         home.records()["agent:main:main"]["sessionId"],
         "22222222",
@@ -226,7 +226,7 @@ fn what_is_damaged_is_told_and_left_alone() {
     let home = Home::empty();
     fs::write(home.store(), "{\"agent:main:main\": {").unwrap();
     for arguments in [&["--agent", "main"][..], &["--session-id", "some"], &["--to", "+1"]] {
-        let refusal = home.refusal(&[&["agent", "-m", "hello"], arguments].concat());
+        let refusal = home.refusal(&[&["agent", "--local", "-m", "hello"], arguments].concat());
         assert!(refusal.contains("is damaged") && refusal.contains("yabby doctor --fix"), "{refusal}");
     }
     assert_eq!(fs::read_to_string(home.store()).unwrap(), "{\"agent:main:main\": {");

@@ -74,7 +74,7 @@ fn home_with_secrets(service: &exec::Service) -> Home {
 }
 
 fn ask(home: &Home, session: &str, words: &str) -> Output {
-    home.command(&["agent", "--session-id", session, "-m", words])
+    home.command(&["agent", "--local", "--session-id", session, "-m", words])
         .env("PATH", std::env::var_os("PATH").unwrap())
         .env("YABBY_LOG", "trace")
         .env("ANTHROPIC_API_KEY", format!("environment-{END}"))

@@ -60,7 +60,8 @@ fn run(page: &str) {
             .args(["-c", &command])
             .current_dir(home.path())
             .env_clear()
-            .envs([("PATH", path.as_str()), ("TZ", "UTC"), ("COLUMNS", "100")])
+            // Nobody listens there, whatever runs on this machine.
+            .envs([("PATH", path.as_str()), ("TZ", "UTC"), ("COLUMNS", "100"), ("OPENCLAW_GATEWAY_PORT", "1")])
             .env("HOME", home.path())
             .output()
             .expect("a shell");

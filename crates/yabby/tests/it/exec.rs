@@ -52,7 +52,7 @@ pub fn home(service: &Service, more: &Value) -> Home {
     home
 }
 
-const ASK: [&str; 5] = ["agent", "--agent", "main", "-m", "go"];
+const ASK: [&str; 6] = ["agent", "--local", "--agent", "main", "-m", "go"];
 
 /// What the model was told of its call.
 pub fn told(service: &Service) -> String {

@@ -136,7 +136,7 @@ fn the_whole_configuration_of_openclaudecode_is_taken_over_and_remembered_by() {
     assert_eq!(file("yabby-extras.json"), own, "OpenClaw does not know these");
     assert_eq!(file("openclaw.json").get("memory"), None);
     // A turn has what was said there before it.
-    home.out(&["agent", "--agent", "main", "-m", "where is the spare key?"]);
+    home.out(&["agent", "--local", "--agent", "main", "-m", "where is the spare key?"]);
     let asked = question(&service);
     assert!(asked.starts_with("## Relevant memories from past conversations:\n"), "{asked}");
     let memory = asked.lines().find(|line| line.starts_with("[Score: ")).unwrap();
@@ -150,7 +150,7 @@ fn the_whole_configuration_of_openclaudecode_is_taken_over_and_remembered_by() {
     let again = home.json(&["import", "openclaudecode", ".occ"]);
     assert!(again["settings"].as_array().unwrap().iter().all(|one| one["alreadySet"] == true), "{again}");
     assert_eq!(home.json(&["config", "get", "memory.autoRecall.enabled"]), false);
-    home.out(&["agent", "--agent", "main", "-m", "and the boat?"]);
+    home.out(&["agent", "--local", "--agent", "main", "-m", "and the boat?"]);
     assert_eq!(question(&service), "and the boat?");
 }
 

@@ -107,7 +107,7 @@ fn what_the_agent_notes_is_found_at_once() {
     let mut client = Client::start(&home, &[]);
     let search = json!({"query": "bins"});
     assert_eq!(client.call("memory_search", &search)["structuredContent"]["results"], json!([]));
-    home.out(&["agent", "--agent", "main", "-m", "Remember that the bins go out on Monday."]);
+    home.out(&["agent", "--local", "--agent", "main", "-m", "Remember that the bins go out on Monday."]);
     let found = client.call("memory_search", &search).to_string();
     assert!(found.contains("the bins go out on Monday"), "{found}");
     client.end();

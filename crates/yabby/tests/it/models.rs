@@ -8,7 +8,7 @@ use yabby_testkit::stand_in::{Format, Reply, Script, Seen, StandIn};
 
 use crate::home::{Home, Told, project};
 
-const ASK: [&str; 5] = ["agent", "--agent", "main", "-m", "hello"];
+const ASK: [&str; 6] = ["agent", "--local", "--agent", "main", "-m", "hello"];
 
 /// A service that goes on while a test waits for yabby.
 struct Service {
@@ -139,7 +139,7 @@ fn a_server_that_is_a_little_different_is_asked_its_own_way() {
             "maxTokens": 4096, "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}, "compat": compat,
         });
         let home = home(&service.address(), &json!({"models": [model]}));
-        home.out(&["agent", "--agent", "main", "-m", "hello", "--thinking", "high"]);
+        home.out(&["agent", "--local", "--agent", "main", "-m", "hello", "--thinking", "high"]);
         service.stand_in.last_body()
     };
     let usual = asked(json!({}));
@@ -242,7 +242,7 @@ fn an_agent_asks_with_a_key_of_its_own() {
     profiles(&home, &["acme:a"]);
     let own = json!({"version": 1, "profiles": {"acme:a": {"type": "token", "provider": "acme", "token": "sk-of-ops"}}});
     home.write(".openclaw/agents/ops/agent/auth-profiles.json", &own.to_string());
-    home.out(&["agent", "--agent", "ops", "-m", "hello"]);
+    home.out(&["agent", "--local", "--agent", "ops", "-m", "hello"]);
     home.out(&ASK);
     assert_eq!(service.keys(), ["sk-of-ops", "sk-acme:a"]);
 }
@@ -252,12 +252,12 @@ fn a_profile_that_is_gone_is_told_and_no_other_key_pays() {
     let service = Service::start([answer("Hello."), answer("Hello again.")]);
     let home = home(&service.address(), &json!({"apiKey": "sk-configured"}));
     profiles(&home, &["acme:work"]);
-    home.out(&["agent", "--agent", "main", "-m", "/model acme/small@acme:work"]);
+    home.out(&["agent", "--local", "--agent", "main", "-m", "/model acme/small@acme:work"]);
     assert_eq!(home.out(&ASK), "Hello.\n");
     profiles(&home, &["acme:other"]);
     let told = home.refusal(&ASK);
     assert!(told.contains("There is no profile acme:work for acme any more"), "{told}");
-    home.out(&["agent", "--agent", "main", "-m", "/model acme/small"]);
+    home.out(&["agent", "--local", "--agent", "main", "-m", "/model acme/small"]);
     assert_eq!(home.out(&ASK), "Hello again.\n");
     assert_eq!(service.keys(), ["sk-acme:work", "sk-acme:other"]);
 }

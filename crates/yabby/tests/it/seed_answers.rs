@@ -34,7 +34,7 @@ fn on() -> Value {
 }
 
 fn ask(home: &Home, words: &str) {
-    home.out(&["agent", "--agent", "main", "-m", words]);
+    home.out(&["agent", "--local", "--agent", "main", "-m", words]);
 }
 
 /// What was told in a request, without the rules that stand before it.

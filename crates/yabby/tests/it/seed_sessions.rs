@@ -194,9 +194,9 @@ async fn session_key_format_channel_user_id() {
 #[test]
 fn concurrent_access_safety_wal_mode() {
     let home = Home::empty();
-    home.out(&["agent", "--agent", "main", "-m", "hello"]);
+    home.out(&["agent", "--local", "--agent", "main", "-m", "hello"]);
     let start = |session: String, words: String| {
-        let mut command = home.command(&["agent", "--session-id", &session, "-m", &words]);
+        let mut command = home.command(&["agent", "--local", "--session-id", &session, "-m", &words]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let children: Vec<Child> = (0..3)

@@ -148,7 +148,7 @@ fn a_skill_is_called_by_its_name() {
         ".openclaw/workspace/skills/knots/SKILL.md",
         "---\nname: knots\ndescription: Ties knots.\ndisable-model-invocation: true\n---\nTie.\n",
     );
-    let ask = |words: &str| home.out(&["agent", "--agent", "main", "-m", words]);
+    let ask = |words: &str| home.out(&["agent", "--local", "--agent", "main", "-m", words]);
     assert_eq!(ask("/skill knots a bowline"), "done\n");
     let asked = service.stand_in.last_body();
     let messages = asked["messages"].as_array().unwrap();
@@ -179,7 +179,7 @@ fn what_a_skill_is_given_reaches_commands_and_is_not_told() {
         "---\nname: fish\ndescription: Fishes.\nmetadata: {\"openclaw\":{\"primaryEnv\":\"HOOK_KEY\"}}\n---\n",
     );
     let path = std::env::var_os("PATH").unwrap();
-    let output = home.command(&["agent", "--agent", "main", "-m", "go"]).env("PATH", path).output().unwrap();
+    let output = home.command(&["agent", "--local", "--agent", "main", "-m", "go"]).env("PATH", path).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let told = exec::told(&service);
     assert!(told.contains("terces-yrev-lliks"), "the command knows it: {told}");
@@ -191,7 +191,7 @@ fn what_a_skill_is_given_reaches_commands_and_is_not_told() {
 fn a_folder_that_cannot_be_written_is_no_obstacle() {
     let home = Home::empty();
     home.write(".openclaw/bundled-skills", "a file in the way");
-    let told = home.run(&["agent", "--agent", "main", "-m", "hello"]);
+    let told = home.run(&["agent", "--local", "--agent", "main", "-m", "hello"]);
     assert!(told.code == 0 && told.out.starts_with("Hello!"), "{told:?}");
     let state = home.path().join(".openclaw");
     fs::set_permissions(&state, PermissionsExt::from_mode(0o500)).unwrap();
@@ -206,7 +206,7 @@ fn a_task_in_the_background_is_waited_for() {
     // Who asks first, the task or the conversation, is chance: both hear the same.
     let service = exec::service([spawn, exec::answer(), exec::answer(), exec::answer()]);
     let home = exec::home(&service, &json!({}));
-    let told = home.run(&["agent", "--agent", "main", "-m", "how many boats?"]);
+    let told = home.run(&["agent", "--local", "--agent", "main", "-m", "how many boats?"]);
     assert_eq!((told.code, told.out.as_str()), (0, "done\ndone\n"), "{told:?}");
     let asked: Vec<String> = service.stand_in.seen().iter().map(|seen| seen.body.to_string()).collect();
     assert_eq!(asked.len(), 4);

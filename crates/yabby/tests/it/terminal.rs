@@ -311,7 +311,7 @@ fn forgetting_asks_whoever_sits_at_the_terminal() {
 #[test]
 fn a_conversation_is_held_and_what_was_typed_is_found_again() {
     let home = Home::empty();
-    let mut terminal = Terminal::start(&home, 100, &[], &["agent"]);
+    let mut terminal = Terminal::start(&home, 100, &[], &["agent", "--local"]);
     terminal.wait_for("agent:main:main");
     terminal.say("hello", "Hello! What can I do for you?");
     terminal.say("remember that the lamp is green", "▸ write {");
@@ -327,7 +327,7 @@ fn a_conversation_is_held_and_what_was_typed_is_found_again() {
 
     let history = home.path().join(".openclaw/agent-history.txt");
     assert_eq!(history.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    let mut terminal = Terminal::start(&home, 100, &[], &["agent"]);
+    let mut terminal = Terminal::start(&home, 100, &[], &["agent", "--local"]);
     terminal.wait_for_prompt();
     terminal.type_in("\u{1b}[A\u{1b}[A\u{1b}[A");
     terminal.wait_for("you> remember that the lamp is green");
@@ -345,7 +345,7 @@ fn a_conversation_is_held_and_what_was_typed_is_found_again() {
 #[test]
 fn an_interruption_stops_the_answer_and_not_the_conversation() {
     let home = Home::empty();
-    let mut terminal = Terminal::start(&home, 100, &[], &["agent"]);
+    let mut terminal = Terminal::start(&home, 100, &[], &["agent", "--local"]);
     terminal.say("hello", "Hello! What can I do for you?");
     let held = Held::transcript(&home, &home.session_id("agent:main:main"));
     terminal.wait_for_prompt();
@@ -368,8 +368,8 @@ fn nothing_that_is_answered_steers_the_terminal() {
     let home = Home::empty();
     let words = "remember that \u{1b}[2J\u{9b}5mboom \u{202e}backwards";
     for arguments in [
-        &["agent", "--agent", "main", "-m", words][..],
-        &["agent", "--agent", "main", "-m", "what do you remember about boom?"],
+        &["agent", "--local", "--agent", "main", "-m", words][..],
+        &["agent", "--local", "--agent", "main", "-m", "what do you remember about boom?"],
     ] {
         let mut terminal = Terminal::start(&home, 100, &[("NO_COLOR", "1")], arguments);
         assert_eq!(terminal.finish(), 0, "{}", terminal.screen());
@@ -377,7 +377,7 @@ fn nothing_that_is_answered_steers_the_terminal() {
         assert!(printed.contains("boom"), "{printed}");
         assert!(!printed.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{printed:?}");
     }
-    let (_, coloured) = shown(&home, 100, &[], &["agent", "--agent", "main", "-m", "list files"]);
+    let (_, coloured) = shown(&home, 100, &[], &["agent", "--local", "--agent", "main", "-m", "list files"]);
     assert!(coloured, "a tool call is faint");
 }
 
@@ -396,7 +396,7 @@ fn whoever_sits_at_the_terminal_is_asked_before_a_command_runs() {
     for (keys, ran) in table {
         let call = exec::call("exec", &json!({"command": "touch ran"}));
         let service = exec::service([call, exec::answer()]);
-        let (home, mut terminal) = about_to_run(&service, &["agent", "--agent", "main", "-m", "go"]);
+        let (home, mut terminal) = about_to_run(&service, &["agent", "--local", "--agent", "main", "-m", "go"]);
         terminal.wait_for("May this run in");
         terminal.wait_for("  touch ran");
         terminal.wait_for("[o]nce, [a]lways or [n]o?");
@@ -414,7 +414,7 @@ fn whoever_sits_at_the_terminal_is_asked_before_a_command_runs() {
 fn a_command_that_is_always_allowed_is_asked_about_once() {
     let call = || exec::call("exec", &json!({"command": "touch ran"}));
     let service = exec::service([call(), exec::answer(), call(), exec::answer()]);
-    let (home, mut terminal) = about_to_run(&service, &["agent"]);
+    let (home, mut terminal) = about_to_run(&service, &["agent", "--local"]);
     terminal.wait_for_prompt();
     terminal.type_in("go\r");
     terminal.wait_for("[o]nce, [a]lways or [n]o?");
@@ -436,7 +436,7 @@ fn a_command_that_is_always_allowed_is_asked_about_once() {
 fn a_question_that_is_closed_waits_for_no_key() {
     let call = exec::call("exec", &json!({"command": "touch ran"}));
     let service = exec::service([call, exec::answer()]);
-    let ask = ["agent", "--agent", "main", "--timeout", "3", "-m", "go"];
+    let ask = ["agent", "--local", "--agent", "main", "--timeout", "3", "-m", "go"];
     let (home, mut terminal) = about_to_run(&service, &ask);
     terminal.wait_for("[o]nce, [a]lways or [n]o?");
     // Not a whole answer, and nobody ends it.

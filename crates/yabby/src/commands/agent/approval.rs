@@ -26,18 +26,35 @@ const CTRL_C: u8 = 3;
 
 /// Puts the question, waits for the answer as long as the question is open, and hands it on.
 pub(super) async fn ask(engine: &Engine, id: &str, question: &Question) -> Result<()> {
-    let mut out = anstream::stdout();
-    writeln!(out, "{ASKED}May this run in {}?{ASKED:#}", harmless_lines(&question.folder))?;
-    for line in harmless_lines(&question.command).lines() {
-        writeln!(out, "  {line}")?;
-    }
     let (asking, asked) = (engine.clone(), id.to_owned());
     let is_open = move || asking.open_questions().iter().any(|open| open.id == asked);
-    let decision = tokio::task::spawn_blocking(move || answered(&is_open)).await??;
-    if !decision.is_some_and(|decision| engine.decide(id, decision)) {
-        writeln!(out, "It was too late: the question is closed.")?;
+    let decision = put(&question.folder, &question.command, is_open).await?;
+    if decision.is_some_and(|decision| !engine.decide(id, decision)) {
+        too_late()?;
     }
     Ok(())
+}
+
+/// Puts the question, and waits for the answer as long as it is open; `None` if nobody answered in time.
+pub(super) async fn put(
+    folder: &str,
+    command: &str,
+    is_open: impl Fn() -> bool + Send + 'static,
+) -> Result<Option<Decision>> {
+    let mut out = anstream::stdout();
+    writeln!(out, "{ASKED}May this run in {}?{ASKED:#}", harmless_lines(folder))?;
+    for line in harmless_lines(command).lines() {
+        writeln!(out, "  {line}")?;
+    }
+    let decision = tokio::task::spawn_blocking(move || answered(&is_open)).await??;
+    if decision.is_none() {
+        too_late()?;
+    }
+    Ok(decision)
+}
+
+fn too_late() -> Result<()> {
+    Ok(writeln!(anstream::stdout(), "It was too late: the question is closed.")?)
 }
 
 /// What is answered, unless the question is closed before. Ctrl-C and the end of the input mean no.

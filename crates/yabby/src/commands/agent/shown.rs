@@ -6,6 +6,8 @@ use anstyle::{AnsiColor, Style};
 use anyhow::{Result, anyhow};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use yabby_domain::json::Value;
+use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::reply::tokens::{HEARTBEAT_TOKEN, SILENT_TOKEN};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::text;
@@ -35,8 +37,7 @@ pub(super) async fn until_done(
                 Ok(event) if live && event.turn.as_ref() == Some(&ticket.turn) => screen.show(&event.kind)?,
                 Ok(EngineEvent { kind: EventKind::ApprovalRequested { id, question }, .. }) => {
                     if let Some(engine) = answers {
-                        screen.flush()?;
-                        screen.break_line()?;
+                        screen.pause()?;
                         approval::ask(engine, &id, &question).await?;
                     }
                 }
@@ -50,7 +51,7 @@ pub(super) async fn until_done(
             report = &mut done => {
                 let report = report.map_err(|_| lost())?;
                 if live {
-                    screen.end(&report)?;
+                    screen.end(&report.payloads)?;
                 }
                 return Ok(report);
             }
@@ -83,7 +84,7 @@ pub(super) fn harmless_lines(text: &str) -> String {
 }
 
 #[derive(Default)]
-struct Screen {
+pub(super) struct Screen {
     /// What was said and is not shown yet: it may still turn out to be for the program alone.
     held: String,
     /// Everything that was shown of the answer.
@@ -95,23 +96,34 @@ struct Screen {
 impl Screen {
     fn show(&mut self, kind: &EventKind) -> Result<()> {
         match kind {
-            EventKind::Text(text) => {
-                self.held.push_str(text);
-                let ready = ready(&mut self.held);
-                self.print(&ready)
-            }
-            EventKind::ToolStarted { tool, arguments, .. } => {
-                self.flush()?;
-                self.break_line()?;
-                let arguments = terminal::short(&yabby_domain::json::stringify(arguments), 60);
-                note(&format!("▸ {} {arguments}", terminal::harmless(tool)))
-            }
-            EventKind::CompactionStarted { .. } => {
-                self.break_line()?;
-                note("… summarising the conversation so far")
-            }
+            EventKind::Text(text) => self.say(text),
+            EventKind::ToolStarted { tool, arguments, .. } => self.tool(tool, arguments),
+            EventKind::CompactionStarted { .. } => self.summarising(),
             _ => Ok(()),
         }
+    }
+
+    pub(super) fn say(&mut self, text: &str) -> Result<()> {
+        self.held.push_str(text);
+        let ready = ready(&mut self.held);
+        self.print(&ready)
+    }
+
+    pub(super) fn tool(&mut self, tool: &str, arguments: &Value) -> Result<()> {
+        self.pause()?;
+        let arguments = terminal::short(&yabby_domain::json::stringify(arguments), 60);
+        note(&format!("▸ {} {arguments}", terminal::harmless(tool)))
+    }
+
+    pub(super) fn summarising(&mut self) -> Result<()> {
+        self.break_line()?;
+        note("… summarising the conversation so far")
+    }
+
+    /// Room for something else.
+    pub(super) fn pause(&mut self) -> Result<()> {
+        self.flush()?;
+        self.break_line()
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -138,11 +150,11 @@ impl Screen {
         Ok(())
     }
 
-    /// Shows what the report has and the stream had not.
-    fn end(&mut self, report: &TurnReport) -> Result<()> {
+    /// Shows what the answer has and the stream had not.
+    pub(super) fn end(&mut self, payloads: &[ReplyPayload]) -> Result<()> {
         self.held.clear();
         let shown = text::collapse_spaces(&self.shown);
-        for payload in &report.payloads {
+        for payload in payloads {
             let Some(said) = payload.text.as_deref() else { continue };
             let known = text::collapse_spaces(said);
             if !known.is_empty() && shown.contains(text::trim(&known)) {
@@ -160,7 +172,7 @@ impl Screen {
             }
         }
         self.break_line()?;
-        if report.payloads.is_empty() && self.shown.is_empty() {
+        if payloads.is_empty() && self.shown.is_empty() {
             note("(no reply)")?;
         }
         Ok(())

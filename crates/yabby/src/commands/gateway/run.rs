@@ -169,7 +169,7 @@ fn lock(setting: &Setting, options: &Options) -> Result<GatewayLock> {
 }
 
 /// Asks a process to end, and waits for that.
-fn end_process(pid: i64) -> Result<()> {
+pub(super) fn end_process(pid: i64) -> Result<()> {
     use rustix::process::{Pid, Signal, kill_process, test_kill_process};
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).context("no such process")?;
     kill_process(pid, Signal::TERM).with_context(|| format!("cannot end process {pid:?}"))?;

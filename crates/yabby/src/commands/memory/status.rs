@@ -80,6 +80,20 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     if has_failed { Err(Failure::silent().into()) } else { Ok(()) }
 }
 
+/// What the status of everything tells.
+pub(super) fn glance(desk: &Desk<'_>, kept: &AgentMemory) -> Result<Value> {
+    let quiet = Arguments { agent: None, deep: false, index: false, verbose: false, json: true };
+    let report = desk.runtime.block_on(report(desk, kept, &quiet))?;
+    let mut told = Object::from_iter([
+        ("agentId".to_owned(), Value::from(report.agent.as_str())),
+        ("backend".to_owned(), "builtin".into()),
+    ]);
+    if let Value::Object(status) = report.status.to_json() {
+        told.extend(status);
+    }
+    Ok(Value::Object(told))
+}
+
 async fn report(desk: &Desk<'_>, kept: &AgentMemory, arguments: &Arguments) -> Result<Report> {
     let index_error = match arguments.index {
         true => index::index(kept, false).await.err().map(|error| failure::told(&error)),

@@ -1,0 +1,405 @@
+//! `yabby gateway install`, `uninstall`, `start`, `stop` and `restart`: the gateway as a unit of the user's systemd
+//! (`cli.md` §7). A gateway that somebody started by hand can be stopped and restarted as well.
+
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use clap::Args;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use yabby_domain::json::{Object, Value};
+use yabby_store::files::gateway_lock::GatewayLock;
+
+use super::run::end_process;
+use crate::setting::Setting;
+use crate::terminal;
+
+#[derive(Args)]
+pub struct Install {
+    /// The port for everything [default: that of the configuration]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
+    /// Replace a unit that is there already
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    way: Way,
+}
+
+/// How something is done.
+#[derive(Args)]
+pub struct Way {
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The unit of a folder.
+pub struct Service {
+    pub name: String,
+    pub file: PathBuf,
+}
+
+/// How the unit is.
+pub struct State {
+    pub is_enabled: bool,
+    pub is_active: bool,
+    /// As systemd tells it, or why it tells nothing.
+    pub runtime: Result<Object, String>,
+}
+
+impl Service {
+    pub fn of(setting: &Setting) -> Self {
+        let folder = setting.place.folder.path();
+        let known = [".yabby", ".openclaw"].map(|name| setting.place.home.join(name));
+        // The usual folder has the plain name; any other has one of its own, so that each can have a gateway.
+        let name = match known.iter().any(|known| known == folder) {
+            true => "yabby-gateway.service".to_owned(),
+            false => format!("yabby-gateway-{}.service", suffix(folder)),
+        };
+        let config =
+            setting.place.environment.get("XDG_CONFIG_HOME").filter(|folder| folder.starts_with('/'));
+        let config = config.map_or_else(|| setting.place.home.join(".config"), PathBuf::from);
+        Self { file: config.join("systemd/user").join(&name), name }
+    }
+
+    pub fn is_installed(&self) -> bool {
+        self.file.exists()
+    }
+
+    /// How systemd sees it.
+    pub fn state(&self) -> State {
+        const ASKED: &str = "--property=LoadState,ActiveState,SubState,MainPID,UnitFileState,ExecMainStatus";
+        let told = systemctl(&["show", &self.name, ASKED]);
+        let field = |name: &str| {
+            let told = told.as_deref().unwrap_or_default();
+            told.lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let active = field("ActiveState");
+        let runtime = told.clone().map(|_| {
+            let status = if active == "active" { "running" } else { "stopped" };
+            let mut runtime = Object::new();
+            runtime.insert("status".to_owned(), status.into());
+            runtime.insert("state".to_owned(), active.clone().into());
+            runtime.insert("subState".to_owned(), field("SubState").into());
+            if let Some(pid) = field("MainPID").parse::<i64>().ok().filter(|pid| *pid > 0) {
+                runtime.insert("pid".to_owned(), pid.into());
+            }
+            runtime
+        });
+        State { is_enabled: field("UnitFileState") == "enabled", is_active: active == "active", runtime }
+    }
+}
+
+/// `work` of `.yabby-work`; of any other folder its name and something that no other folder of that name has.
+fn suffix(folder: &Path) -> String {
+    use sha2::{Digest as _, Sha256};
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let plain = |text: &str| -> String {
+        text.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect()
+    };
+    if let Some(profile) = [".yabby-", ".openclaw-"].iter().find_map(|start| name.strip_prefix(start)) {
+        return plain(profile);
+    }
+    let digest = Sha256::digest(folder.to_string_lossy().as_bytes());
+    let digest: String = digest.iter().take(3).map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{digest}", plain(name.trim_start_matches('.')))
+}
+
+/// Asks the user's systemd; what it says, or why it says nothing.
+fn systemctl(arguments: &[&str]) -> Result<String, String> {
+    let mut command = Command::new("systemctl");
+    command.arg("--user").args(arguments).stdin(Stdio::null());
+    let output = command.output().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no systemctl on this machine".to_owned(),
+        _ => error.to_string(),
+    })?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(format!("systemctl --user unavailable: {}", text(&output.stderr))),
+    }
+}
+
+/// Without systemd nothing of this works; says so before anything is done.
+fn need_systemd(setting: &Setting) -> Result<()> {
+    systemctl(&["show-environment"]).map(drop).map_err(|error| {
+        anyhow!(
+            "{error}\nThe gateway can be a service only where systemd runs for the user. Run `{}` in a terminal, or under a supervisor of your own.",
+            setting.command("gateway")
+        )
+    })
+}
+
+pub fn install(setting: &Setting, arguments: &Install) -> Result<()> {
+    let service = Service::of(setting);
+    let unit = unit(setting, arguments.port)?;
+    let steps = [
+        vec!["daemon-reload"],
+        vec!["enable", service.name.as_str()],
+        vec!["restart", service.name.as_str()],
+    ];
+    if arguments.way.dry_run {
+        return arguments.way.plan("install", &service, Some(&unit), &steps);
+    }
+    if setting.config()?.text(&["gateway", "mode"]) != Some("local") {
+        bail!(
+            "gateway.mode is not \"local\", so that the service would not start; first run `{}`",
+            setting.command("config set gateway.mode local")
+        );
+    }
+    need_systemd(setting)?;
+    let known = std::fs::read_to_string(&service.file).ok();
+    if known.as_ref().is_some_and(|known| *known != unit) && !arguments.force {
+        bail!("{} is there already, and says something else; --force replaces it", service.file.display());
+    }
+    write(&service.file, &unit)?;
+    carry_out(&steps)?;
+    let file = service.file.display();
+    arguments.way.done("install", "installed", &format!("Installed {file}, and started it."), &service)
+}
+
+pub fn uninstall(setting: &Setting, way: &Way) -> Result<()> {
+    let service = Service::of(setting);
+    let before = [vec!["disable", "--now", service.name.as_str()]];
+    if way.dry_run {
+        return way.plan("uninstall", &service, None, &before);
+    }
+    if !service.is_installed() {
+        return way.done("uninstall", "not-installed", "No service is installed.", &service);
+    }
+    need_systemd(setting)?;
+    carry_out(&before)?;
+    std::fs::remove_file(&service.file)
+        .with_context(|| format!("cannot remove {}", service.file.display()))?;
+    carry_out(&[vec!["daemon-reload"]])?;
+    way.done("uninstall", "uninstalled", &format!("Removed {}.", service.file.display()), &service)
+}
+
+pub fn start(setting: &Setting, way: &Way) -> Result<()> {
+    let service = Service::of(setting);
+    let steps = [vec!["start", service.name.as_str()]];
+    if way.dry_run {
+        return way.plan("start", &service, None, &steps);
+    }
+    if !service.is_installed() {
+        bail!(
+            "no service is installed; `{}` installs one, `{}` runs the gateway here",
+            setting.command("gateway install"),
+            setting.command("gateway")
+        );
+    }
+    need_systemd(setting)?;
+    carry_out(&steps)?;
+    way.done("start", "started", "Started the gateway.", &service)
+}
+
+pub fn stop(setting: &Setting, way: &Way) -> Result<()> {
+    let service = Service::of(setting);
+    if service.is_installed() && service.state().is_active {
+        let steps = [vec!["stop", service.name.as_str()]];
+        if way.dry_run {
+            return way.plan("stop", &service, None, &steps);
+        }
+        carry_out(&steps)?;
+        return way.done("stop", "stopped", "Stopped the gateway.", &service);
+    }
+    let Some(pid) = holder(setting) else {
+        let folder = setting.place.shortened(setting.place.folder.path());
+        return way.done("stop", "not-running", &format!("No gateway runs on {folder}."), &service);
+    };
+    if way.dry_run {
+        return way.signal_plan("stop", "TERM", pid);
+    }
+    end_process(pid)?;
+    if holder(setting) == Some(pid) {
+        bail!(
+            "the gateway (pid {pid}) has not stopped yet; it finishes what it has begun. Ask again to stop it at once."
+        );
+    }
+    way.done("stop", "stopped", &format!("Stopped the gateway (pid {pid})."), &service)
+}
+
+pub fn restart(setting: &Setting, way: &Way) -> Result<()> {
+    let service = Service::of(setting);
+    if service.is_installed() && (service.state().is_active || holder(setting).is_none()) {
+        let steps = [vec!["restart", service.name.as_str()]];
+        if way.dry_run {
+            return way.plan("restart", &service, None, &steps);
+        }
+        need_systemd(setting)?;
+        carry_out(&steps)?;
+        return way.done("restart", "restarted", "Restarted the gateway.", &service);
+    }
+    let Some(pid) = holder(setting) else {
+        let folder = setting.place.shortened(setting.place.folder.path());
+        bail!(
+            "no gateway runs on {folder}, and no service is installed; `{}` runs one",
+            setting.command("gateway")
+        );
+    };
+    if way.dry_run {
+        return way.signal_plan("restart", "USR1", pid);
+    }
+    let process = i32::try_from(pid).ok().and_then(Pid::from_raw).context("no such process")?;
+    kill_process(process, Signal::USR1).with_context(|| format!("cannot reach process {pid}"))?;
+    way.done("restart", "restarted", &format!("The gateway (pid {pid}) begins anew."), &service)
+}
+
+/// The process that runs a gateway on our folder; nothing is made where there is none.
+pub fn holder(setting: &Setting) -> Option<i64> {
+    setting.place.folder.path().exists().then(|| GatewayLock::holder(&setting.place)).flatten()
+}
+
+fn carry_out(steps: &[Vec<&str>]) -> Result<()> {
+    steps.iter().try_for_each(|step| systemctl(step).map(drop).map_err(|error| anyhow!("{error}")))
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    let failed = || format!("cannot write {}", file.display());
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder).with_context(failed)?;
+    }
+    let mut options = std::fs::OpenOptions::new();
+    let mut open =
+        options.write(true).create(true).truncate(true).mode(0o644).open(file).with_context(failed)?;
+    open.write_all(text.as_bytes()).with_context(failed)
+}
+
+/// What systemd reads.
+fn unit(setting: &Setting, port: Option<u16>) -> Result<String> {
+    let place = &setting.place;
+    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    let folder = place.folder.path().to_string_lossy().into_owned();
+    let mut command = vec![program.to_string_lossy().into_owned(), "--state-dir".to_owned(), folder];
+    command.extend(["gateway".to_owned(), "run".to_owned()]);
+    let variable = place.environment.first(&["OPENCLAW_GATEWAY_PORT", "CLAWDBOT_GATEWAY_PORT"]);
+    if let Some(port) = port.map(|port| port.to_string()).or_else(|| variable.map(str::to_owned)) {
+        command.extend(["--port".to_owned(), port]);
+    }
+    let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
+    // A configuration elsewhere has to be found again.
+    let config = place.environment.get("OPENCLAW_CONFIG_PATH").filter(|path| !path.trim().is_empty());
+    let config =
+        config.map(|path| format!("Environment={}\n", quoted(&format!("OPENCLAW_CONFIG_PATH={path}"))));
+    Ok(format!(
+        "[Unit]
+Description=yabby gateway
+Wants=network-online.target
+After=network-online.target
+StartLimitIntervalSec=300
+StartLimitBurst=10
+
+[Service]
+ExecStart={}
+ExecReload=/bin/kill -USR1 $MAINPID
+{}KillMode=mixed
+TimeoutStopSec=40
+Restart=on-failure
+RestartSec=5
+
+[Install]
+WantedBy=default.target
+",
+        command.join(" "),
+        config.unwrap_or_default()
+    ))
+}
+
+/// A word as systemd reads it.
+fn quoted(word: &str) -> String {
+    let escaped = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-=:".contains(c);
+    if escaped.chars().all(is_plain) { escaped } else { format!("\"{escaped}\"") }
+}
+
+impl Way {
+    /// Says what would be done.
+    fn plan(&self, action: &str, service: &Service, unit: Option<&str>, steps: &[Vec<&str>]) -> Result<()> {
+        let commands: Vec<String> =
+            steps.iter().map(|step| format!("systemctl --user {}", step.join(" "))).collect();
+        if self.json {
+            return terminal::print_json(&json!({
+                "ok": true,
+                "action": action,
+                "dryRun": true,
+                "unit": {"path": service.file.display().to_string(), "text": unit},
+                "commands": commands,
+            }));
+        }
+        let mut out = anstream::stdout().lock();
+        if let Some(unit) = unit {
+            writeln!(out, "# {}\n{unit}", terminal::harmless(&service.file.to_string_lossy()))?;
+        }
+        commands.iter().try_for_each(|command| writeln!(out, "{command}"))?;
+        if action == "uninstall" {
+            writeln!(
+                out,
+                "rm {}\nsystemctl --user daemon-reload",
+                terminal::harmless(&service.file.to_string_lossy())
+            )?;
+        }
+        Ok(())
+    }
+
+    fn signal_plan(&self, action: &str, signal: &str, pid: i64) -> Result<()> {
+        let command = format!("kill -{signal} {pid}");
+        if self.json {
+            return terminal::print_json(
+                &json!({"ok": true, "action": action, "dryRun": true, "commands": [command]}),
+            );
+        }
+        Ok(writeln!(anstream::stdout(), "{command}")?)
+    }
+
+    fn done(&self, action: &str, result: &str, message: &str, service: &Service) -> Result<()> {
+        if !self.json {
+            return Ok(writeln!(anstream::stdout(), "{}", terminal::harmless(message))?);
+        }
+        let service: Value = json!({
+            "label": "systemd",
+            "name": service.name,
+            "loaded": service.state().is_enabled,
+            "loadedText": "enabled",
+            "notLoadedText": "disabled",
+        });
+        terminal::print_json(
+            &json!({"ok": true, "action": action, "result": result, "message": message, "service": service}),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_folder_has_a_unit_of_its_own() {
+        assert_eq!(suffix(Path::new("/home/x/.openclaw-work")), "work");
+        assert_eq!(suffix(Path::new("/home/x/.yabby-a b")), "a-b");
+        let [one, other] = ["/srv/one/state", "/srv/other/state"].map(|folder| suffix(Path::new(folder)));
+        assert!(one.starts_with("state-") && other.starts_with("state-") && one != other, "{one} {other}");
+    }
+
+    #[test]
+    fn a_unit_reads_words_as_they_were_meant() {
+        let table = [
+            ("/usr/bin/yabby", "/usr/bin/yabby"),
+            ("/home/a b", "\"/home/a b\""),
+            ("50%", "\"50%%\""),
+            ("a\"b\\c$d", "\"a\\\"b\\\\c$$d\""),
+        ];
+        for (word, told) in table {
+            assert_eq!(quoted(word), told);
+        }
+    }
+}
