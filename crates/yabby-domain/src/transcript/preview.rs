@@ -32,6 +32,31 @@ pub fn messages(file: &str) -> Vec<Message> {
     lines(file).filter_map(message_on).collect()
 }
 
+/// The messages of the branch that a file ends with, in its order; `end` is the end of the file, from the beginning
+/// of a line on. Of a branch that was left nothing is told. A line that names no parent goes on from the one before
+/// it, as other programs write them.
+pub fn branch_messages(end: &str) -> Vec<Message> {
+    let mut branch: Vec<Message> = Vec::new();
+    // The entry that the branch goes on from, further up; `None` as long as whatever comes next belongs to it.
+    let mut wanted: Option<Value> = None;
+    for line in lines(end).rev() {
+        let Ok(Value::Object(mut entry)) = json::parse(line) else { continue };
+        if entry.get("type").is_some_and(|kind| kind == "session") {
+            continue;
+        }
+        if wanted.is_some() && entry.get("id") != wanted.as_ref() {
+            continue;
+        }
+        wanted = entry.swap_remove("parentId");
+        branch.extend(entry.swap_remove("message").and_then(Message::from_value));
+        if wanted.as_ref().is_some_and(Value::is_null) {
+            break;
+        }
+    }
+    branch.reverse();
+    branch
+}
+
 /// What the user said first: where the title of a session comes from.
 pub fn first_user_message(file: &[u8]) -> Option<String> {
     let start = String::from_utf8_lossy(file.get(..FIRST_BYTES).unwrap_or(file));
@@ -237,6 +262,38 @@ mod tests {
 
     fn file(messages: &[&str]) -> String {
         messages.iter().map(|message| format!("{{\"message\":{message}}}\n")).collect()
+    }
+
+    #[test]
+    fn a_branch_that_was_left_is_not_told() {
+        let said = |lines: &[&str]| -> Vec<String> {
+            let messages = branch_messages(&lines.join("\n"));
+            messages.iter().filter_map(|message| message.text_field("content").map(str::to_owned)).collect()
+        };
+        let line = |id: &str, parent: &str, said: &str| {
+            format!(
+                r#"{{"type":"message","id":"{id}"{parent},"message":{{"role":"user","content":"{said}"}}}}"#
+            )
+        };
+        let header = r#"{"type":"session","id":"s"}"#.to_owned();
+        let one = line("a", r#","parentId":null"#, "one");
+        let left = line("b", r#","parentId":"a""#, "left");
+        let two = line("c", r#","parentId":"a""#, "two");
+        let plain = line("d", "", "no parent");
+        let root = line("e", r#","parentId":null"#, "again");
+        let table: [(&[&String], &[&str]); 6] = [
+            (&[&header, &one, &left], &["one", "left"]),
+            (&[&header, &one, &left, &two], &["one", "two"]),
+            (&[&header, &one, &left, &plain], &["one", "left", "no parent"]),
+            (&[&one, &left, &two, &root], &["again"]),
+            // What it goes on from is further up than was read.
+            (&[&left, &two], &["two"]),
+            (&[&header], &[]),
+        ];
+        for (lines, expected) in table {
+            let lines: Vec<&str> = lines.iter().map(|line| line.as_str()).collect();
+            assert_eq!(said(&lines), expected, "{lines:?}");
+        }
     }
 
     fn previewed(messages: &[&str]) -> Vec<String> {

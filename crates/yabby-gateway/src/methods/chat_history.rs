@@ -7,7 +7,7 @@ use yabby_domain::message::Message;
 use yabby_domain::model::CatalogModel;
 use yabby_domain::seam::Part;
 use yabby_domain::transcript::envelope::without_envelope;
-use yabby_domain::transcript::preview::messages;
+use yabby_domain::transcript::preview::branch_messages;
 
 use super::{Access, Call, Listing, Method};
 use crate::frames::{Answer, Refusal};
@@ -91,7 +91,7 @@ fn newest(bytes: &[u8], limit: usize, is_all: bool) -> Option<Vec<Value>> {
     let text = yabby_domain::text::lossy(bytes);
     // A line that is cut is none.
     let whole = if is_all { &text } else { text.split_once('\n').map_or("", |(_, rest)| rest) };
-    let mut found: Vec<Message> = messages(whole);
+    let mut found: Vec<Message> = branch_messages(whole);
     found.drain(..found.len().saturating_sub(limit));
     let is_enough = is_all || found.len() == limit;
     let mut room = MOST_BYTES.saturating_sub(2);

@@ -1,13 +1,15 @@
 //! `sessions.list`: the sessions of all agents, those that changed last first (`gateway.md` §6).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::json;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Object, Value};
+use yabby_domain::model::ModelRef;
 use yabby_domain::seam::{Choice, Part, Records};
 use yabby_domain::session::entry::SessionEntry;
-use yabby_domain::session::key::SessionKey;
+use yabby_domain::session::key::{KeyPolicy, SessionKey};
 use yabby_domain::session::label;
 use yabby_domain::session::listing::{self, Wanted};
 use yabby_domain::session::title::{TitleSource, derive_title};
@@ -43,6 +45,7 @@ pub(super) const METHOD: Method = Method {
 async fn answer(call: Call) -> Answer {
     let gateway = &call.gateway;
     let now = gateway.now_ms();
+    let policy = KeyPolicy::from_config(&gateway.config());
     let words = |name: &str| call.text(name).and_then(text::non_blank).map(str::to_owned);
     let wanted = Wanted {
         global: call.flag("includeGlobal") == Some(true),
@@ -61,13 +64,18 @@ async fn answer(call: Call) -> Answer {
     let most = call.number("limit").map_or(usize::MAX, |limit| limit as usize);
     let found = find(gateway, &Arc::new(wanted), most).await?;
     let mut rows = Vec::with_capacity(found.len());
+    let mut usual: HashMap<AgentId, ModelRef> = HashMap::new();
+    let looking =
+        Looking { gateway, only_named: gateway.stores().len() > 1 && shown_path(gateway) == MULTIPLE };
     for Found { agent, key, entry } in &found {
-        let mut row = listing::row(key, entry, &gateway.model_in(key, Some(entry)));
+        let of = policy.session_agent(key.as_str());
+        let usual = usual.entry(of).or_insert_with_key(|agent| gateway.engine.usual_model(agent));
+        let mut row = listing::row(key, entry, &listing::model_of(Some(entry), usual));
         if call.flag("includeDerivedTitles") == Some(true) {
-            put(&mut row, "derivedTitle", title(gateway, agent, entry).await);
+            put(&mut row, "derivedTitle", looking.title(agent, entry).await);
         }
         if call.flag("includeLastMessage") == Some(true) {
-            put(&mut row, "lastMessagePreview", last_words(gateway, agent, entry).await);
+            put(&mut row, "lastMessagePreview", looking.last_words(agent, entry).await);
         }
         rows.push(Value::Object(row));
     }
@@ -85,11 +93,14 @@ async fn answer(call: Call) -> Answer {
     }))
 }
 
+/// How all stores are called together.
+const MULTIPLE: &str = "(multiple)";
+
 /// The store, or how all of them are called together.
 fn shown_path(gateway: &Gateway) -> String {
     let config = gateway.config();
     match config.text(&["session", "store"]).and_then(text::non_blank) {
-        None => "(multiple)".to_owned(),
+        None => MULTIPLE.to_owned(),
         Some(template) if template.contains("{agentId}") => template.to_owned(),
         Some(_) => gateway.store_path(&AgentId::default()),
     }
@@ -141,36 +152,42 @@ fn put(row: &mut Object, name: &str, text: Option<String>) {
     }
 }
 
-async fn title(gateway: &Gateway, agent: &AgentId, entry: &SessionEntry) -> Option<String> {
-    entry.session_id()?;
-    let is_named =
-        entry.display_name().or(entry.subject()).is_some_and(|name| text::non_blank(name).is_some());
-    let first = match is_named {
-        true => None,
-        false => peeked(gateway, agent, entry, Part::First(FIRST_BYTES))
-            .await
-            .and_then(|bytes| first_user_message(&bytes)),
-    };
-    derive_title(&TitleSource {
-        display_name: entry.display_name(),
-        subject: entry.subject(),
-        first_user_message: first.as_deref(),
-        session_id: entry.session_id(),
-        updated_at: entry.updated_at(),
-    })
+/// Looks into conversations. As in the reference, that of several agents' sessions is looked for only where the
+/// record names its file.
+struct Looking<'l> {
+    gateway: &'l Gateway,
+    only_named: bool,
 }
 
-async fn last_words(gateway: &Gateway, agent: &AgentId, entry: &SessionEntry) -> Option<String> {
-    last_message(&peeked(gateway, agent, entry, Part::Last(LAST_BYTES)).await?)
-}
-
-/// A part of the conversation. As in the reference, that of several agents' sessions is looked for only where
-/// the record names its file.
-async fn peeked(gateway: &Gateway, agent: &AgentId, entry: &SessionEntry, part: Part) -> Option<Vec<u8>> {
-    let is_known = entry.session_file().is_some_and(|file| !file.is_empty());
-    if !is_known && shown_path(gateway) == "(multiple)" && gateway.stores().len() > 1 {
-        return None;
+impl Looking<'_> {
+    async fn title(&self, agent: &AgentId, entry: &SessionEntry) -> Option<String> {
+        entry.session_id()?;
+        let names = [entry.display_name(), entry.subject()];
+        let is_named = names.into_iter().flatten().any(|name| text::non_blank(name).is_some());
+        let first = match is_named {
+            true => None,
+            false => self.peek(agent, entry, Part::First(FIRST_BYTES)).await,
+        };
+        let first = first.and_then(|bytes| first_user_message(&bytes));
+        derive_title(&TitleSource {
+            display_name: entry.display_name(),
+            subject: entry.subject(),
+            first_user_message: first.as_deref(),
+            session_id: entry.session_id(),
+            updated_at: entry.updated_at(),
+        })
     }
-    let home = gateway.engine.home(agent).ok()?;
-    home.transcripts.peek(&transcript_of(entry)?, part).await.ok().flatten()
+
+    async fn last_words(&self, agent: &AgentId, entry: &SessionEntry) -> Option<String> {
+        last_message(&self.peek(agent, entry, Part::Last(LAST_BYTES)).await?)
+    }
+
+    async fn peek(&self, agent: &AgentId, entry: &SessionEntry, part: Part) -> Option<Vec<u8>> {
+        let is_named = entry.session_file().is_some_and(|file| !file.is_empty());
+        if self.only_named && !is_named {
+            return None;
+        }
+        let home = self.gateway.engine.home(agent).ok()?;
+        home.transcripts.peek(&transcript_of(entry)?, part).await.ok().flatten()
+    }
 }

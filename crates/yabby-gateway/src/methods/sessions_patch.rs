@@ -76,7 +76,10 @@ async fn answer(call: Call) -> Answer {
         None => None,
     };
     let usual = gateway.engine.usual_model(&session.agent);
-    let (aliases, allowed) = models(gateway, &usual);
+    let (aliases, allowed) = match request.contains_key("model") {
+        true => models(gateway, &usual),
+        false => Default::default(),
+    };
     let (key, now) = (session.key.clone(), gateway.now_ms());
     let refused: Arc<Mutex<Option<Refused>>> = Arc::default();
     let slot = refused.clone();

@@ -1,8 +1,9 @@
 //! Stories about records.
 
 use yabby_domain::json::{self, Value};
-use yabby_domain::seam::{Change, SessionStore, StoreError};
+use yabby_domain::seam::{Change, Choice, Records, SessionStore, StoreError};
 use yabby_domain::session::entry::{Patch, SessionEntry};
+use yabby_domain::session::glance::Field;
 use yabby_domain::session::key::SessionKey;
 
 use super::Backend;
@@ -17,6 +18,7 @@ pub async fn tell(backend: impl Fn() -> Box<dyn Backend>) {
     no_change_undoes_another_one(&*backend()).await;
     a_change_that_fails_leaves_everything_as_it_was(&*backend()).await;
     delivery_fields_are_brought_into_one_form(&*backend()).await;
+    the_newest_come_first_and_no_more_than_are_wanted(&*backend()).await;
 }
 
 fn key(text: &str) -> SessionKey {
@@ -150,4 +152,32 @@ async fn delivery_fields_are_brought_into_one_form(backend: &dyn Backend) {
     let mirrored = r#"{"sessionId":"s","lastChannel":"imessage","lastTo":"1","deliveryContext":{"channel":"imessage","to":"1"}}"#;
     assert_eq!(text(written.unwrap().as_ref()).unwrap(), mirrored);
     assert_eq!(text(backend.sessions().get(&key("k")).await.unwrap().as_ref()).unwrap(), mirrored);
+}
+
+async fn the_newest_come_first_and_no_more_than_are_wanted(backend: &dyn Backend) {
+    let writer = backend.sessions();
+    let times = [("a", 5), ("b", 9), ("c", 5), ("global", 99), ("d", 7)];
+    for (name, at) in times {
+        let label = if at == 5 { "five" } else { "other" };
+        let record = format!(r#"{{"sessionId":"{name}","updatedAt":{at},"label":"{label}"}}"#);
+        writer.update(&key(name), begin(&record)).await.unwrap();
+    }
+    writer.update(&key("e"), begin(r#"{"sessionId":"e"}"#)).await.unwrap();
+    // Whoever reads what another one wrote sees the same.
+    for store in [writer, backend.sessions()] {
+        let newest = async |most: usize, records: Option<Records>| {
+            let keys = Box::new(|key: &SessionKey| key.as_str() != "global");
+            let found = store.newest(Choice { keys, records, most }).await.unwrap();
+            let names: Vec<String> = found.entries.iter().map(|(key, _)| key.as_str().to_owned()).collect();
+            (found.count, names.join(" "))
+        };
+        assert_eq!(newest(9, None).await, (5, "b d a c e".to_owned()));
+        assert_eq!(newest(2, None).await, (5, "b d".to_owned()));
+        assert_eq!(newest(0, None).await, (5, String::new()));
+        let five = || -> Option<Records> {
+            Some(Box::new(|_, glance| glance.text(Field::Label).as_deref() == Some("five")))
+        };
+        assert_eq!(newest(9, five()).await, (2, "a c".to_owned()));
+        assert_eq!(newest(1, five()).await, (2, "a".to_owned()));
+    }
 }
