@@ -28,10 +28,6 @@ impl Dedupe {
         let surplus = known.len().saturating_sub(MOST);
         known.drain(..stale.max(surplus));
     }
-
-    pub(crate) fn forget(&self, key: &str) {
-        unpoisoned(&self.0).shift_remove(key);
-    }
 }
 
 #[cfg(test)]

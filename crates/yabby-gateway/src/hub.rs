@@ -208,11 +208,6 @@ impl Hub {
         unpoisoned(&self.0).clients.get(id).cloned()
     }
 
-    /// Whether somebody could answer a question that needs this scope.
-    pub(crate) fn anybody_has(&self, scope: &str) -> bool {
-        unpoisoned(&self.0).clients.values().any(|client| may_hear(client, Some(scope)))
-    }
-
     /// Tells everybody, or everybody with a scope.
     pub(crate) fn tell(&self, event: &Event, weight: Weight, scope: Option<&str>) {
         let mut connected = unpoisoned(&self.0);
