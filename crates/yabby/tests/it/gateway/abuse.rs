@@ -170,7 +170,7 @@ async fn requests_are_not_smuggled_behind_others() {
         ),
         format!("POST / HTTP/1.1\r\n{host}Content-Length: 5\r\nContent-Length: 6\r\n\r\nGET /m"),
         format!("GET / HTTP/1.1\r\n{host}Transfer-Encoding : chunked\r\n\r\n"),
-        "GET / HTTP/1.1\nHost: x\n\n".repeat(1) + "\0",
+        "GET / HTTP/1.1\nHost: x\n\n\0".to_owned(),
         format!("GET / HTTP/9.9\r\n{host}\r\n"),
         format!("GET / HTTP/1.1\r\n{host}X: {}\r\n\r\n", "y".repeat(200_000)),
         format!("GET / HTTP/1.1\r\n{host}{}\r\n", "X: y\r\n".repeat(2_000)),
