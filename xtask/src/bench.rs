@@ -1,6 +1,7 @@
 //! Benchmarks by name.
 
 mod cli;
+mod gateway;
 mod locomo;
 mod machine;
 mod memory;
@@ -14,6 +15,7 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 pub use cli::cli;
+pub use gateway::gateway;
 pub use locomo::locomo;
 pub use memory::memory;
 pub use models::{Form, models};

@@ -33,6 +33,9 @@ tasks:
   bench models [--short]
                   what it costs to listen to a model, beside the real OpenClaw; writes docs/benchmarks.md;
                   the short form measures little and writes nothing
+  bench gateway [--short]
+                  starts, turns, lists, memory and many clients, beside the real OpenClaw, which takes long with
+                  many sessions; writes docs/benchmarks.md; the short form measures little and writes nothing
   bench memory [--short]
                   indexing and searching what is remembered, beside the real OpenClaw, which takes long with
                   many notes; writes docs/benchmarks.md; the short form measures little and writes nothing
@@ -71,6 +74,8 @@ fn main() -> ExitCode {
         ["bench", "turns"] => bench::turns(),
         ["bench", "models"] => bench::models(Form::Whole),
         ["bench", "models", "--short"] => bench::models(Form::Short),
+        ["bench", "gateway"] => bench::gateway(Form::Whole),
+        ["bench", "gateway", "--short"] => bench::gateway(Form::Short),
         ["bench", "memory"] => bench::memory(Form::Whole),
         ["bench", "memory", "--short"] => bench::memory(Form::Short),
         ["bench", "locomo", rest @ ..] => bench::locomo(rest),

@@ -45,16 +45,18 @@ pub trait SessionStore: Send + Sync {
     /// be lost. Of an error nothing remains.
     async fn update(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError>;
 
-    /// Some records, those that changed last first. A store that has many reads no more of them than it must.
+    /// Some records, those that changed last first; of those that changed at the same time, the one that was
+    /// begun first. A store that has many looks at no more of them than it must.
     async fn newest(&self, choice: Choice) -> Result<Newest, StoreError> {
         let Choice { keys, records, most } = choice;
         let is_meant = |(key, entry): &(SessionKey, SessionEntry)| {
             keys(key) && records.as_ref().is_none_or(|records| records(key, &Glance::of(entry)))
         };
-        let mut entries: Vec<_> = self.list().await?.into_iter().filter(is_meant).collect();
+        let all = self.list().await?;
+        let count = all.iter().filter(|(key, _)| !key.is_shared()).count();
+        let mut entries: Vec<_> = all.into_iter().filter(is_meant).collect();
         let at = |entry: &SessionEntry| entry.updated_at().unwrap_or(0.0);
         entries.sort_by(|(_, a), (_, b)| at(b).total_cmp(&at(a)));
-        let count = entries.len();
         entries.truncate(most);
         Ok(Newest { count, entries })
     }
@@ -63,17 +65,20 @@ pub trait SessionStore: Send + Sync {
 /// Which records are meant.
 pub struct Choice {
     /// By their keys, which costs next to nothing.
-    pub keys: Box<dyn Fn(&SessionKey) -> bool + Send + Sync>,
+    pub keys: Keys,
     /// By a look at each of them.
     pub records: Option<Records>,
     pub most: usize,
 }
 
+pub type Keys = Box<dyn Fn(&SessionKey) -> bool + Send + Sync>;
+
 pub type Records = Box<dyn Fn(&SessionKey, &Glance) -> bool + Send + Sync>;
 
-/// The records that changed last, and how many were meant.
+/// The records that changed last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Newest {
+    /// How many sessions there are, meant or not. What everybody shares is none.
     pub count: usize,
     pub entries: Vec<(SessionKey, SessionEntry)>,
 }

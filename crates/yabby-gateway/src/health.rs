@@ -1,7 +1,7 @@
 //! How we are (`gateway.md` §7, `health`): looked at when somebody comes, when somebody asks, and now and then.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use yabby_domain::channel;
@@ -25,11 +25,17 @@ pub(crate) const NO_CHANNELS: &str = "channels are not served yet; this is what 
 pub(crate) struct Health {
     last: Mutex<Value>,
     version: AtomicU64,
+    /// Held while somebody looks for everybody.
+    looking: tokio::sync::Mutex<()>,
 }
 
 impl Default for Health {
     fn default() -> Self {
-        Self { last: Mutex::new(Value::Object(Object::new())), version: AtomicU64::new(1) }
+        Self {
+            last: Mutex::new(Value::Object(Object::new())),
+            version: AtomicU64::new(1),
+            looking: tokio::sync::Mutex::default(),
+        }
     }
 }
 
@@ -56,6 +62,17 @@ impl Gateway {
         self.health.seen(health.clone());
         self.tell_state("health", &health, Weight::Needed);
         health
+    }
+
+    /// Looks how we are, and tells everybody; nobody waits for it. Who comes while somebody looks is told what
+    /// they see: a thousand who come at once are not told a thousand times each.
+    pub(crate) fn refresh_health(self: &Arc<Self>) {
+        let gateway = self.clone();
+        tokio::spawn(async move {
+            if let Ok(_looking) = gateway.health.looking.try_lock() {
+                gateway.look_at_health().await;
+            }
+        });
     }
 
     /// What was seen last, if that was not long ago.

@@ -221,12 +221,6 @@ impl Gateway {
         self.hub.tell(&Event::new(event, payload, Some(self.state_version())), weight, None);
     }
 
-    /// Looks how we are, and tells everybody; nobody waits for it.
-    pub(crate) fn refresh_health(self: &Arc<Self>) {
-        let gateway = self.clone();
-        tokio::spawn(async move { gateway.look_at_health().await });
-    }
-
     /// Changes the devices, away from the runtime's own threads.
     pub(crate) async fn change_devices<T: Send + 'static>(
         &self,

@@ -114,7 +114,7 @@ impl Gateway {
 
     /// The sessions of an agent that changed last; what everybody shares is left out.
     pub(crate) async fn recent(&self, agent: &AgentId, most: usize) -> Result<Newest, Refusal> {
-        let keys = |key: &SessionKey| !matches!(key.as_str(), "global" | "unknown");
+        let keys = |key: &SessionKey| !key.is_shared();
         let choice = Choice { keys: Box::new(keys), records: None, most };
         Ok(self.engine.home(agent)?.sessions.newest(choice).await?)
     }

@@ -217,14 +217,16 @@ pub enum Command {
 impl Command {
     /// Whether there is nothing to see in a folder that does not exist.
     pub fn only_reads(&self) -> bool {
-        matches!(
-            self,
+        match self {
+            Self::Agents(arguments) => arguments.only_lists(),
             Self::Sessions(_)
-                | Self::History(_)
-                | Self::Agents(_)
-                | Self::Usage(_)
-                | Self::Turns(_)
-                | Self::Mcp(_)
-        )
+            | Self::History(_)
+            | Self::Usage(_)
+            | Self::Turns(_)
+            | Self::Mcp(_)
+            | Self::Status(_)
+            | Self::Channels(_) => true,
+            _ => false,
+        }
     }
 }

@@ -21,6 +21,9 @@ use crate::setting::Setting;
 /// The longest text that we read.
 const LONGEST: usize = 25 * 1024 * 1024;
 
+/// How a gateway was found that nobody named.
+const LOCAL: &str = "local loopback";
+
 /// Which gateway is meant.
 #[derive(Args, Clone, Debug, Default)]
 pub struct TargetOptions {
@@ -107,7 +110,7 @@ impl Target {
         let password = || secret("password", &["OPENCLAW_GATEWAY_PASSWORD", "CLAWDBOT_GATEWAY_PASSWORD"]);
         Self {
             url: local_url(config, setting),
-            source: "local loopback",
+            source: LOCAL,
             bind: Some(Bind::of(None, config).as_str()),
             config_path: setting.place.config.display().to_string(),
             token: given(&options.token).or_else(token),
@@ -380,6 +383,15 @@ impl Client {
 
     fn closed(&self, code: u16, reason: String) -> CallError {
         CallError::Closed { code, reason, details: self.target.details() }
+    }
+
+    /// The folder that the gateway of this machine works on, if that is not ours: another one listens where ours
+    /// would.
+    pub fn other_folder(&self, setting: &Setting) -> Option<String> {
+        let told = json::at(&self.hello, &["snapshot", "stateDir"]).and_then(Value::as_str)?;
+        let real = |path: &std::path::Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let is_ours = real(std::path::Path::new(told)) == real(setting.place.folder.path());
+        (self.target.source == LOCAL && !is_ours).then(|| told.to_owned())
     }
 
     /// Leaves.

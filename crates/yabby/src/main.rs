@@ -1,6 +1,7 @@
 //! yabby, a personal-assistant gateway in one binary.
 
 mod book;
+mod boxes;
 mod cli;
 mod client;
 mod commands;

@@ -116,6 +116,9 @@ pub struct ThreadKeys {
 }
 
 impl SessionKey {
+    /// What everybody shares, and belongs to no session.
+    pub const SHARED: [&str; 2] = ["global", "unknown"];
+
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }
@@ -126,6 +129,10 @@ impl SessionKey {
 
     pub fn global() -> Self {
         Self::new("global")
+    }
+
+    pub fn is_shared(&self) -> bool {
+        Self::SHARED.contains(&self.as_str())
     }
 
     /// The key of an agent's main session.

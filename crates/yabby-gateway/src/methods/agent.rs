@@ -7,7 +7,9 @@ use yabby_domain::config::Config;
 use yabby_domain::directive::level::{Level as _, ThinkLevel};
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
+use yabby_domain::seam::Choice;
 use yabby_domain::session::entry::{Patch, SessionEntry};
+use yabby_domain::session::glance::{Field, Glance};
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
 use yabby_domain::session::open::Target;
 use yabby_domain::text;
@@ -211,8 +213,13 @@ async fn by_id(
     let known = call.gateway.place.with_folders(|folders| agents(config, folders));
     let agents = known.into_iter().map(|known| known.id);
     for agent in agents.filter(|known| agent.is_none_or(|agent| known == agent)) {
-        let records = call.gateway.engine.home(&agent)?.sessions.list().await?;
-        if let Some((key, _)) = records.into_iter().find(|(_, entry)| entry.session_id() == Some(id)) {
+        let wanted = id.to_owned();
+        let is_it = move |_: &SessionKey, glance: &Glance| {
+            glance.text(Field::SessionId).as_deref() == Some(wanted.as_str())
+        };
+        let choice = Choice { keys: Box::new(|_| true), records: Some(Box::new(is_it)), most: 1 };
+        let found = call.gateway.engine.home(&agent)?.sessions.newest(choice).await?;
+        if let Some((key, _)) = found.entries.into_iter().next() {
             return Ok(Some(key));
         }
     }

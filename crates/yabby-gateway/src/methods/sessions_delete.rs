@@ -73,5 +73,5 @@ async fn is_shared(session: &Session) -> Result<bool, Refusal> {
         records: Some(Box::new(move |_, glance| may_be_in_it(glance))),
         most: 1,
     };
-    Ok(session.home.sessions.newest(choice).await?.count > 0)
+    Ok(!session.home.sessions.newest(choice).await?.entries.is_empty())
 }

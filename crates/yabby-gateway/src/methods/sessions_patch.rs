@@ -115,9 +115,9 @@ pub(super) async fn check_free(session: &Session, label: &str) -> Result<(), Ref
         })),
         most: 1,
     };
-    match session.home.sessions.newest(choice).await?.count {
-        0 => Ok(()),
-        _ => Err(Refusal::invalid(format!("label already in use: {label}"))),
+    match session.home.sessions.newest(choice).await?.entries.is_empty() {
+        true => Ok(()),
+        false => Err(Refusal::invalid(format!("label already in use: {label}"))),
     }
 }
 

@@ -10,6 +10,7 @@ mod journal_file;
 mod keeper;
 mod lock;
 mod mending;
+mod order;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -199,7 +200,23 @@ impl SessionStore for SessionFile {
     }
 
     async fn newest(&self, choice: Choice) -> Result<Newest, StoreError> {
+        /// So many records are parsed in less time than it takes to hand them over.
+        const FEW: usize = 100;
+        let Choice { keys, records, most } = choice;
+        let Some(records) = records else {
+            let (count, found) = self.waiting(|reply| Message::Newest { keys, most, reply }).await??;
+            let parsed = move || -> Vec<_> {
+                found.into_iter().filter_map(|(key, record)| Some((key, record.entry().ok()??))).collect()
+            };
+            let entries = match most > FEW && count > FEW {
+                true => tokio::task::spawn_blocking(parsed).await.map_err(|_| self.closed())?,
+                false => parsed(),
+            };
+            return Ok(Newest { count, entries });
+        };
+        let count = self.waiting(|reply| Message::Count { reply }).await??;
         let catalog = self.waiting(|reply| Message::List { reply }).await??;
-        tokio::task::spawn_blocking(move || catalog.newest(&choice)).await.map_err(|_| self.closed())
+        let looking = tokio::task::spawn_blocking(move || catalog.chosen(&keys, &records, most));
+        Ok(Newest { count, entries: looking.await.map_err(|_| self.closed())? })
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 use yabby_domain::json::{self, Value};
-use yabby_domain::seam::{Change, StoreError};
+use yabby_domain::seam::{Change, Choice, SessionStore as _, StoreError};
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::SessionKey;
 use yabby_store::files::sessions::{SessionFile, Settings};
@@ -568,4 +568,24 @@ fn a_change_of_the_file_is_seen_at_once_even_if_its_time_is_set_back() {
     fs::write(home.path("sessions.json"), r#"{"k":{"sessionId":"2"}}"#).unwrap();
     file.set_modified(modified).unwrap();
     assert_eq!(id(), "2");
+}
+
+#[tokio::test]
+async fn the_newest_are_those_of_the_file_whoever_wrote_it() {
+    let home = Home::with_store(r#"{"a":{"updatedAt":1},"none":null,"b":{"updatedAt":2},"list":[3]}"#);
+    let store = home.open();
+    let newest = || async {
+        let choice = Choice { keys: Box::new(|_| true), records: None, most: 2 };
+        let newest = store.newest(choice).await.unwrap();
+        let keys = newest.entries.iter().map(|(key, _)| key.as_str().to_owned());
+        (keys.collect::<Vec<_>>().join(" "), newest.count)
+    };
+    assert_eq!(newest().await, ("b a".to_owned(), 2));
+    fs::write(home.path("sessions.json"), r#"{"a":{"updatedAt":9},"b":{"updatedAt":2},"c":{"updatedAt":3}}"#)
+        .unwrap();
+    assert_eq!(newest().await, ("a c".to_owned(), 3));
+    store.update(&key("b"), set("updatedAt", 10)).await.unwrap();
+    assert_eq!(newest().await, ("b a".to_owned(), 3));
+    fs::remove_file(home.path("sessions.json")).unwrap();
+    assert_eq!(newest().await.1, 0);
 }

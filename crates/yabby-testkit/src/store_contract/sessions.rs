@@ -1,7 +1,7 @@
 //! Stories about records.
 
 use yabby_domain::json::{self, Value};
-use yabby_domain::seam::{Change, Choice, Records, SessionStore, StoreError};
+use yabby_domain::seam::{Change, Choice, SessionStore, StoreError};
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::glance::Field;
 use yabby_domain::session::key::SessionKey;
@@ -18,7 +18,8 @@ pub async fn tell(backend: impl Fn() -> Box<dyn Backend>) {
     no_change_undoes_another_one(&*backend()).await;
     a_change_that_fails_leaves_everything_as_it_was(&*backend()).await;
     delivery_fields_are_brought_into_one_form(&*backend()).await;
-    the_newest_come_first_and_no_more_than_are_wanted(&*backend()).await;
+    those_that_changed_last_come_first(&*backend()).await;
+    the_newest_are_told_as_everybody_left_them(&*backend()).await;
 }
 
 fn key(text: &str) -> SessionKey {
@@ -154,30 +155,54 @@ async fn delivery_fields_are_brought_into_one_form(backend: &dyn Backend) {
     assert_eq!(text(backend.sessions().get(&key("k")).await.unwrap().as_ref()).unwrap(), mirrored);
 }
 
-async fn the_newest_come_first_and_no_more_than_are_wanted(backend: &dyn Backend) {
-    let writer = backend.sessions();
-    let times = [("a", 5), ("b", 9), ("c", 5), ("global", 99), ("d", 7)];
-    for (name, at) in times {
-        let label = if at == 5 { "five" } else { "other" };
-        let record = format!(r#"{{"sessionId":"{name}","updatedAt":{at},"label":"{label}"}}"#);
-        writer.update(&key(name), begin(&record)).await.unwrap();
+/// The keys of the newest, and how many sessions there are.
+async fn newest(store: &dyn SessionStore, choice: Choice) -> (Vec<String>, usize) {
+    let newest = store.newest(choice).await.expect("a list");
+    (newest.entries.into_iter().map(|(key, _)| key.as_str().to_owned()).collect(), newest.count)
+}
+
+fn most(most: usize) -> Choice {
+    Choice { keys: Box::new(|_| true), records: None, most }
+}
+
+async fn those_that_changed_last_come_first(backend: &dyn Backend) {
+    let store = backend.sessions();
+    let begun = [("b", 20.0), ("a", 10.0), ("global", 50.0), ("c", 20.0), ("d", -1.0), ("e", 30.5)];
+    for (name, at) in begun {
+        store.update(&key(name), set("updatedAt", at)).await.unwrap();
     }
-    writer.update(&key("e"), begin(r#"{"sessionId":"e"}"#)).await.unwrap();
-    // Whoever reads what another one wrote sees the same.
-    for store in [writer, backend.sessions()] {
-        let newest = async |most: usize, records: Option<Records>| {
-            let keys = Box::new(|key: &SessionKey| key.as_str() != "global");
-            let found = store.newest(Choice { keys, records, most }).await.unwrap();
-            let names: Vec<String> = found.entries.iter().map(|(key, _)| key.as_str().to_owned()).collect();
-            (found.count, names.join(" "))
-        };
-        assert_eq!(newest(9, None).await, (5, "b d a c e".to_owned()));
-        assert_eq!(newest(2, None).await, (5, "b d".to_owned()));
-        assert_eq!(newest(0, None).await, (5, String::new()));
-        let five = || -> Option<Records> {
-            Some(Box::new(|_, glance| glance.text(Field::Label).as_deref() == Some("five")))
-        };
-        assert_eq!(newest(9, five()).await, (2, "a c".to_owned()));
-        assert_eq!(newest(1, five()).await, (2, "a".to_owned()));
+    store.update(&key("never"), set("label", "x")).await.unwrap();
+    let all = ["global", "e", "b", "c", "a", "never", "d"].map(str::to_owned);
+    assert_eq!(newest(&*store, most(usize::MAX)).await, (all.to_vec(), 6), "what is shared is no session");
+    assert_eq!(newest(&*store, most(3)).await, (all[..3].to_vec(), 6));
+    assert_eq!(newest(&*store, most(0)).await, (vec![], 6));
+    let own = |most| Choice { keys: Box::new(|key| !key.is_shared()), records: None, most };
+    assert_eq!(newest(&*store, own(2)).await.0, all[1..3]);
+    let labelled = |most| Choice {
+        records: Some(Box::new(|key, glance| {
+            key.as_str() == "a" || glance.text(Field::Label).as_deref() == Some("x")
+        })),
+        ..own(most)
+    };
+    assert_eq!(newest(&*store, labelled(9)).await, (vec!["a".to_owned(), "never".to_owned()], 6));
+    assert_eq!(newest(&*store, labelled(1)).await, (vec!["a".to_owned()], 6));
+}
+
+async fn the_newest_are_told_as_everybody_left_them(backend: &dyn Backend) {
+    let (one, other) = (backend.sessions(), backend.sessions());
+    for (name, at) in [("a", 1), ("b", 2), ("c", 3)] {
+        one.update(&key(name), set("updatedAt", at)).await.unwrap();
     }
+    assert_eq!(newest(&*one, most(2)).await, (vec!["c".to_owned(), "b".to_owned()], 3));
+    other.update(&key("a"), set("updatedAt", 4)).await.unwrap();
+    other.update(&key("c"), Box::new(|record| *record = None)).await.unwrap();
+    assert_eq!(newest(&*one, most(2)).await, (vec!["a".to_owned(), "b".to_owned()], 2));
+    // Whoever comes back was begun anew, and stands behind those who were there all the time.
+    one.update(&key("c"), set("updatedAt", 2)).await.unwrap();
+    let all = ["a", "b", "c"].map(str::to_owned).to_vec();
+    for store in [&one, &other, &backend.sessions()] {
+        assert_eq!(newest(&**store, most(9)).await, (all.clone(), 3));
+    }
+    let seen = one.newest(most(1)).await.unwrap().entries;
+    assert_eq!(seen[0].1.get("updatedAt"), Some(&Value::from(4)));
 }

@@ -30,6 +30,13 @@ pub struct Arguments {
     list: List,
 }
 
+impl Arguments {
+    /// Whether nothing is to change.
+    pub fn only_lists(&self) -> bool {
+        matches!(self.command, None | Some(Command::List(_)))
+    }
+}
+
 #[derive(Subcommand)]
 enum Command {
     /// List the agents

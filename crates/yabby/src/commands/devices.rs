@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use yabby_domain::json::{Object, Value};
 
+use crate::boxes::{self, fixed, wide};
 use crate::client::{Target, TargetOptions, ask_blocking, limit};
 use crate::setting::Setting;
 use crate::terminal;
@@ -152,7 +153,15 @@ fn list(setting: &Setting, asking: &Asking) -> Result<()> {
             ]
         });
         writeln!(out, "Pending ({})", pending.len())?;
-        write!(out, "{}", terminal::table(["Request", "Device", "Role", "IP", "Age", "Flags"], rows))?;
+        let heads = [
+            fixed("Request", 10),
+            wide("Device", 16),
+            fixed("Role", 8),
+            fixed("IP", 12),
+            fixed("Age", 8),
+            fixed("Flags", 8),
+        ];
+        write!(out, "{}", boxes::table(&heads, rows))?;
     }
     if !paired.is_empty() {
         let rows = paired.iter().map(|device| {
@@ -165,7 +174,9 @@ fn list(setting: &Setting, asking: &Asking) -> Result<()> {
             ]
         });
         writeln!(out, "Paired ({})", paired.len())?;
-        write!(out, "{}", terminal::table(["Device", "Roles", "Scopes", "Tokens", "IP"], rows))?;
+        let heads =
+            [wide("Device", 16), wide("Roles", 12), wide("Scopes", 12), wide("Tokens", 12), fixed("IP", 12)];
+        write!(out, "{}", boxes::table(&heads, rows))?;
     }
     if pending.is_empty() && paired.is_empty() {
         writeln!(out, "No device pairing entries.")?;

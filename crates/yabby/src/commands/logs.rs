@@ -189,7 +189,12 @@ impl Line {
         });
         let level = self.level.as_deref().unwrap_or_default();
         let style = if pretty { style(level) } else { Style::new() };
-        let message = if self.message.is_empty() { raw } else { &self.message };
+        // It begins with the part of the program, which stands in front of it already.
+        let message = match self.message.strip_prefix('{').and_then(|rest| rest.split_once("} ")) {
+            Some((name, message)) if name.starts_with("\"subsystem\"") && self.subsystem.is_some() => message,
+            _ if self.message.is_empty() => raw,
+            _ => &self.message,
+        };
         let part = self.subsystem.as_ref().or(self.module.as_ref()).cloned().unwrap_or_default();
         let head = [time.unwrap_or_default(), level.to_owned(), part];
         let head: Vec<String> =
@@ -245,7 +250,7 @@ mod tests {
         assert_eq!((line.level.as_deref(), line.subsystem.as_deref()), (Some("info"), Some("gateway")));
         assert_eq!(line.message, r#"{"subsystem":"gateway"} listening {"port":1}"#);
         let plain = line.shown(raw, false);
-        assert!(plain.starts_with("2026-02-03T12:00:01.500Z info gateway {"), "{plain}");
+        assert_eq!(plain, "2026-02-03T12:00:01.500Z info gateway listening {\"port\":1}");
         assert!(line.shown(raw, true).starts_with("12:00:01 info gateway"));
         assert_eq!(line.to_json(raw)["raw"], raw);
         assert_eq!(Line::parse("not JSON"), None);

@@ -94,7 +94,8 @@ pub fn glance(setting: &Setting) -> Result<Value> {
     let desk = Desk::open(setting)?;
     let agent = desk.agent(None);
     // Looking begins no index.
-    if !setting.place.folder.path().join("memory").exists() {
+    let folder = setting.place.folder.path();
+    if !["memory", "recall"].iter().any(|name| folder.join(name).exists()) {
         return Ok(Value::Null);
     }
     let told = desk.with_memory(&agent, |kept| status::glance(&desk, kept))?;

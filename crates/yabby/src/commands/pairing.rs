@@ -12,6 +12,7 @@ use yabby_store::clock::SystemClock;
 use yabby_store::files::channel_pairing::ChannelPairing;
 
 use super::channels::channels;
+use crate::boxes::{self, fixed, wide};
 use crate::setting::Setting;
 use crate::terminal;
 
@@ -104,7 +105,22 @@ fn list(setting: &Setting, arguments: &List) -> Result<()> {
         [field(request, "code"), field(request, "id"), about, field(request, "createdAt")]
     });
     writeln!(out, "Pairing requests ({})", requests.len())?;
-    Ok(write!(out, "{}", terminal::table(["Code", "Sender", "Meta", "Requested"], rows))?)
+    let heads = [fixed("Code", 10), wide(id_label(&channel), 12), wide("Meta", 8), fixed("Requested", 12)];
+    Ok(write!(out, "{}", boxes::table(&heads, rows))?)
+}
+
+/// What a channel calls those who write.
+fn id_label(channel: &str) -> &'static str {
+    match channel {
+        "telegram" => "telegramUserId",
+        "discord" => "discordUserId",
+        "slack" => "slackUserId",
+        "googlechat" => "googlechatUserId",
+        "signal" => "signalNumber",
+        "whatsapp" => "whatsappSenderId",
+        "imessage" => "imessageSenderId",
+        _ => "userId",
+    }
 }
 
 fn approve(setting: &Setting, arguments: &Approve) -> Result<()> {

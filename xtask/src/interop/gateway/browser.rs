@@ -53,6 +53,7 @@ pub fn every_tab(stage: &Stage, _: &mut Peer) -> Told {
     for (tab, text, complaints) in TABS {
         page.visit(tab)?;
         page.wait(&shows(text))?;
+        page.wait("!document.body.textContent.includes('Loading')")?;
         page.photograph(tab)?;
         page.ensure_well(tab, complaints)?;
     }

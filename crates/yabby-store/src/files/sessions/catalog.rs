@@ -9,7 +9,7 @@ use std::thread;
 
 use indexmap::IndexMap;
 use yabby_domain::json::Value;
-use yabby_domain::seam::{Choice, Newest, Records};
+use yabby_domain::seam::{Keys, Records};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::glance::{Field, Glance};
 use yabby_domain::session::key::SessionKey;
@@ -17,10 +17,16 @@ use yabby_domain::session::store_text::{self, join_store, read_record, record_te
 
 /// Cheap to copy: the copies share their records.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Catalog(Arc<IndexMap<Arc<str>, Arc<Record>>>);
+pub(super) struct Catalog {
+    records: Arc<IndexMap<Arc<str>, Arc<Record>>>,
+    /// How many records there ever were.
+    begun: u64,
+}
 
-#[derive(Debug)]
-struct Record {
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    /// As which it was begun. Records stand in this order.
+    number: u64,
     content: Content,
     /// As it is written; empty if that is as it was read. Made when it is first needed.
     written: OnceLock<String>,
@@ -28,7 +34,7 @@ struct Record {
     changed_at: OnceLock<Option<f64>>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Content {
     /// As it was read.
     Text(Part),
@@ -37,7 +43,7 @@ enum Content {
 }
 
 /// A part of the text of a store, which all of its records share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Part {
     store: Arc<String>,
     place: Range<usize>,
@@ -62,59 +68,59 @@ impl Catalog {
         }
         let parts = store_text::split_store(text)?;
         let store = Arc::new(parts.text);
-        let record = |place| {
+        let record = |(number, (key, place))| {
             let text = Part { store: store.clone(), place };
-            Arc::new(Record::new(Content::Text(text)))
+            (key, Arc::new(Record::new(number, Content::Text(text))))
         };
-        Ok(Self(Arc::new(parts.records.into_iter().map(|(key, place)| (key, record(place))).collect())))
+        let records: IndexMap<_, _> = (0..).zip(parts.records).map(record).collect();
+        Ok(Self { begun: records.len() as u64, records: Arc::new(records) })
     }
 
     /// A record; `None` also for a value that is none, such as null.
     pub(super) fn entry(&self, key: &str) -> Result<Option<SessionEntry>, TooDeep> {
-        self.0.get(key).map_or(Ok(None), |record| record.entry())
+        self.records.get(key).map_or(Ok(None), |record| record.entry())
     }
 
     /// All records that can be read.
     pub(super) fn entries(&self) -> Vec<(SessionKey, SessionEntry)> {
-        let records = self.0.iter();
+        let records = self.records.iter();
         records
             .filter_map(|(key, record)| Some((SessionKey::new(key.clone()), record.entry().ok()??)))
             .collect()
     }
 
-    /// Some records, those that changed last first. Nothing is parsed but what is asked for; when a record
-    /// changed is looked up once.
-    pub(super) fn newest(&self, choice: &Choice) -> Newest {
-        let mut meant: Vec<(f64, usize)> = Vec::new();
-        for (at, (key, record)) in self.0.iter().enumerate() {
+    /// Some records that are looked at one by one, those that changed last first.
+    pub(super) fn chosen(
+        &self,
+        keys: &Keys,
+        records: &Records,
+        most: usize,
+    ) -> Vec<(SessionKey, SessionEntry)> {
+        let mut meant: Vec<(f64, SessionKey, &Record)> = Vec::new();
+        for (key, record) in self.records.iter() {
             let key = SessionKey::new(key.clone());
-            if !(choice.keys)(&key) {
-                continue;
-            }
-            let Some(changed) = record.changed_at() else { continue };
-            let is_meant = |records: &Records| record.glance().is_some_and(|glance| records(&key, &glance));
-            if choice.records.as_ref().is_none_or(is_meant) {
-                meant.push((changed, at));
+            let is_meant = || record.glance().is_some_and(|glance| records(&key, &glance));
+            if keys(&key) && is_meant() {
+                meant.extend(record.changed_at().map(|at| (at, key, &**record)));
             }
         }
-        let newest_first = |(a, i): &(f64, usize), (b, j): &(f64, usize)| b.total_cmp(a).then(i.cmp(j));
-        let count = meant.len();
-        if choice.most < count {
-            meant.select_nth_unstable_by(choice.most, newest_first);
-            meant.truncate(choice.most);
-        }
-        meant.sort_unstable_by(newest_first);
-        let entry = |(_, at): (f64, usize)| {
-            let (key, record) = self.0.get_index(at)?;
-            Some((SessionKey::new(key.clone()), record.entry().ok()??))
-        };
-        Newest { count, entries: meant.into_iter().filter_map(entry).collect() }
+        meant.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+        meant.truncate(most);
+        meant.into_iter().filter_map(|(_, key, record)| Some((key, record.entry().ok()??))).collect()
+    }
+
+    pub(super) fn record(&self, key: &str) -> Option<&Arc<Record>> {
+        self.records.get(key)
+    }
+
+    pub(super) fn records(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<Record>)> {
+        self.records.iter()
     }
 
     /// A look at each record. Many are looked at by several threads.
     pub(super) fn glances(&self) -> Vec<(SessionKey, Glance)> {
         const ENOUGH_FOR_A_THREAD: usize = 2000;
-        let records: Vec<(&Arc<str>, &Arc<Record>)> = self.0.iter().collect();
+        let records: Vec<(&Arc<str>, &Arc<Record>)> = self.records.iter().collect();
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let share = records.len().div_ceil(threads).max(ENOUGH_FOR_A_THREAD);
         let look = |records: &[(&Arc<str>, &Arc<Record>)]| -> Vec<(SessionKey, Glance)> {
@@ -137,43 +143,62 @@ impl Catalog {
         })
     }
 
-    /// Sets or removes a record.
-    pub(super) fn put(&mut self, key: &str, entry: Option<SessionEntry>) {
-        match entry {
-            Some(entry) => {
-                self.records().insert(key.into(), Arc::new(Record::new(Content::Entry(entry))));
-            }
-            None => {
-                self.records().shift_remove(key);
-            }
+    /// Sets or removes a record; its key, what it was and what it is.
+    pub(super) fn put(&mut self, key: &str, entry: Option<SessionEntry>) -> Put {
+        let known = self.records.get_key_value(key);
+        let (key, before) =
+            known.map_or((key.into(), None), |(key, before)| (key.clone(), Some(before.clone())));
+        let after = entry.map(|entry| {
+            let number = before.as_ref().map_or(self.begun, |before| before.number);
+            self.begun = self.begun.max(number + 1);
+            Arc::new(Record::new(number, Content::Entry(entry)))
+        });
+        match &after {
+            Some(record) => drop(self.records_mut().insert(key.clone(), record.clone())),
+            None => drop(self.records_mut().shift_remove(&key)),
         }
+        Put { key, before, after }
     }
 
     /// Takes over the records of another store, save those whose keys are known here.
     pub(super) fn adopt(&mut self, other: Self) {
-        let records = self.records();
-        for (key, record) in Arc::unwrap_or_clone(other.0) {
-            records.entry(key).or_insert(record);
+        for (key, record) in Arc::unwrap_or_clone(other.records) {
+            if !self.records.contains_key(&key) {
+                let record = Record::new(self.begun, Arc::unwrap_or_clone(record).content);
+                self.begun += 1;
+                self.records_mut().insert(key, Arc::new(record));
+            }
         }
     }
 
     /// Whoever looks at a copy goes on seeing what was there.
-    fn records(&mut self) -> &mut IndexMap<Arc<str>, Arc<Record>> {
-        Arc::make_mut(&mut self.0)
+    fn records_mut(&mut self) -> &mut IndexMap<Arc<str>, Arc<Record>> {
+        Arc::make_mut(&mut self.records)
     }
 
     /// The text of the store.
     pub(super) fn text(&self) -> String {
-        join_store(self.0.iter().map(|(key, record)| (&**key, record.written())))
+        join_store(self.records.iter().map(|(key, record)| (&**key, record.written())))
     }
 }
 
+/// What became of a record.
+pub(super) struct Put {
+    pub(super) key: Arc<str>,
+    pub(super) before: Option<Arc<Record>>,
+    pub(super) after: Option<Arc<Record>>,
+}
+
 impl Record {
-    fn new(content: Content) -> Self {
-        Self { content, written: OnceLock::new(), changed_at: OnceLock::new() }
+    fn new(number: u64, content: Content) -> Self {
+        Self { number, content, written: OnceLock::new(), changed_at: OnceLock::new() }
     }
 
-    fn changed_at(&self) -> Option<f64> {
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(super) fn changed_at(&self) -> Option<f64> {
         *self.changed_at.get_or_init(|| {
             let told = match &self.content {
                 Content::Entry(entry) => entry.updated_at(),
@@ -183,7 +208,7 @@ impl Record {
         })
     }
 
-    fn entry(&self) -> Result<Option<SessionEntry>, TooDeep> {
+    pub(super) fn entry(&self) -> Result<Option<SessionEntry>, TooDeep> {
         match &self.content {
             Content::Entry(entry) => Ok(Some(entry.clone())),
             Content::Text(text) => match read_record(text.as_str()).ok_or(TooDeep)? {

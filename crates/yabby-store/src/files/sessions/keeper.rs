@@ -11,17 +11,20 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use yabby_domain::seam::{Change, Clock, StoreError};
+use yabby_domain::seam::{Change, Clock, Keys, StoreError};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 
 use super::Settings;
-use super::catalog::{Catalog, TooDeep};
+use super::catalog::{Catalog, Record, TooDeep};
 use super::fold::{Drafted, Placed, Snapshot, Unplaced};
 use super::journal_file::JournalFile;
 use crate::disk::{Disk, beside, shown};
 use reading::{Loaded, older_store};
 use writing::Update;
+
+/// A record that is meant, to be parsed by whoever wants it.
+pub(super) type Found = (SessionKey, Arc<Record>);
 
 pub(super) enum Message {
     Get {
@@ -30,6 +33,16 @@ pub(super) enum Message {
     },
     List {
         reply: oneshot::Sender<Result<Catalog, StoreError>>,
+    },
+    /// The newest records with keys that are meant, and how many sessions there are.
+    Newest {
+        keys: Keys,
+        most: usize,
+        reply: oneshot::Sender<Result<(usize, Vec<Found>), StoreError>>,
+    },
+    /// How many sessions there are.
+    Count {
+        reply: oneshot::Sender<Result<usize, StoreError>>,
     },
     Update {
         key: SessionKey,
@@ -84,6 +97,9 @@ enum Fold {
         again: bool,
     },
 }
+
+/// Long enough to wait when there is nothing to wait for.
+const LONG: Duration = Duration::from_secs(3600);
 
 /// How many updates may share a sync.
 const BATCH: usize = 1024;
@@ -143,7 +159,8 @@ impl Keeper {
     fn next(&mut self, messages: &Receiver<Message>) -> Option<Message> {
         let wait = match self.fold {
             Fold::Due(at) => at.saturating_duration_since(Instant::now()),
-            Fold::Idle | Fold::Running { .. } => Duration::from_secs(3600),
+            Fold::Idle => self.lifetime(),
+            Fold::Running { .. } => LONG,
         };
         if wait.is_zero() {
             self.start_fold();
@@ -151,7 +168,10 @@ impl Keeper {
         }
         match messages.recv_timeout(wait) {
             Ok(message) => Some(message),
-            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Timeout) => {
+                self.forget_unneeded();
+                None
+            }
             // There is always a sender: our own, for folds.
             Err(RecvTimeoutError::Disconnected) => Some(Message::Close),
         }
@@ -171,6 +191,13 @@ impl Keeper {
             Message::List { reply } => {
                 let all = self.read().map(|loaded| loaded.catalog.clone());
                 let _ = reply.send(all);
+            }
+            Message::Newest { keys, most, reply } => {
+                let _ = reply
+                    .send(self.read_ordered().map(|loaded| (loaded.count(), loaded.newest(&keys, most))));
+            }
+            Message::Count { reply } => {
+                let _ = reply.send(self.read_ordered().map(Loaded::count));
             }
             Message::Flush { reply } => self.flush(reply),
             Message::Notices { reply } => {

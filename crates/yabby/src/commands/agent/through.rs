@@ -53,7 +53,7 @@ pub(super) fn ask(
         Ok((request, target, Builder::new_current_thread().enable_all().build()?))
     };
     let (request, target, runtime) = prepared().map_err(Silence::NotTaken)?;
-    runtime.block_on(request.make(&target, live))
+    runtime.block_on(request.make(setting, &target, live))
 }
 
 /// What is asked for.
@@ -110,9 +110,14 @@ impl Request {
         Ok(Self { run_id, params, key, verbose: levels.verbose_text(), limit })
     }
 
-    async fn make(mut self, target: &Target, live: bool) -> Result<Answer, Silence> {
+    async fn make(mut self, setting: &Setting, target: &Target, live: bool) -> Result<Answer, Silence> {
         let not_taken = |error: CallError| Silence::NotTaken(error.into());
         let mut client = Client::open(target, Mode::Cli, CONNECTING).await.map_err(not_taken)?;
+        // What is said to one's own agents is not for those of somebody else.
+        if let Some(folder) = client.other_folder(setting) {
+            let url = &target.url;
+            return Err(Silence::NotTaken(anyhow!("the gateway at {url} works on another folder, {folder}")));
+        }
         self.set_verbose(&mut client).await;
         let params = Value::Object(std::mem::take(&mut self.params));
         let id = client.send("agent", params).await.map_err(|error| self.lost(false, &error))?;

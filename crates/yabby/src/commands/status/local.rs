@@ -18,6 +18,7 @@ use yabby_domain::session::listing;
 
 use crate::book::{self, Book};
 use crate::commands::sessions::defaults;
+use crate::failure;
 use crate::setting::Setting;
 use crate::wire::models::{main_folder, offered};
 
@@ -53,7 +54,15 @@ impl Stores {
             let path = book.store_path(&id);
             let keys = |key: &SessionKey| !matches!(key.as_str(), "global" | "unknown");
             let choice = Choice { keys: Box::new(keys), records: None, most: MOST };
-            let found = book::open(&path)?.newest(choice).await?;
+            let found = match book::open(&path) {
+                Ok(store) => store.newest(choice).await.map_err(anyhow::Error::from),
+                Err(error) => Err(error),
+            };
+            // The rest is worth knowing all the same.
+            let found = found.unwrap_or_else(|error| {
+                anstream::eprintln!("note: the sessions of {id} cannot be read: {}", failure::told(&error));
+                Newest { count: 0, entries: Vec::new() }
+            });
             let agent = known.iter().find(|agent| agent.id == id).cloned();
             agents.push(AgentStore { id, agent, path: path.display().to_string(), found });
         }

@@ -139,6 +139,16 @@ fn what_a_gateway_did_not_take_is_said_here() {
 }
 
 #[test]
+fn another_folders_gateway_is_not_told_what_is_said_here() {
+    let running = Running::start();
+    let home = home_on(running.gateway.port);
+    let told = home.run(&[&ASK[..], &["hello"]].concat());
+    assert!(told.out.starts_with("Hello!"), "{told:?}");
+    assert!(told.err.contains("works on another folder"), "{told:?}");
+    assert_eq!(running.home.json(&["sessions"])["count"], 0);
+}
+
+#[test]
 fn stop_ends_a_gateway_that_was_started_by_hand() {
     let mut running = Running::start();
     let pid = running.gateway.child.id();

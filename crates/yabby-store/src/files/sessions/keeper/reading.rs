@@ -5,15 +5,18 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use yabby_domain::seam::StoreError;
+use yabby_domain::seam::{Keys, StoreError};
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::store_cache::Reading;
 use yabby_domain::session::store_journal::{Change, Conflict, Folded, Journal};
 
-use super::super::catalog::{Catalog, TooDeep};
+use super::super::catalog::{Catalog, Put, TooDeep};
 use super::super::journal_file::Access;
-use super::{Fold, Keeper};
+use super::super::order::Order;
+use super::{Fold, Found, Keeper, LONG};
 use crate::clock::millis;
 use crate::disk::{Doing, beside, parent, shown};
 use crate::files::atomic::Draft;
@@ -21,6 +24,8 @@ use crate::files::atomic::Draft;
 /// What is known of the files.
 pub(super) struct Loaded {
     pub(super) catalog: Catalog,
+    /// Made when somebody first asks for it.
+    order: Option<Order>,
     pub(super) reading: Reading,
     pub(super) store: FileState,
     pub(super) older_store: FileState,
@@ -48,6 +53,9 @@ pub(in super::super) enum FileState {
     There { inode: u64, size: u64, modified_ns: i128, changed_ns: i128 },
 }
 
+/// No reading is kept for longer than an hour.
+const LONGEST_MS: f64 = 3_600_000.0;
+
 /// What stands after the name of the store in the name of the file for changes that belong nowhere.
 pub(super) const UNAPPLIED: &str = ".unapplied";
 
@@ -59,6 +67,38 @@ impl Keeper {
         self.journal.unlock();
         caught_up?;
         self.loaded()
+    }
+
+    /// The same, with the order of the records.
+    pub(super) fn read_ordered(&mut self) -> Result<&Loaded, StoreError> {
+        self.read()?;
+        if let Some(loaded) = &mut self.loaded {
+            loaded.order.get_or_insert_with(|| Order::of(&loaded.catalog));
+        }
+        self.loaded()
+    }
+
+    /// How long nobody needs to ask for anything until what was read may be forgotten.
+    pub(super) fn lifetime(&self) -> Duration {
+        /// So that a reading is not good any more by then.
+        const MARGIN: Duration = Duration::from_millis(10);
+        match self.loaded {
+            Some(_) => Duration::from_secs_f64(self.cache_ms.clamp(0.0, LONGEST_MS) / 1000.0) + MARGIN,
+            None => LONG,
+        }
+    }
+
+    /// Forgets what would have to be read again before it is used: the store of thousands of sessions takes a
+    /// lot of memory. The files have everything.
+    pub(super) fn forget_unneeded(&mut self) {
+        let now = millis(&*self.clock);
+        let lifetime = self.cache_ms;
+        let is_spent = |loaded: &Loaded| {
+            !loaded.wants_fold() && !loaded.reading.is_good(now, loaded.store.modified(), lifetime)
+        };
+        if self.fold == Fold::Idle && self.loaded.as_ref().is_some_and(is_spent) {
+            self.loaded = None;
+        }
     }
 
     /// Does something that no other process may interfere with.
@@ -150,6 +190,7 @@ impl Keeper {
         }
         let mut loaded = Loaded {
             catalog,
+            order: None,
             reading,
             store,
             older_store,
@@ -205,6 +246,29 @@ impl Loaded {
         self.is_behind || self.is_journal_spent
     }
 
+    /// Sets or removes a record.
+    pub(super) fn put(&mut self, key: &str, entry: Option<SessionEntry>) {
+        let Put { key, before, after } = self.catalog.put(key, entry);
+        if let Some(order) = &mut self.order {
+            order.replace(&key, before.as_deref(), after.as_deref());
+        }
+    }
+
+    /// How many sessions there are.
+    pub(super) fn count(&self) -> usize {
+        let is_there =
+            |key: &&str| self.catalog.record(key).is_some_and(|record| record.changed_at().is_some());
+        let shared = SessionKey::SHARED.iter().filter(|key| is_there(key)).count();
+        self.order.as_ref().map_or(0, Order::len).saturating_sub(shared)
+    }
+
+    /// The newest records with keys that are meant.
+    pub(super) fn newest(&self, keys: &Keys, most: usize) -> Vec<Found> {
+        let newest_first = self.order.iter().flat_map(Order::newest_first);
+        let found = |key: &SessionKey| Some((key.clone(), self.catalog.record(key.as_str())?.clone()));
+        newest_first.filter(|key| keys(key)).take(most).filter_map(found).collect()
+    }
+
     /// Makes the changes of a journal, or of the rest of one.
     fn replay(&mut self, journal: Journal) {
         self.last_number = self.last_number.max(journal.last_number);
@@ -217,7 +281,7 @@ impl Loaded {
             let record = self.catalog.entry(&change.key).map_err(|TooDeep| Conflict::Replaced);
             let made = record.and_then(|mut record| change.kind.apply(&mut record).map(|()| record));
             match made {
-                Ok(record) => self.catalog.put(&change.key, record),
+                Ok(record) => self.put(&change.key, record),
                 Err(conflict) => self.unapplied.push((change, conflict)),
             }
         }
@@ -313,6 +377,28 @@ mod tests {
         fn now(&self) -> Timestamp {
             Timestamp::from_millisecond(self.0.load(Ordering::SeqCst)).unwrap()
         }
+    }
+
+    #[test]
+    fn what_is_not_good_any_more_is_forgotten_unless_the_store_lacks_it() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = folder.path().join("sessions.json");
+        fs::write(&store, "{}").unwrap();
+        let clock = Arc::new(Watch(AtomicI64::new(0)));
+        let settings = Settings { clock: clock.clone(), cache_ms: 45_000.0, ..Settings::default() };
+        let mut keeper = Keeper::new(store, settings, mpsc::channel().0);
+        //  now     behind  kept
+        let table = [(45_000, false, true), (45_001, true, true), (45_001, false, false)];
+        for (now, is_behind, is_kept) in table {
+            clock.0.store(0, Ordering::SeqCst);
+            keeper.loaded = None;
+            keeper.read().unwrap();
+            keeper.loaded.as_mut().unwrap().is_behind = is_behind;
+            clock.0.store(now, Ordering::SeqCst);
+            keeper.forget_unneeded();
+            assert_eq!(keeper.loaded.is_some(), is_kept, "{now} {is_behind}");
+        }
+        assert_eq!(keeper.lifetime(), LONG);
     }
 
     #[test]

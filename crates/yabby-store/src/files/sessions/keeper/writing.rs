@@ -89,7 +89,7 @@ impl Keeper {
         }
         lines.push_str(&line);
         if let Some(loaded) = &mut self.loaded {
-            loaded.catalog.put(key.as_str(), record.clone());
+            loaded.put(key.as_str(), record.clone());
             loaded.last_number = number;
         }
         Ok(record)

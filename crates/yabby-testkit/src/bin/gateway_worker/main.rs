@@ -1,0 +1,121 @@
+//! Measures a gateway from outside, ours or another one, as `cargo xtask bench gateway` wants it: starts it
+//! beside a model that answers at once, and is its clients. Nothing else uses it.
+//!
+//! It runs on one thread, so that it takes the same share of the machine from every gateway.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "what it has to say goes to its pipe")]
+
+mod client;
+mod crowd;
+mod model;
+mod orders;
+mod program;
+mod turns;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use client::Client;
+use orders::Orders;
+use program::Program;
+
+const USAGE: &str = "usage: gateway_worker HOME ORDERS PROGRAM [ARGUMENT…]
+
+ORDERS is a JSON object; see orders.rs.";
+
+/// Whatever went wrong; whoever asked only wants its text.
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [home, orders, program @ ..] = words.as_slice() else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match measured(Path::new(home), orders, program) {
+        Ok(told) => {
+            println!("{told}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measured(home: &Path, orders: &str, program: &[String]) -> Result<Value> {
+    let orders: Orders = serde_json::from_str(orders)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(measure(home, &orders, program))
+}
+
+async fn measure(home: &Path, orders: &Orders, words: &[String]) -> Result<Value> {
+    let model = model::serve().await?;
+    program::configure(home, model)?;
+    let mut starts = Vec::new();
+    for _ in 1..orders.starts {
+        let (time, _, _) = start(home, words).await?;
+        starts.push(time);
+    }
+    let (time, program, mut client) = start(home, words).await?;
+    starts.push(time);
+    client.rest(orders.settle()).await?;
+    let idle = program.memory()?;
+    let list = asked(&mut client, orders.lists, "sessions.list", &json!({"limit": 50})).await?;
+    let whole_list = asked(&mut client, orders.whole_lists, "sessions.list", &json!({})).await?;
+    let status = asked(&mut client, orders.lists, "status", &json!({})).await?;
+    let agent = turns::one_by_one(&mut client, orders.agent, turns::Through::Agent).await?;
+    let chat = turns::one_by_one(&mut client, orders.chat, turns::Through::Chat).await?;
+    let (rate, load) = turns::at_once(&mut client, orders.at_once, &program).await?;
+    client.rest(orders.settle()).await?;
+    let after = program.memory()?;
+    let crowd = crowd::measure(&mut client, orders.clients, orders.broadcasts, &program).await?;
+    Ok(json!({
+        "starts": starts,
+        "idle": idle,
+        "list": list,
+        "wholeList": whole_list,
+        "status": status,
+        "agent": agent,
+        "chat": chat,
+        "rate": rate,
+        "load": load,
+        "after": after,
+        "crowd": crowd,
+    }))
+}
+
+/// Starts a gateway; how long it took until it said hello.
+async fn start(home: &Path, words: &[String]) -> Result<(f64, Program, Client)> {
+    const PATIENCE: Duration = Duration::from_secs(120);
+    let begun = Instant::now();
+    let mut program = Program::start(home, words)?;
+    loop {
+        if let Ok(client) = Client::connect().await {
+            return Ok((begun.elapsed().as_secs_f64(), program, client));
+        }
+        program.still_runs()?;
+        if begun.elapsed() > PATIENCE {
+            return Err("nobody said hello".into());
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// How long answers take, one after the other; the first is not counted.
+async fn asked(client: &mut Client, times: usize, method: &str, params: &Value) -> Result<Vec<f64>> {
+    if times > 0 {
+        client.ask(method, params).await?;
+    }
+    let mut seconds = Vec::with_capacity(times);
+    for _ in 0..times {
+        let begun = Instant::now();
+        client.ask(method, params).await?;
+        seconds.push(begun.elapsed().as_secs_f64());
+    }
+    Ok(seconds)
+}

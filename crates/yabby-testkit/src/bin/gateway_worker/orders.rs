@@ -1,0 +1,31 @@
+//! What is to be measured, and how often.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Orders {
+    /// At least one: everything else is asked of the last one that was started.
+    pub starts: usize,
+    /// How long it is left alone before its memory is read.
+    pub settle_ms: u64,
+    pub lists: usize,
+    /// Lists of everything that is stored.
+    pub whole_lists: usize,
+    /// Turns through `agent`, one after the other.
+    pub agent: usize,
+    /// Turns through `chat.send`, one after the other.
+    pub chat: usize,
+    /// Turns through `agent` in several sessions.
+    pub at_once: usize,
+    pub clients: usize,
+    pub broadcasts: usize,
+}
+
+impl Orders {
+    pub fn settle(&self) -> Duration {
+        Duration::from_millis(self.settle_ms)
+    }
+}

@@ -1,0 +1,110 @@
+//! The gateway that is measured: its configuration, its process, its memory.
+
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::json;
+
+use crate::Result;
+
+pub const PORT: u16 = 18_789;
+pub const TOKEN: &str = "bench";
+
+/// What both programs are told: the model, and how to be connected to.
+pub fn configure(home: &Path, model: SocketAddr) -> Result<()> {
+    let cost = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0});
+    let stub = json!({"id": "stub", "name": "stub", "reasoning": false, "input": ["text"], "cost": cost,
+        "contextWindow": 200_000, "maxTokens": 4096});
+    let provider = json!({"baseUrl": format!("http://{model}/v1"), "apiKey": "none",
+        "api": "openai-completions", "models": [stub]});
+    let config = json!({
+        "gateway": {"mode": "local", "port": PORT, "auth": {"mode": "token", "token": TOKEN}},
+        "models": {"providers": {"stub": provider}},
+        "agents": {"defaults": {
+            "model": {"primary": "stub/stub"},
+            "workspace": home.join("workspace"),
+            "skipBootstrap": true,
+        }},
+    });
+    let state = home.join("state");
+    fs::create_dir_all(&state)?;
+    fs::create_dir_all(home.join("workspace"))?;
+    Ok(fs::write(state.join("openclaw.json"), format!("{config:#}"))?)
+}
+
+/// It is killed with everything that it started when this is dropped.
+pub struct Program {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Program {
+    pub fn start(home: &Path, words: &[String]) -> Result<Self> {
+        let [program, arguments @ ..] = words else { return Err("a program is missing".into()) };
+        let log = home.join("gateway.log");
+        let out = File::create(&log)?;
+        let child = Command::new(program)
+            .args(arguments)
+            // What the reference may leave out: it is neither to ring nor to wake by itself meanwhile.
+            .envs([("OPENCLAW_SKIP_CHANNELS", "1"), ("OPENCLAW_SKIP_CRON", "1")])
+            .stdin(Stdio::null())
+            .stdout(out.try_clone()?)
+            .stderr(out)
+            .process_group(0)
+            .spawn()
+            .map_err(|error| format!("{program} cannot be started: {error}"))?;
+        Ok(Self { child, log })
+    }
+
+    pub fn still_runs(&mut self) -> Result<()> {
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(status) => Err(format!("the gateway ended with {status}: {}", self.said()).into()),
+        }
+    }
+
+    fn said(&self) -> String {
+        let text = fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(12)..].join("\n")
+    }
+
+    /// What is resident of the largest of its processes, in bytes: the reference starts itself a second time,
+    /// and the first process only waits.
+    pub fn memory(&self) -> Result<u64> {
+        let mut most = 0;
+        for folder in fs::read_dir("/proc")?.flatten() {
+            // Processes end while they are looked at.
+            let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+            if group(&read("stat")) == Some(self.child.id()) {
+                most = most.max(resident(&read("status")).unwrap_or_default());
+            }
+        }
+        if most == 0 { Err("the gateway is gone".into()) } else { Ok(most) }
+    }
+}
+
+/// The process group in `/proc/<pid>/stat`. The name of a program may hold blanks and brackets.
+fn group(stat: &str) -> Option<u32> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(2)?.parse().ok()
+}
+
+fn resident(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}

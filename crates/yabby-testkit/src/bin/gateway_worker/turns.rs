@@ -1,0 +1,98 @@
+//! Turns of sessions that are stored.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::Result;
+use crate::client::{Client, is_first, payload};
+use crate::program::Program;
+
+/// How many sessions talk at once; the smallest store has as many.
+const SESSIONS: usize = 8;
+
+#[derive(Clone, Copy)]
+pub enum Through {
+    Agent,
+    Chat,
+}
+
+/// How long turns take from the request to the end of the answer. What it costs to begin is no part of it.
+pub async fn one_by_one(client: &mut Client, turns: usize, through: Through) -> Result<Vec<f64>> {
+    let mut times = Vec::with_capacity(turns);
+    for number in 0..turns {
+        if number == 0 {
+            take(client, through, "first").await?;
+        }
+        let begun = Instant::now();
+        take(client, through, &number.to_string()).await?;
+        times.push(begun.elapsed().as_secs_f64());
+    }
+    Ok(times)
+}
+
+async fn take(client: &mut Client, through: Through, name: &str) -> Result<()> {
+    match through {
+        Through::Agent => {
+            let told = client.ask("agent", &message(0, &format!("agent-{name}"))).await?;
+            if told["status"] == "ok" { Ok(()) } else { Err(told.to_string().into()) }
+        }
+        Through::Chat => {
+            let run = format!("chat-{name}");
+            let params =
+                json!({"message": "Hello?", "sessionKey": key(1), "deliver": false, "idempotencyKey": run});
+            client.ask("chat.send", &params).await?;
+            let is_over = |frame: &Value| {
+                let (event, payload) = (&frame["event"], &frame["payload"]);
+                *event == "chat" && payload["runId"] == *run && payload["state"] != "delta"
+            };
+            let last = client.frame_where(is_over).await?;
+            if last["payload"]["state"] == "final" { Ok(()) } else { Err(last.to_string().into()) }
+        }
+    }
+}
+
+/// Turns in several sessions, each of which begins its next one when the last is over: turns a second, and
+/// the most memory that was seen meanwhile.
+pub async fn at_once(client: &mut Client, turns: usize, program: &Program) -> Result<(Option<f64>, u64)> {
+    const LOOK_EVERY: usize = 20;
+    let mut memory = program.memory()?;
+    if turns == 0 {
+        return Ok((None, memory));
+    }
+    let mut running: HashMap<String, usize> = HashMap::new();
+    let begun = Instant::now();
+    let (mut asked, mut done) = (0, 0);
+    for session in 0..SESSIONS.min(turns) {
+        let id = client.send("agent", &message(session, &format!("many-{asked}"))).await?;
+        running.insert(id, session);
+        asked += 1;
+    }
+    while done < turns {
+        let is_answer = |frame: &Value| frame["type"] == "res" && !is_first(frame);
+        let frame = client.frame_where(is_answer).await?;
+        let Some(session) = frame["id"].as_str().and_then(|id| running.remove(id)) else { continue };
+        payload(frame)?;
+        done += 1;
+        if done % LOOK_EVERY == 0 {
+            memory = memory.max(program.memory()?);
+        }
+        if asked < turns {
+            let id = client.send("agent", &message(session, &format!("many-{asked}"))).await?;
+            running.insert(id, session);
+            asked += 1;
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "nobody waits for that many")]
+    let rate = done as f64 / begun.elapsed().as_secs_f64();
+    Ok((Some(rate), memory.max(program.memory()?)))
+}
+
+fn message(session: usize, name: &str) -> Value {
+    json!({"message": "Hello?", "sessionKey": key(session), "deliver": false, "idempotencyKey": name})
+}
+
+fn key(session: usize) -> String {
+    format!("agent:main:telegram:dm:{session}")
+}

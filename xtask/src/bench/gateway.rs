@@ -1,0 +1,312 @@
+//! `cargo xtask bench gateway`: our gateway beside the real one, asked by the same clients over the same protocol.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::machine;
+use super::models::Form;
+use super::report::{self, Row, Target, bytes, median, per_second, seconds, times};
+use crate::program::{Build, built, yabby};
+use crate::reference::{self, Reference};
+
+/// A store, and how much is asked of it: of ours, and of the reference, which takes minutes with many sessions.
+struct Size {
+    sessions: usize,
+    ours: Errands,
+    theirs: Errands,
+}
+
+#[derive(Clone, Copy)]
+struct Errands {
+    starts: usize,
+    settle_ms: u64,
+    lists: usize,
+    whole_lists: usize,
+    turns: usize,
+    at_once: usize,
+    clients: usize,
+}
+
+/// How often all clients are told something.
+const BROADCASTS: usize = 10;
+const CLIENTS: usize = 1000;
+
+fn sizes(form: Form) -> Vec<Size> {
+    let errands = |starts, lists, whole_lists, turns, at_once| Errands {
+        starts,
+        settle_ms: 3000,
+        lists,
+        whole_lists,
+        turns,
+        at_once,
+        clients: 0,
+    };
+    match form {
+        Form::Whole => vec![
+            Size {
+                sessions: 10,
+                ours: Errands { clients: CLIENTS, ..errands(9, 500, 100, 200, 2000) },
+                theirs: Errands { clients: CLIENTS, ..errands(3, 100, 20, 20, 80) },
+            },
+            Size { sessions: 1000, ours: errands(9, 500, 50, 200, 2000), theirs: errands(3, 30, 10, 5, 16) },
+            Size { sessions: 10_000, ours: errands(9, 500, 20, 200, 2000), theirs: errands(3, 10, 5, 2, 0) },
+        ],
+        Form::Short => {
+            let few = Errands { settle_ms: 200, clients: 20, ..errands(2, 5, 2, 3, 16) };
+            vec![Size { sessions: 10, ours: few, theirs: Errands { starts: 1, ..few } }]
+        }
+    }
+}
+
+pub fn gateway(form: Form) -> Result<()> {
+    let reference = Reference::installed()?;
+    let bench = Bench {
+        worker: built("yabby-testkit", "gateway_worker", Build::Optimised)?,
+        maker: built("yabby-testkit", "store_worker", Build::Optimised)?,
+        yabby: yabby(Build::Optimised)?,
+        folder: tempfile::Builder::new().prefix("bench-").tempdir_in(reference::cache()?)?,
+        reference,
+    };
+    let busy = load()?;
+    let mut all = Vec::new();
+    for size in sizes(form) {
+        let ours = bench.ours(&size)?;
+        let theirs = bench.theirs(&size)?;
+        println!("{} sessions: ours {ours}\n{} sessions: theirs {theirs}", size.sessions, size.sessions);
+        all.push(Pair { sessions: size.sessions, ours, theirs });
+    }
+    let table = report::table(&rows(&all)?);
+    if form == Form::Short {
+        println!("{table}\nnothing is written: this was the short form");
+        return Ok(());
+    }
+    let section = format!(
+        "\n## The gateway\n\n{}. Busy before: {busy}; after: {}.\nyabby {} beside OpenClaw {} on Node {}, {}.\n\n{EXPLANATION}\n\n{table}",
+        machine::describe(bench.folder.path())?,
+        load()?,
+        machine::version()?,
+        reference::OPENCLAW,
+        bench.reference.node_version()?.trim_start_matches('v'),
+        machine::today()?,
+    );
+    report::publish("gateway", &section)?;
+    println!("{table}\nwritten to docs/benchmarks.md");
+    Ok(())
+}
+
+const EXPLANATION: &str = "\
+Both gateways alone on a loopback of their own, with the same configuration, stores, model and clients; model and \
+clients share\none thread. A start is from the start of the process to the first `hello-ok`. Memory is what is resident of \
+the gateway's process:\nidle three seconds after the first client came, under load the most while eight sessions talk at \
+once. A turn is from the\nrequest to the end of the answer, with a model that answers at once; ours is durable. Lists are of \
+the 50 newest sessions, or\nof all. Times are medians. A broadcast is from the request that sets it off until the last of \
+all clients has it.";
+
+/// How busy the machine is with everything that runs on it, in its own words.
+fn load() -> Result<String> {
+    let load = fs::read_to_string("/proc/loadavg").context("reading the load")?;
+    Ok(load.split(' ').take(1).collect())
+}
+
+struct Bench {
+    worker: PathBuf,
+    maker: PathBuf,
+    yabby: PathBuf,
+    folder: tempfile::TempDir,
+    reference: Reference,
+}
+
+impl Bench {
+    fn ours(&self, size: &Size) -> Result<Value> {
+        let home = self.home("ours", size.sessions)?;
+        self.measured(&home, size.ours, &[self.yabby.as_os_str(), "gateway".as_ref(), "run".as_ref()])
+    }
+
+    fn theirs(&self, size: &Size) -> Result<Value> {
+        let home = self.home("theirs", size.sessions)?;
+        let (node, script) = (self.reference.node(), self.reference.package().join("openclaw.mjs"));
+        let words = [node.as_os_str(), script.as_os_str(), "gateway".as_ref(), "run".as_ref()];
+        self.measured(&home, size.theirs, &words)
+    }
+
+    /// A home with so many sessions.
+    fn home(&self, whose: &str, sessions: usize) -> Result<PathBuf> {
+        let home = self.folder.path().join(format!("{whose}-{sessions}"));
+        let folder = reference::state_folder(&home).join("agents/main/sessions");
+        fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
+        let mut maker = Command::new(&self.maker);
+        let status =
+            maker.arg("make-store").arg(folder.join("sessions.json")).arg(sessions.to_string()).status()?;
+        ensure!(status.success(), "no store was made");
+        Ok(home)
+    }
+
+    fn measured(&self, home: &Path, errands: Errands, program: &[&OsStr]) -> Result<Value> {
+        let orders = json!({
+            "starts": errands.starts,
+            "settleMs": errands.settle_ms,
+            "lists": errands.lists,
+            "wholeLists": errands.whole_lists,
+            "agent": errands.turns,
+            "chat": errands.turns,
+            "atOnce": errands.at_once,
+            "clients": errands.clients,
+            "broadcasts": BROADCASTS,
+        });
+        let mut command = self.reference.with_loopback(&self.worker, home);
+        command.arg(home).arg(orders.to_string()).args(program);
+        let output = command.stderr(Stdio::inherit()).output().context("starting a gateway")?;
+        ensure!(output.status.success(), "nothing was measured: {}", output.status);
+        let text = String::from_utf8(output.stdout)?;
+        serde_json::from_str(text.trim()).with_context(|| format!("it said {text}"))
+    }
+}
+
+/// What was measured with a store of this size.
+struct Pair {
+    sessions: usize,
+    ours: Value,
+    theirs: Value,
+}
+
+/// Something that is timed, and which part of the promise it belongs to.
+struct Timed {
+    name: &'static str,
+    what: &'static str,
+    promise: Promise,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Promise {
+    Start,
+    /// Twenty times faster with 10 sessions, five hundred times with 1,000, and flat.
+    Work,
+    None,
+}
+
+const TIMED: [Timed; 6] = [
+    Timed { name: "starts", what: "start to the first `hello-ok`", promise: Promise::Start },
+    Timed { name: "list", what: "`sessions.list` of 50", promise: Promise::Work },
+    Timed { name: "wholeList", what: "`sessions.list` of all", promise: Promise::None },
+    Timed { name: "status", what: "`status`", promise: Promise::None },
+    Timed { name: "agent", what: "a turn through `agent`", promise: Promise::Work },
+    Timed { name: "chat", what: "a turn through `chat.send`", promise: Promise::Work },
+];
+
+fn rows(all: &[Pair]) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for pair in all {
+        let sessions = pair.sessions;
+        for Timed { name, what, promise } in &TIMED {
+            let (ours, theirs) = (pair.ours.times(name)?, pair.theirs.times(name)?);
+            let ratio = theirs / ours;
+            rows.push(Row {
+                what: format!("{what}, {sessions} sessions"),
+                yabby: seconds(ours),
+                reference: seconds(theirs),
+                ratio: times(ratio),
+                target: promise.of_time(sessions, ratio),
+            });
+        }
+        rows.push(rate_row(pair)?);
+        for (name, when) in [("idle", "idle"), ("load", "under load"), ("after", "after it")] {
+            let (ours, theirs) = (pair.ours.number(name)?, pair.theirs.number(name)?);
+            let ratio = theirs / ours;
+            rows.push(Row {
+                what: format!("memory {when}, {sessions} sessions"),
+                yabby: bytes(ours),
+                reference: bytes(theirs),
+                ratio: times(ratio),
+                target: match name {
+                    "idle" => Target::wanted("≥ 20 × less", ratio >= 20.0),
+                    _ => Target::None,
+                },
+            });
+        }
+        if !pair.ours["crowd"].is_null() {
+            rows.extend(crowd_rows(pair)?);
+        }
+    }
+    if let [least, .., most] = all {
+        for Timed { name, what, .. } in TIMED.iter().filter(|timed| timed.promise == Promise::Work) {
+            rows.push(growth_row(what, name, least, most)?);
+        }
+    }
+    Ok(rows)
+}
+
+impl Promise {
+    fn of_time(self, sessions: usize, ratio: f64) -> Target {
+        let faster = |wanted: f64| Target::wanted(&format!("≥ {wanted:.0} × faster"), ratio >= wanted);
+        match (self, sessions) {
+            (Self::Start, _) => faster(50.0),
+            (Self::Work, 10) => faster(20.0),
+            (Self::Work, 1000) => faster(500.0),
+            _ => Target::None,
+        }
+    }
+}
+
+fn rate_row(pair: &Pair) -> Result<Row> {
+    let ours = pair.ours.number("rate")?;
+    let theirs = pair.theirs["rate"].as_f64();
+    Ok(Row {
+        what: format!("turns of eight sessions at once, {} sessions", pair.sessions),
+        yabby: per_second(ours),
+        reference: theirs.map_or_else(|| "not measured".to_owned(), per_second),
+        ratio: theirs.map(|theirs| times(ours / theirs)).unwrap_or_default(),
+        target: Target::None,
+    })
+}
+
+fn crowd_rows(pair: &Pair) -> Result<Vec<Row>> {
+    let (ours, theirs) = (&pair.ours["crowd"], &pair.theirs["crowd"]);
+    let row = |what: &str, written: &dyn Fn(f64) -> String, ours: f64, theirs: f64| Row {
+        what: what.to_owned(),
+        yabby: written(ours),
+        reference: written(theirs),
+        ratio: times(theirs / ours),
+        target: Target::None,
+    };
+    Ok(vec![
+        row("all clients connect", &seconds, ours.number("connecting")?, theirs.number("connecting")?),
+        row("memory with all clients", &bytes, ours.number("memory")?, theirs.number("memory")?),
+        row("a broadcast to all clients", &seconds, ours.times("broadcasts")?, theirs.times("broadcasts")?),
+    ])
+}
+
+fn growth_row(what: &str, name: &str, least: &Pair, most: &Pair) -> Result<Row> {
+    let ours = most.ours.times(name)? / least.ours.times(name)?;
+    let theirs = most.theirs.times(name)? / least.theirs.times(name)?;
+    Ok(Row {
+        what: format!("{what} grows from {} to {} sessions", least.sessions, most.sessions),
+        yabby: times(ours),
+        reference: times(theirs),
+        ratio: String::new(),
+        target: Target::wanted("< 1.5 ×", ours < 1.5),
+    })
+}
+
+/// What a worker tells.
+trait Told {
+    fn number(&self, name: &str) -> Result<f64>;
+    /// The median of some times.
+    fn times(&self, name: &str) -> Result<f64>;
+}
+
+impl Told for Value {
+    fn number(&self, name: &str) -> Result<f64> {
+        self[name].as_f64().with_context(|| format!("{name} is told"))
+    }
+
+    fn times(&self, name: &str) -> Result<f64> {
+        let times: Vec<f64> = self[name].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
+        ensure!(!times.is_empty(), "{name} was not measured");
+        Ok(median(times))
+    }
+}
