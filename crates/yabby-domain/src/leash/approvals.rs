@@ -175,9 +175,12 @@ impl Approvals {
         }
     }
 
-    /// For everybody's eyes: without the token.
+    /// For everybody's eyes: without the token, and with every part that there may be.
     pub fn without_token(&self) -> Object {
         let mut object = self.0.clone();
+        for part in ["defaults", "agents"] {
+            object.entry(part.to_owned()).or_insert_with(|| Value::Object(Object::new()));
+        }
         if let Some(socket) = object.get_mut("socket").and_then(Value::as_object_mut) {
             socket.shift_remove("token");
         }

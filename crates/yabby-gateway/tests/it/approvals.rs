@@ -1,8 +1,83 @@
 //! Commands that wait until somebody allows them.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use serde_json::json;
+use yabby_domain::json::Object;
+use yabby_domain::seam::office::Question;
+use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
+use yabby_testkit::scripted_model::Line;
 
 use crate::client::Stand;
+
+/// A tool that asks before it does anything.
+struct Careful;
+
+#[async_trait]
+impl Tool for Careful {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "exec".to_owned(),
+            description: "Runs a command.".to_owned(),
+            parameters: json!({"type": "object", "properties": {}}),
+        }
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Lasting
+    }
+
+    async fn call(&self, _: &Object, context: &ToolContext) -> ToolOutput {
+        let question =
+            Question { command: "rm boat".to_owned(), folder: "/boats".to_owned(), ..Question::default() };
+        let decision = context.office.ask(question).await;
+        ToolOutput::text(&format!("Decision: {decision:?}"))
+    }
+}
+
+async fn careful() -> Stand {
+    Stand::on(json!({}), Box::new(|_| None), vec![Arc::new(Careful)]).await
+}
+
+#[tokio::test]
+async fn a_run_waits_until_a_client_decides() {
+    let stand = careful().await;
+    let mut owner = stand.client(&["operator.admin", "operator.approvals"]).await;
+    stand.stage.model.will([Line::call("exec", json!({})), Line::say("noted")]);
+    let said = json!({"sessionKey": "agent:main:main", "message": "remove it", "idempotencyKey": "k1"});
+    owner.get("chat.send", said).await;
+    let asked = owner.event("exec.approval.requested").await;
+    let request = &asked["request"];
+    assert_eq!((&request["command"], &request["cwd"]), (&json!("rm boat"), &json!("/boats")));
+    assert_eq!((&request["sessionKey"], &request["agentId"]), (&json!("agent:main:main"), &json!("main")));
+    let id = asked["id"].as_str().unwrap();
+    // A part of a name is not enough here.
+    let part = owner.refusal("exec.approval.resolve", json!({"id": &id[..8], "decision": "deny"})).await;
+    assert_eq!(part, "unknown approval id");
+    owner.get("exec.approval.resolve", json!({"id": id, "decision": "allow-always"})).await;
+    let resolved = owner.event("exec.approval.resolved").await;
+    assert_eq!((&resolved["decision"], &resolved["resolvedBy"]), (&json!("allow-always"), &json!("tester")));
+    while owner.event("chat").await["state"] != "final" {}
+    let said = stand.stage.said("agent:main:main").await;
+    assert!(said.iter().any(|line| line.ends_with("Decision: Always")), "{said:?}");
+}
+
+#[tokio::test]
+async fn a_session_that_is_begun_anew_stops_what_goes_on_in_it() {
+    let stand = careful().await;
+    let mut owner = stand.client(&["operator.admin", "operator.approvals"]).await;
+    stand.stage.model.will([Line::call("exec", json!({})), Line::say("never said")]);
+    let said = json!({"sessionKey": "agent:main:a", "message": "remove it", "idempotencyKey": "k1"});
+    owner.get("chat.send", said).await;
+    owner.event("exec.approval.requested").await;
+    let before = stand.stage.entry("agent:main:a").await;
+    let begun = owner.get("sessions.reset", json!({"key": "agent:main:a"})).await;
+    assert_ne!(begun["entry"]["sessionId"].as_str(), before.session_id());
+    assert_eq!(owner.event("exec.approval.resolved").await["decision"], json!(null));
+    let after = stand.stage.entry("agent:main:a").await;
+    assert_eq!(after.session_id(), begun["entry"]["sessionId"].as_str(), "the run has written nothing since");
+}
 
 #[tokio::test]
 async fn whoever_may_answer_hears_the_question_and_decides() {

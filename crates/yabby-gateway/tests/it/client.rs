@@ -13,6 +13,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use yabby_config::environment::Environment;
 use yabby_domain::config::Config;
+use yabby_domain::seam::tool::Tool;
 use yabby_gateway::{Listening, Memories, Parts, RestartWish, start};
 use yabby_store::paths::{Choice, Place};
 use yabby_testkit::stage::Stage;
@@ -34,14 +35,18 @@ impl Stand {
         Self::with(config, Box::new(|_| None)).await
     }
 
-    pub async fn with(mut config: Value, memories: Memories) -> Self {
+    pub async fn with(config: Value, memories: Memories) -> Self {
+        Self::on(config, memories, Vec::new()).await
+    }
+
+    pub async fn on(mut config: Value, memories: Memories, tools: Vec<Arc<dyn Tool>>) -> Self {
         let home = tempfile::tempdir().unwrap();
         config["gateway"] = json!({"mode": "local", "auth": {"token": TOKEN}});
         std::fs::create_dir(home.path().join(".openclaw")).unwrap();
         let text = serde_json::to_string_pretty(&config).unwrap();
         std::fs::write(home.path().join(".openclaw/openclaw.json"), text + "\n").unwrap();
         let place = Place::find_around(&Choice::default(), Environment::default(), home.path(), home.path());
-        let stage = Stage::new(config.clone());
+        let stage = Stage { tools, ..Stage::new(config.clone()) };
         let parts = Parts {
             engine: stage.engine(),
             config: Arc::new(Config::new(config)),

@@ -21,7 +21,7 @@ pub(in crate::vectors) const LATER_METHODS: &str = "later-methods-are-unavailabl
 /// Tokens, passwords and keys of a configuration stay where they are.
 pub(in crate::vectors) const SECRETS: &str = "secrets-are-not-shown";
 
-pub(super) const RULES: [Rule; 12] = [
+pub(super) const RULES: [Rule; 13] = [
     Rule { name: LATER_METHODS, promise: later_methods },
     Rule { name: SECRETS, promise: secrets },
     Rule { name: "an-alias-is-the-session-it-means", promise: aliases },
@@ -34,6 +34,7 @@ pub(super) const RULES: [Rule; 12] = [
     Rule { name: "tools-answer-in-our-words", promise: of_runs::tools },
     Rule { name: "channels-are-not-served-yet", promise: of_methods::channels },
     Rule { name: "a-log-is-as-long-as-it-is", promise: of_methods::logs },
+    Rule { name: "a-configuration-applies-while-we-run", promise: of_methods::applied },
 ];
 
 /// What we promise instead of a recording, and the rules that changed it.

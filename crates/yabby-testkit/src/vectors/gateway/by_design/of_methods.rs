@@ -47,3 +47,22 @@ pub(super) fn logs(promised: &mut Scenario, actual: &Scenario) {
         }
     }
 }
+
+/// After `config.set` nobody is sent away where what changed can be applied at once: nothing more comes, and a
+/// scenario that waits for the end waits in vain.
+pub(super) fn applied(promised: &mut Scenario, actual: &Scenario) {
+    let is_end = |line: &Value| line["frame"]["event"] == "shutdown" || line["close"]["code"] == 1012;
+    let all = answers(promised);
+    let Some(set) = all.iter().rfind(|answer| answer.method == "config.set") else { return };
+    let is_written = promised.lines[set.line]["frame"]["ok"] == true;
+    let stayed = actual.lines.iter().filter(|line| line["dir"] == "s2c").all(|line| !is_end(line));
+    if !is_written || !stayed {
+        return;
+    }
+    let mut at = 0;
+    promised.lines.retain(|line| {
+        at += 1;
+        at - 1 <= set.line || line["dir"] != "s2c" || !is_end(line)
+    });
+    promised.lines.extend(actual.lines.iter().filter(|line| line["dir"] == "note").cloned());
+}
