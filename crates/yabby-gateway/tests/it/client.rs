@@ -23,7 +23,7 @@ const TOKEN: &str = "token-of-a-test";
 /// A gateway, and what it stands on.
 pub struct Stand {
     pub stage: Stage,
-    pub listening: Listening,
+    _listening: Listening,
     pub restarts: UnboundedReceiver<RestartWish>,
     home: tempfile::TempDir,
     port: u16,
@@ -57,7 +57,7 @@ impl Stand {
         };
         let (listening, restarts) = start(parts, &[IpAddr::V4(Ipv4Addr::LOCALHOST)], 0).await.unwrap();
         let port = listening.addresses[0].port();
-        Self { stage, listening, restarts, home, port }
+        Self { stage, _listening: listening, restarts, home, port }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
