@@ -47,9 +47,17 @@ fn merge(into: &mut Value, more: Value) {
     }
 }
 
-/// A port that nobody uses.
+/// A port that nobody uses, and that the system gives to nobody by itself.
 pub fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    use std::sync::atomic::{AtomicU16, Ordering};
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = 20_000 + u16::try_from(std::process::id() % 400).unwrap() * 16;
+    loop {
+        let port = start + NEXT.fetch_add(1, Ordering::Relaxed) % 2000;
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 impl Gateway {

@@ -106,8 +106,8 @@ pub async fn watch(
         match effect(&changed, next.text(&["gateway", "reload", "mode"])) {
             Effect::Nothing => continue,
             Effect::Live => {
-                tracing::info!(changed = %told(&changed), "the configuration changed, and is in force");
                 listening.set_config(next.clone());
+                tracing::info!(changed = %told(&changed), "the configuration changed, and is in force");
             }
             Effect::Restart if next.text(&["gateway", "reload", "mode"]) == Some("hot") => {
                 tracing::warn!(changed = %told(&changed), "the configuration changed; restart the gateway to apply it");
