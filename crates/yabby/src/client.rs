@@ -1,5 +1,7 @@
 //! A connection to a gateway, ours or OpenClaw's (`gateway.md` §2, §10.1, `cli.md` §0).
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -9,9 +11,10 @@ use serde_json::json;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
 use yabby_domain::config::Config;
 use yabby_domain::json::{self, Object, Value};
+use yabby_domain::session::path::user_path;
 use yabby_domain::text;
 
 use crate::commands::gateway::listen::{self, Bind};
@@ -57,6 +60,8 @@ pub struct Target {
     config_path: String,
     token: Option<String>,
     password: Option<String>,
+    /// What our own gateway shows that it is ours, where nobody else vouches for it.
+    certificate: Option<PathBuf>,
 }
 
 impl Target {
@@ -71,7 +76,15 @@ impl Target {
                     "gateway url override requires explicit credentials\nFix: pass --token or --password (or gatewayToken in tools).\nConfig: {config_path}"
                 );
             }
-            return Ok(Self { url, source: "cli --url", bind: None, config_path, token, password });
+            return Ok(Self {
+                url,
+                source: "cli --url",
+                bind: None,
+                config_path,
+                token,
+                password,
+                certificate: None,
+            });
         }
         let is_remote = config.text(&["gateway", "mode"]) == Some("remote");
         let names_one = config.text(&["gateway", "remote", "url"]).and_then(text::non_blank).is_some();
@@ -97,6 +110,7 @@ impl Target {
             config_path: setting.place.config.display().to_string(),
             token: given(&options.token).or_else(|| remote("token")),
             password: given(&options.password).or_else(|| remote("password")),
+            certificate: None,
         }
     }
 
@@ -115,6 +129,7 @@ impl Target {
             config_path: setting.place.config.display().to_string(),
             token: given(&options.token).or_else(token),
             password: given(&options.password).or_else(password),
+            certificate: certificate(setting, config),
         }
     }
 
@@ -128,6 +143,30 @@ impl Target {
         lines.extend(self.bind.map(|bind| format!("Bind: {bind}")));
         lines.join("\n")
     }
+}
+
+/// The certificate of the gateway on this machine: the one that is named, or its own.
+fn certificate(setting: &Setting, config: &Config) -> Option<PathBuf> {
+    let place = &setting.place;
+    let named = config.text(&["gateway", "tls", "certPath"]).and_then(text::non_blank);
+    let path = match named {
+        Some(path) => place.with_folders(|folders| user_path(path, folders.home, folders.current)).into(),
+        None => place.folder.path().join("gateway/tls/gateway-cert.pem"),
+    };
+    (config.flag(&["gateway", "tls", "enabled"]) == Some(true)).then_some(path)
+}
+
+/// Trusts this certificate and no other; `None` if it cannot be read, and then whoever the system trusts.
+fn trusting(certificate: &Path) -> Option<Connector> {
+    use rustls::pki_types::pem::PemObject as _;
+    let mut roots = rustls::RootCertStore::empty();
+    for certificate in rustls::pki_types::CertificateDer::pem_file_iter(certificate).ok()? {
+        roots.add(certificate.ok()?).ok()?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = builder.ok()?.with_root_certificates(roots).with_no_client_auth();
+    Some(Connector::Rustls(Arc::new(config)))
 }
 
 fn given(option: &Option<String>) -> Option<String> {
@@ -222,8 +261,13 @@ impl Client {
     async fn connect(target: &Target, mode: Mode) -> Result<Self, CallError> {
         let gone = |reason: String| CallError::Closed { code: 1006, reason, details: target.details() };
         let limits = WebSocketConfig::default().max_message_size(Some(LONGEST)).max_frame_size(Some(LONGEST));
-        let connecting =
-            tokio_tungstenite::connect_async_with_config(target.url.as_str(), Some(limits), true);
+        let connector = target.certificate.as_deref().and_then(trusting);
+        let connecting = tokio_tungstenite::connect_async_tls_with_config(
+            target.url.as_str(),
+            Some(limits),
+            true,
+            connector,
+        );
         let (socket, _) = connecting.await.map_err(|error| match error {
             tungstenite::Error::Io(error) => {
                 CallError::Unreachable { fault: fault(&error, &target.url), details: target.details() }
@@ -389,8 +433,8 @@ impl Client {
     /// would.
     pub fn other_folder(&self, setting: &Setting) -> Option<String> {
         let told = json::at(&self.hello, &["snapshot", "stateDir"]).and_then(Value::as_str)?;
-        let real = |path: &std::path::Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let is_ours = real(std::path::Path::new(told)) == real(setting.place.folder.path());
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let is_ours = real(Path::new(told)) == real(setting.place.folder.path());
         (self.target.source == LOCAL && !is_ours).then(|| told.to_owned())
     }
 

@@ -210,6 +210,27 @@ fn logs_follow_what_is_written_later() {
 }
 
 #[test]
+fn a_gateway_that_encrypts_is_known_by_its_certificate() {
+    let (home, port) = (Home::empty(), free_port());
+    config(&home, port, json!({"gateway": {"tls": {"enabled": true}}}));
+    let _gateway = Gateway::start(&home, port);
+    assert_eq!(home.json(&["gateway", "call", "health"])["ok"], true);
+    // Another one has another certificate.
+    let other = Home::empty();
+    config(&other, free_port(), json!({"gateway": {"tls": {"enabled": true}}}));
+    drop(Gateway::start(&other, port_of(&other)));
+    config(&other, port, json!({"gateway": {"tls": {"enabled": true}}}));
+    assert!(other.refusal(&["health"]).starts_with("Error: gateway closed (1006"));
+}
+
+/// Where the gateway of a home listens.
+fn port_of(home: &Home) -> u16 {
+    let text = std::fs::read_to_string(home.path().join(".openclaw/openclaw.json")).unwrap();
+    let config: Value = serde_json::from_str(&text).unwrap();
+    u16::try_from(config["gateway"]["port"].as_u64().unwrap()).unwrap()
+}
+
+#[test]
 fn a_token_on_the_command_line_is_used() {
     let running = Running::start();
     let url = format!("ws://127.0.0.1:{}", running.gateway.port);
