@@ -47,19 +47,7 @@ pub trait SessionStore: Send + Sync {
 
     /// Some records, those that changed last first; of those that changed at the same time, the one that was
     /// begun first. A store that has many looks at no more of them than it must.
-    async fn newest(&self, choice: Choice) -> Result<Newest, StoreError> {
-        let Choice { keys, records, most } = choice;
-        let is_meant = |(key, entry): &(SessionKey, SessionEntry)| {
-            keys(key) && records.as_ref().is_none_or(|records| records(key, &Glance::of(entry)))
-        };
-        let all = self.list().await?;
-        let count = all.iter().filter(|(key, _)| !key.is_shared()).count();
-        let mut entries: Vec<_> = all.into_iter().filter(is_meant).collect();
-        let at = |entry: &SessionEntry| entry.updated_at().unwrap_or(0.0);
-        entries.sort_by(|(_, a), (_, b)| at(b).total_cmp(&at(a)));
-        entries.truncate(most);
-        Ok(Newest { count, entries })
-    }
+    async fn newest(&self, choice: Choice) -> Result<Newest, StoreError>;
 }
 
 /// Which records are meant.
@@ -81,6 +69,22 @@ pub struct Newest {
     /// How many sessions there are, meant or not. What everybody shares is none.
     pub count: usize,
     pub entries: Vec<(SessionKey, SessionEntry)>,
+}
+
+impl Newest {
+    /// Those of all records that are meant, for stores that have few.
+    pub fn of(all: Vec<(SessionKey, SessionEntry)>, choice: Choice) -> Self {
+        let Choice { keys, records, most } = choice;
+        let is_meant = |(key, entry): &(SessionKey, SessionEntry)| {
+            keys(key) && records.as_ref().is_none_or(|records| records(key, &Glance::of(entry)))
+        };
+        let count = all.iter().filter(|(key, _)| !key.is_shared()).count();
+        let mut entries: Vec<_> = all.into_iter().filter(is_meant).collect();
+        let at = |entry: &SessionEntry| entry.updated_at().unwrap_or(0.0);
+        entries.sort_by(|(_, a), (_, b)| at(b).total_cmp(&at(a)));
+        entries.truncate(most);
+        Self { count, entries }
+    }
 }
 
 /// The conversations of one agent.

@@ -34,6 +34,13 @@ impl MemorySessions {
 
 #[async_trait]
 impl SessionStore for MemorySessions {
+    async fn newest(
+        &self,
+        choice: yabby_domain::seam::Choice,
+    ) -> Result<yabby_domain::seam::Newest, StoreError> {
+        Ok(yabby_domain::seam::Newest::of(self.list().await?, choice))
+    }
+
     async fn get(&self, key: &SessionKey) -> Result<Option<SessionEntry>, StoreError> {
         let found = unpoisoned(&self.0).iter().find(|(name, _)| name == key).map(|(_, entry)| entry.clone());
         // As with a file, somebody else may change it before this is known.

@@ -139,6 +139,13 @@ struct MortalSessions(Arc<dyn SessionStore>, Arc<Life>);
 
 #[async_trait]
 impl SessionStore for MortalSessions {
+    async fn newest(
+        &self,
+        choice: yabby_domain::seam::Choice,
+    ) -> Result<yabby_domain::seam::Newest, StoreError> {
+        Ok(yabby_domain::seam::Newest::of(self.list().await?, choice))
+    }
+
     async fn get(&self, key: &SessionKey) -> Result<Option<SessionEntry>, StoreError> {
         self.0.get(key).await
     }

@@ -235,6 +235,13 @@ struct Counted {
 
 #[async_trait]
 impl SessionStore for Counted {
+    async fn newest(
+        &self,
+        choice: yabby_domain::seam::Choice,
+    ) -> Result<yabby_domain::seam::Newest, StoreError> {
+        Ok(yabby_domain::seam::Newest::of(self.list().await?, choice))
+    }
+
     async fn get(&self, key: &SessionKey) -> Result<Option<SessionEntry>, StoreError> {
         self.sessions.get(key).await
     }
