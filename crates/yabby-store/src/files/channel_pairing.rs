@@ -149,6 +149,7 @@ mod tests {
     fn a_list_that_cannot_be_read_is_not_written_over() {
         let home = tempfile::tempdir().unwrap();
         let pairing = pairing(home.path(), "telegram");
+        std::fs::create_dir_all(pairing.requests.parent().unwrap()).unwrap();
         write(&pairing.requests, "requests", vec![request("telegram:7", "ABCD2345", 0)]).unwrap();
         std::fs::write(&pairing.allowed, "{half").unwrap();
         assert!(pairing.approve("ABCD2345").is_err());
