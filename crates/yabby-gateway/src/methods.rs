@@ -133,7 +133,7 @@ pub(crate) struct Call {
 impl Call {
     /// Answers before the answer.
     pub(crate) fn answer_first(&self, payload: Value) {
-        self.client.out.send(frames::response(&self.id.clone().into(), &Ok(payload)));
+        self.client.out.send(frames::response(self.id.clone().into(), Ok(payload)));
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {

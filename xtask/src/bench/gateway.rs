@@ -35,6 +35,8 @@ struct Errands {
 /// How often all clients are told something.
 const BROADCASTS: usize = 10;
 const CLIENTS: usize = 1000;
+/// How many sessions talk at once; the smallest store has as many.
+const TALKING: usize = 8;
 
 fn sizes(form: Form) -> Vec<Size> {
     let errands = |starts, lists, whole_lists, turns, at_once| Errands {
@@ -155,6 +157,7 @@ impl Bench {
             "agent": errands.turns,
             "chat": errands.turns,
             "atOnce": errands.at_once,
+            "talking": TALKING,
             "clients": errands.clients,
             "broadcasts": BROADCASTS,
         });

@@ -60,19 +60,20 @@ async fn answer(call: Call) -> Answer {
     )]
     let most = call.number("limit").map_or(usize::MAX, |limit| limit as usize);
     let found = find(gateway, &Arc::new(wanted), most).await?;
+    let mut models = gateway.usual_models();
     let mut rows = Vec::with_capacity(found.len());
-    for Found { agent, key, entry } in &found {
-        let mut row = listing::row(key, entry, &gateway.model_in(key, Some(entry)));
+    for Found { agent, key, entry } in found {
+        let mut row = listing::row(&key, &entry, &models.in_session(&key, &entry));
         if call.flag("includeDerivedTitles") == Some(true) {
-            put(&mut row, "derivedTitle", title(gateway, agent, entry).await);
+            put(&mut row, "derivedTitle", title(gateway, &agent, &entry).await);
         }
         if call.flag("includeLastMessage") == Some(true) {
-            put(&mut row, "lastMessagePreview", last_words(gateway, agent, entry).await);
+            put(&mut row, "lastMessagePreview", last_words(gateway, &agent, &entry).await);
         }
         rows.push(Value::Object(row));
     }
     let common = gateway.engine.common_model();
-    Ok(json!({
+    let mut told = json!({
         "ts": gateway.now(),
         "path": shown_path(gateway),
         "count": rows.len(),
@@ -81,8 +82,12 @@ async fn answer(call: Call) -> Answer {
             "model": common.model,
             "contextTokens": json::number(gateway.window_of(&common)),
         },
-        "sessions": rows,
-    }))
+    });
+    // Not within the macro, which would copy thousands of rows.
+    if let Some(told) = told.as_object_mut() {
+        told.insert("sessions".to_owned(), Value::Array(rows));
+    }
+    Ok(told)
 }
 
 /// The store, or how all of them are called together.

@@ -70,7 +70,7 @@ async fn measure(home: &Path, orders: &Orders, words: &[String]) -> Result<Value
     let status = asked(&mut client, orders.lists, "status", &json!({})).await?;
     let agent = turns::one_by_one(&mut client, orders.agent, turns::Through::Agent).await?;
     let chat = turns::one_by_one(&mut client, orders.chat, turns::Through::Chat).await?;
-    let (rate, load) = turns::at_once(&mut client, orders.at_once, &program).await?;
+    let (rate, load) = turns::at_once(&mut client, orders.at_once, orders.talking, &program).await?;
     client.rest(orders.settle()).await?;
     let after = program.memory()?;
     let crowd = crowd::measure(&mut client, orders.clients, orders.broadcasts, &program).await?;
