@@ -170,14 +170,14 @@ async fn greet(
         Ok(admitted) => {
             // Everything that is told from now on comes after the welcome.
             gateway.hub.join_after(admitted.client.clone(), || {
-                out.send(frames::response(&request.id.clone().into(), &Ok(admitted.hello.clone())));
+                out.send(frames::response(request.id.clone().into(), Ok(admitted.hello.clone())));
             });
             Ok(admitted)
         }
         Err(Rejection { refusal, farewell }) => {
             gateway.counts.rejected.fetch_add(1, Ordering::Relaxed);
             tracing::warn!(connection = id, client = ?peer.address, why = %refusal.message, "somebody was not let in");
-            out.send(frames::response(&request.id.into(), &Err(refusal)));
+            out.send(frames::response(request.id.into(), Err(refusal)));
             Err(farewell)
         }
     }
@@ -225,7 +225,7 @@ async fn answer(gateway: Arc<Gateway>, client: Arc<Client>, frame: Value) {
             (id.unwrap_or_else(|| "invalid".into()), Err(refusal))
         }
     };
-    client.out.send(frames::response(&id, &answer));
+    client.out.send(frames::response(id, answer));
 }
 
 /// Tells the others that somebody left, however that came.

@@ -117,18 +117,18 @@ impl From<StoreError> for Refusal {
 }
 
 /// The text of a response. The id of a frame that is no request may be anything.
-pub(crate) fn response(id: &Value, answer: &Answer) -> String {
+pub(crate) fn response(id: Value, answer: Answer) -> String {
     let mut frame = Object::new();
     frame.insert("type".to_owned(), "res".into());
-    frame.insert("id".to_owned(), id.clone());
+    frame.insert("id".to_owned(), id);
     frame.insert("ok".to_owned(), answer.is_ok().into());
     match answer {
         Ok(payload) => {
-            frame.insert("payload".to_owned(), payload.clone());
+            frame.insert("payload".to_owned(), payload);
         }
-        Err(refusal) => {
-            if let Some(payload) = &refusal.payload {
-                frame.insert("payload".to_owned(), Value::clone(payload));
+        Err(mut refusal) => {
+            if let Some(payload) = refusal.payload.take() {
+                frame.insert("payload".to_owned(), *payload);
             }
             frame.insert("error".to_owned(), refusal.to_value());
         }
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn frames_are_written_without_what_is_not_there() {
-        let told = response(&"7".into(), &Err(Refusal::invalid("no").with_details(json!({"a": 1}))));
+        let told = response("7".into(), Err(Refusal::invalid("no").with_details(json!({"a": 1}))));
         assert_eq!(
             told,
             r#"{"type":"res","id":"7","ok":false,"error":{"code":"INVALID_REQUEST","message":"no","details":{"a":1}}}"#

@@ -133,7 +133,7 @@ pub(crate) struct Call {
 impl Call {
     /// Answers before the answer.
     pub(crate) fn answer_first(&self, payload: Value) {
-        self.client.out.send(frames::response(&self.id.clone().into(), &Ok(payload)));
+        self.client.out.send(frames::response(self.id.clone().into(), Ok(payload)));
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
@@ -284,7 +284,7 @@ pub fn response_to_fault(text: &str) -> Option<String> {
             (Some(id.into()), format!("invalid {method} params: {}", schema.fault(&params)?))
         }
     };
-    Some(frames::response(&id.unwrap_or_default(), &Err(Refusal::invalid(fault))))
+    Some(frames::response(id.unwrap_or_default(), Err(Refusal::invalid(fault))))
 }
 
 /// Why somebody may not ask; `None` if they may.

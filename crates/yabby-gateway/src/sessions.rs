@@ -1,5 +1,6 @@
 //! Sessions that requests name, and where they are kept.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use yabby_domain::session::listing;
 use yabby_domain::session::path;
 use yabby_domain::text;
 use yabby_domain::transcript::file_name::TranscriptId;
-use yabby_engine::AgentHome;
+use yabby_engine::{AgentHome, Engine};
 
 use crate::Gateway;
 use crate::asking::transcript_of;
@@ -43,6 +44,22 @@ impl Session {
 
     pub(crate) async fn update(&self, change: Change) -> Result<Option<SessionEntry>, Refusal> {
         Ok(self.home.sessions.update(&self.key, change).await?)
+    }
+}
+
+/// Who answers in sessions. What an agent's usual model is, is looked up once.
+pub(crate) struct UsualModels<'g> {
+    engine: &'g Engine,
+    policy: KeyPolicy,
+    known: HashMap<AgentId, ModelRef>,
+}
+
+impl UsualModels<'_> {
+    pub(crate) fn in_session(&mut self, key: &SessionKey, entry: &SessionEntry) -> ModelRef {
+        let agent = self.policy.session_agent(key.as_str());
+        let known = self.known.entry(agent);
+        let usual = known.or_insert_with_key(|agent| self.engine.usual_model(agent));
+        listing::model_of(Some(entry), usual)
     }
 }
 
@@ -123,6 +140,15 @@ impl Gateway {
     pub(crate) fn model_in(&self, key: &SessionKey, entry: Option<&SessionEntry>) -> ModelRef {
         let agent = KeyPolicy::from_config(&self.config()).session_agent(key.as_str());
         listing::model_of(entry, &self.engine.usual_model(&agent))
+    }
+
+    /// The same for many sessions.
+    pub(crate) fn usual_models(&self) -> UsualModels<'_> {
+        UsualModels {
+            engine: &self.engine,
+            policy: KeyPolicy::from_config(&self.config()),
+            known: HashMap::new(),
+        }
     }
 
     /// How much a model reads at once, in tokens.

@@ -264,7 +264,7 @@ fn provider(address: &str) -> RemoteProvider {
         headers: Vec::new(),
         models: vec![model("short"), model("long")],
     };
-    RemoteProvider::new(settings, Http::new(Patience::default()).unwrap(), Retries::none())
+    RemoteProvider::new(settings, Http::new(Patience::default()), Retries::none())
 }
 
 fn request(model: &str) -> ModelRequest {

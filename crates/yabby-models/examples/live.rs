@@ -137,7 +137,7 @@ impl Service {
         };
         let provider = RemoteProvider::new(
             preset.settings(key, vec![settings.clone()]),
-            Http::new(Patience::default())?,
+            Http::new(Patience::default()),
             Retries::default(),
         );
         Ok(Self { preset, settings, provider })
@@ -188,7 +188,7 @@ impl Service {
     async fn refused(&self) -> Result<()> {
         let wrong =
             self.preset.settings(Some(SecretString::from("wrong-0123456789")), vec![self.settings.clone()]);
-        let provider = RemoteProvider::new(wrong, Http::new(Patience::default())?, Retries::none());
+        let provider = RemoteProvider::new(wrong, Http::new(Patience::default()), Retries::none());
         let report = say(&self.stage(provider).engine(), direct("hello")).await;
         let told = texts(&report).join("\n");
         if told.contains("key") { Ok(()) } else { Err(told.into()) }

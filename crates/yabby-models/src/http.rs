@@ -1,5 +1,6 @@
 //! The one HTTP stack that everybody is asked through.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -14,11 +15,17 @@ use crate::wire::Outgoing;
 
 /// Connections to all services. Copies share them.
 #[derive(Clone, Debug)]
-pub struct Http {
+pub struct Http(Arc<Connections>);
+
+/// Made when somebody is first asked: to read the certificates of the system takes longer than everything else
+/// that is done at a start, and many a process asks nobody.
+#[derive(Debug)]
+struct Connections {
+    patience: Patience,
     /// Through a proxy, where the environment names one.
-    usual: Client,
+    usual: OnceLock<Client>,
     /// To this machine, which no proxy leads to.
-    direct: Client,
+    direct: OnceLock<Client>,
 }
 
 /// How long to wait.
@@ -44,25 +51,32 @@ impl Default for Patience {
 pub struct HttpError(#[from] reqwest::Error);
 
 impl Http {
-    pub fn new(patience: Patience) -> Result<Self, HttpError> {
-        // Somebody else may have chosen one already, and then that is the one.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = || {
-            Client::builder()
-                .user_agent(concat!("yabby/", env!("CARGO_PKG_VERSION")))
-                .connect_timeout(patience.connect)
-                .read_timeout(patience.silence)
-                // A compressed stream comes in blocks, and not when it is said.
-                .no_gzip()
-                // A request holds a key, which belongs to one address.
-                .redirect(reqwest::redirect::Policy::none())
-        };
-        Ok(Self { usual: client().build()?, direct: client().no_proxy().build()? })
+    pub fn new(patience: Patience) -> Self {
+        Self(Arc::new(Connections { patience, usual: OnceLock::new(), direct: OnceLock::new() }))
     }
 
     /// Who reaches an address.
-    pub(crate) fn client(&self, url: &Url) -> &Client {
-        if is_local(url) { &self.direct } else { &self.usual }
+    pub(crate) fn client(&self, url: &Url) -> Result<&Client, HttpError> {
+        let Connections { patience, usual, direct } = &*self.0;
+        let (kept, builder) = match is_local(url) {
+            true => (direct, Client::builder().no_proxy()),
+            false => (usual, Client::builder()),
+        };
+        if let Some(client) = kept.get() {
+            return Ok(client);
+        }
+        // Somebody else may have chosen one already, and then that is the one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = builder
+            .user_agent(concat!("yabby/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(patience.connect)
+            .read_timeout(patience.silence)
+            // A compressed stream comes in blocks, and not when it is said.
+            .no_gzip()
+            // A request holds a key, which belongs to one address.
+            .redirect(reqwest::redirect::Policy::none())
+            .build()?;
+        Ok(kept.get_or_init(|| client))
     }
 
     /// Sends a request; what comes back is the beginning of an answer.
@@ -75,7 +89,7 @@ impl Http {
         let url = Url::parse(&outgoing.url).map_err(|error| {
             Failure::new(ModelErrorKind::BadRequest, format!("{} is no address: {error}", outgoing.url))
         })?;
-        let client = self.client(&url);
+        let client = self.client(&url).map_err(|error| Failure::unreached(error.to_string()))?;
         let headers = headers(outgoing, key, extra)?;
         let body = serde_json::to_string(&outgoing.body)
             .map_err(|error| Failure::new(ModelErrorKind::BadRequest, error.to_string()))?;

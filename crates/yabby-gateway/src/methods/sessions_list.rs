@@ -1,15 +1,13 @@
 //! `sessions.list`: the sessions of all agents, those that changed last first (`gateway.md` §6).
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::json;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Object, Value};
-use yabby_domain::model::ModelRef;
 use yabby_domain::seam::{Choice, Part, Records};
 use yabby_domain::session::entry::SessionEntry;
-use yabby_domain::session::key::{KeyPolicy, SessionKey};
+use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::label;
 use yabby_domain::session::listing::{self, Wanted};
 use yabby_domain::session::title::{TitleSource, derive_title};
@@ -45,7 +43,6 @@ pub(super) const METHOD: Method = Method {
 async fn answer(call: Call) -> Answer {
     let gateway = &call.gateway;
     let now = gateway.now_ms();
-    let policy = KeyPolicy::from_config(&gateway.config());
     let words = |name: &str| call.text(name).and_then(text::non_blank).map(str::to_owned);
     let wanted = Wanted {
         global: call.flag("includeGlobal") == Some(true),
@@ -63,24 +60,22 @@ async fn answer(call: Call) -> Answer {
     )]
     let most = call.number("limit").map_or(usize::MAX, |limit| limit as usize);
     let found = find(gateway, &Arc::new(wanted), most).await?;
+    let mut models = gateway.usual_models();
     let mut rows = Vec::with_capacity(found.len());
-    let mut usual: HashMap<AgentId, ModelRef> = HashMap::new();
     let looking =
         Looking { gateway, only_named: gateway.stores().len() > 1 && shown_path(gateway) == MULTIPLE };
-    for Found { agent, key, entry } in &found {
-        let of = policy.session_agent(key.as_str());
-        let usual = usual.entry(of).or_insert_with_key(|agent| gateway.engine.usual_model(agent));
-        let mut row = listing::row(key, entry, &listing::model_of(Some(entry), usual));
+    for Found { agent, key, entry } in found {
+        let mut row = listing::row(&key, &entry, &models.in_session(&key, &entry));
         if call.flag("includeDerivedTitles") == Some(true) {
-            put(&mut row, "derivedTitle", looking.title(agent, entry).await);
+            put(&mut row, "derivedTitle", looking.title(&agent, &entry).await);
         }
         if call.flag("includeLastMessage") == Some(true) {
-            put(&mut row, "lastMessagePreview", looking.last_words(agent, entry).await);
+            put(&mut row, "lastMessagePreview", looking.last_words(&agent, &entry).await);
         }
         rows.push(Value::Object(row));
     }
     let common = gateway.engine.common_model();
-    Ok(json!({
+    let mut told = json!({
         "ts": gateway.now(),
         "path": shown_path(gateway),
         "count": rows.len(),
@@ -89,8 +84,12 @@ async fn answer(call: Call) -> Answer {
             "model": common.model,
             "contextTokens": json::number(gateway.window_of(&common)),
         },
-        "sessions": rows,
-    }))
+    });
+    // Not within the macro, which would copy thousands of rows.
+    if let Some(told) = told.as_object_mut() {
+        told.insert("sessions".to_owned(), Value::Array(rows));
+    }
+    Ok(told)
 }
 
 /// How all stores are called together.

@@ -111,7 +111,8 @@ async fn fetch(
 async fn follow(url: &Url, http: &Http) -> Result<Response, String> {
     let mut url = url.clone();
     for _ in 0..10 {
-        let response = http.client(&url).get(url.clone()).send().await.map_err(|error| innermost(&error))?;
+        let client = http.client(&url).map_err(|error| error.to_string())?;
+        let response = client.get(url.clone()).send().await.map_err(|error| innermost(&error))?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);

@@ -90,7 +90,8 @@ impl Line {
     pub(super) fn request(&self, what: &str, method: Method, url: &str) -> Result<RequestBuilder, Fault> {
         let parsed = Url::parse(url)
             .map_err(|error| self.fault(what, None, &format!("its address is none: {error}")))?;
-        Ok(self.http.client(&parsed).request(method, parsed).headers(self.headers.clone()))
+        let client = self.http.client(&parsed).map_err(|error| self.fault(what, None, &error.to_string()))?;
+        Ok(client.request(method, parsed).headers(self.headers.clone()))
     }
 
     pub(super) async fn json(&self, what: &str, request: RequestBuilder) -> Result<Value, Fault> {

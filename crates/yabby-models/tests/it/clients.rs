@@ -68,8 +68,7 @@ async fn a_token_is_a_bearers_whatever_the_service_calls_its_keys() {
         let stand_in = StandIn::start().await;
         let settings = ProviderSettings { bearer: true, ..settings(format, stand_in.address()) };
         let model = settings.models[0].id.clone();
-        let provider =
-            RemoteProvider::new(settings, Http::new(Patience::default()).unwrap(), Retries::none());
+        let provider = RemoteProvider::new(settings, Http::new(Patience::default()), Retries::none());
         stand_in.will([format.answer(&Script::text(&["ok"]))]);
         let question = Message::from_value(json!({"role": "user", "content": "Hello?", "timestamp": 1}));
         let request = ModelRequest::new(ModelRef::new("p", model), question.into_iter().collect());

@@ -47,8 +47,7 @@ pub fn settings(provider: Provider, base_url: &str) -> EmbedSettings {
 }
 
 pub fn choice(settings: &EmbedSettings, account: &dyn Fn(&str) -> Account) -> Choice {
-    let http =
-        Http::new(Patience { connect: Duration::from_secs(2), silence: Duration::from_secs(5) }).unwrap();
+    let http = Http::new(Patience { connect: Duration::from_secs(2), silence: Duration::from_secs(5) });
     choose(settings, &Accounts { account, variable: &|_| None }, &http)
 }
 

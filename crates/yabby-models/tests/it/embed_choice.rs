@@ -11,7 +11,7 @@ use yabby_models::embed::{
 use yabby_models::{Http, Patience};
 
 fn chosen(settings: &EmbedSettings, keys: &[&str]) -> Choice {
-    let http = Http::new(Patience::default()).unwrap();
+    let http = Http::new(Patience::default());
     let account = |name: &str| Account {
         key: keys.contains(&name).then(|| SecretString::from("key-of-the-store")),
         ..Account::default()
@@ -98,7 +98,7 @@ fn the_fallback_takes_over_with_its_usual_model() {
 fn a_failure_on_the_way_may_change_the_provider() {
     let mut settings = wanting("openai");
     settings.fallback = Some(Provider::Ollama);
-    let http = Http::new(Patience::default()).unwrap();
+    let http = Http::new(Patience::default());
     let accounts = Accounts { account: &|_| Account::default(), variable: &|_| None };
     let why = "openai embeddings failed: 500 broken";
     assert!(

@@ -13,7 +13,7 @@ use yabby_models::embed::{Limits, LocalEmbedder, ModelSource, Status, install, s
 use yabby_models::{Http, Patience};
 
 fn http() -> Http {
-    Http::new(Patience::default()).unwrap()
+    Http::new(Patience::default())
 }
 
 /// Serves the files of a folder, behind one address that sends on to another.

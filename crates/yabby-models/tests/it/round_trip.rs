@@ -241,7 +241,7 @@ async fn models_that_decide_themselves_are_given_an_effort() {
     let mut settings = settings(Format::Anthropic, stand_in.address());
     settings.models[0].compat.thinking = ThinkingStyle::Adaptive;
     let model = ModelRef::new("anthropic", "claude-test");
-    let provider = RemoteProvider::new(settings, Http::new(Patience::default()).unwrap(), Retries::none());
+    let provider = RemoteProvider::new(settings, Http::new(Patience::default()), Retries::none());
     let service = Service { format: Format::Anthropic, stand_in, provider, model };
     service.stand_in.will([Format::Anthropic.answer(&Script::text(&["ok"]))]);
     service.ask(&service.question()).await.1.unwrap();
@@ -275,7 +275,7 @@ async fn asked_of(id: &str, model: &str) -> Value {
         ..known.settings(None, vec![model.clone()])
     };
     let model = ModelRef::new(id, model.id);
-    let provider = RemoteProvider::new(settings, Http::new(Patience::default()).unwrap(), Retries::none());
+    let provider = RemoteProvider::new(settings, Http::new(Patience::default()), Retries::none());
     let service = Service { format: Format::OpenAiChat, stand_in, provider, model };
     second_request(&service, two_calls("reasoning_content")).await
 }

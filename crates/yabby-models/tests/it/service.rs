@@ -43,7 +43,7 @@ impl Service {
         let settings = settings(format, stand_in.address());
         let model = ModelRef::new(settings.id.clone(), settings.models[0].id.clone());
         let patience = Patience { connect: Duration::from_secs(2), silence: Duration::from_millis(400) };
-        let provider = RemoteProvider::new(settings, Http::new(patience).unwrap(), retries);
+        let provider = RemoteProvider::new(settings, Http::new(patience), retries);
         Self { format, stand_in, provider, model }
     }
 

@@ -13,7 +13,7 @@ use yabby_models::embed::{
     self, Account, Accounts, Choice, EmbedSettings, InputTypes, JobSettings, LocalSettings, Provider,
     RemoteSettings, Wanted,
 };
-use yabby_models::{Http, HttpError, Patience};
+use yabby_models::{Http, Patience};
 use yabby_store::paths::Place;
 
 use super::models;
@@ -24,12 +24,7 @@ pub fn model_folder(place: &Place) -> std::path::PathBuf {
 }
 
 /// Who embeds for an agent, and how that came about. Nobody is asked for it.
-pub fn choice(
-    place: &Place,
-    config: &Arc<Config>,
-    agent: &AgentId,
-    settings: &Settings,
-) -> Result<Choice, HttpError> {
+pub fn choice(place: &Place, config: &Arc<Config>, agent: &AgentId, settings: &Settings) -> Choice {
     with_accounts(place, config, agent, |accounts, http| {
         embed::choose(&wanted(place, config, agent, settings), accounts, http)
     })
@@ -48,7 +43,7 @@ pub fn fallback(
     let instead = with_accounts(place, config, agent, |accounts, http| {
         embed::fall_back(&wanted, accounts, http, from, "")
     });
-    instead.ok()?.embedder.ok()
+    instead.embedder.ok()
 }
 
 /// Does something with the accounts of an agent.
@@ -57,8 +52,8 @@ fn with_accounts<T>(
     config: &Arc<Config>,
     agent: &AgentId,
     act: impl FnOnce(&Accounts<'_>, &Http) -> T,
-) -> Result<T, HttpError> {
-    let http = Http::new(Patience::default())?;
+) -> T {
+    let http = Http::new(Patience::default());
     let folder = place.folder.path().join("agents").join(agent.as_str()).join("agent");
     let account = |provider: &str| {
         let services = models::services(place, config, &folder);
@@ -70,7 +65,7 @@ fn with_accounts<T>(
         })
     };
     let variable = |name: &str| place.environment.get(name).map(SecretString::from);
-    Ok(act(&Accounts { account: &account, variable: &variable }, &http))
+    act(&Accounts { account: &account, variable: &variable }, &http)
 }
 
 /// Whether what was said goes to whoever embeds. A service is told only what the configuration says it is.

@@ -59,21 +59,18 @@ pub fn remembering(
     ground: Ground<'_>,
 ) -> Result<Remembering, MemoryError> {
     let choice = embeddings::choice(place, config, ground.agent, settings);
-    let embedders = match &choice {
-        Ok(choice) => embedders(place, config, ground.agent, settings, choice),
-        Err(error) => Err(error.to_string()),
-    };
+    let embedders = embedders(place, config, ground.agent, settings, &choice);
     let reference = embedders.map(|embedders| reference(settings, &ground, embedders));
-    let memory = memory(place, config, settings, choice.as_ref().ok(), &reference, ground)?;
-    let is_kept_up = choice.as_ref().is_ok_and(|choice| is_kept_up(config, choice));
-    Ok(Remembering { memory, reference: reference.ok().filter(|_| is_kept_up), sync: settings.sync })
+    let memory = memory(place, config, settings, &choice, &reference, ground)?;
+    let reference = reference.ok().filter(|_| is_kept_up(config, &choice));
+    Ok(Remembering { memory, reference, sync: settings.sync })
 }
 
 fn memory(
     place: &Place,
     config: &Arc<Config>,
     settings: &Settings,
-    choice: Option<&Choice>,
+    choice: &Choice,
     reference: &Result<Reference, String>,
     ground: Ground<'_>,
 ) -> Result<Memory, MemoryError> {
@@ -86,10 +83,8 @@ fn memory(
         has_notes: settings.sources.contains(&Source::Memory),
         has_sessions: has_sessions(config, ground.agent, settings),
     };
-    let embedder = choice.and_then(|choice| {
-        let sees_sessions = embeddings::sees_sessions(choice, settings);
-        Some(Meaning { embedder: choice.embedder.clone().ok()?, sees_sessions })
-    });
+    let sees_sessions = embeddings::sees_sessions(choice, settings);
+    let embedder = choice.embedder.clone().ok().map(|embedder| Meaning { embedder, sees_sessions });
     Memory::open(Parts {
         places,
         config: config.clone(),
@@ -175,7 +170,7 @@ impl AgentMemory {
         let transcripts = place.with_folders(|folders| path::sessions_folder(folders.state, agent));
         let transcripts = PathBuf::from(transcripts);
         let workspace = place.with_folders(|folders| super::workspace(config, agent, folders));
-        let choice = embeddings::choice(place, config, agent, &settings)?;
+        let choice = embeddings::choice(place, config, agent, &settings);
         let ground = Ground {
             agent,
             workspace: &workspace,
@@ -185,7 +180,7 @@ impl AgentMemory {
         };
         let embedders = embedders(place, config, agent, &settings, &choice);
         let reference = embedders.map(|embedders| reference(&settings, &ground, embedders));
-        let memory = memory(place, config, &settings, Some(&choice), &reference, ground)?;
+        let memory = memory(place, config, &settings, &choice, &reference, ground)?;
         let reference = reference.ok().filter(|_| is_kept_up(config, &choice));
         let (agent, ranks_like_reference) = (agent.clone(), ranks_like_reference(config));
         Ok(Some(Self {

@@ -182,7 +182,7 @@ pub fn providers(
     config: &Arc<Config>,
     retries: Retries,
 ) -> Result<Vec<Arc<dyn ModelProvider>>> {
-    let http = Http::new(Patience::default())?;
+    let http = Http::new(Patience::default());
     let mut providers: Vec<Arc<dyn ModelProvider>> = Vec::new();
     let folders = profile_files(place, config);
     for Service { settings, keys } in services(place, config, &main_folder(place)) {

@@ -26,6 +26,9 @@ const USAGE: &str = "usage: gateway_worker HOME ORDERS PROGRAM [ARGUMENT…]
 
 ORDERS is a JSON object; see orders.rs.";
 
+/// How many sessions are listed; the smallest store has as many, so that only what is stored makes a difference.
+const LISTED: usize = 10;
+
 /// Whatever went wrong; whoever asked only wants its text.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -65,12 +68,12 @@ async fn measure(home: &Path, orders: &Orders, words: &[String]) -> Result<Value
     starts.push(time);
     client.rest(orders.settle()).await?;
     let idle = program.memory()?;
-    let list = asked(&mut client, orders.lists, "sessions.list", &json!({"limit": 50})).await?;
+    let list = asked(&mut client, orders.lists, "sessions.list", &json!({"limit": LISTED})).await?;
     let whole_list = asked(&mut client, orders.whole_lists, "sessions.list", &json!({})).await?;
     let status = asked(&mut client, orders.lists, "status", &json!({})).await?;
     let agent = turns::one_by_one(&mut client, orders.agent, turns::Through::Agent).await?;
     let chat = turns::one_by_one(&mut client, orders.chat, turns::Through::Chat).await?;
-    let (rate, load) = turns::at_once(&mut client, orders.at_once, &program).await?;
+    let (rate, load) = turns::at_once(&mut client, orders.at_once, orders.talking, &program).await?;
     client.rest(orders.settle()).await?;
     let after = program.memory()?;
     let crowd = crowd::measure(&mut client, orders.clients, orders.broadcasts, &program).await?;

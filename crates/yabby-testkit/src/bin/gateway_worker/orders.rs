@@ -20,6 +20,8 @@ pub struct Orders {
     pub chat: usize,
     /// Turns through `agent` in several sessions.
     pub at_once: usize,
+    /// In how many.
+    pub talking: usize,
     pub clients: usize,
     pub broadcasts: usize,
 }

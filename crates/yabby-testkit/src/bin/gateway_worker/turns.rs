@@ -9,9 +9,6 @@ use crate::Result;
 use crate::client::{Client, is_first, payload};
 use crate::program::Program;
 
-/// How many sessions talk at once; the smallest store has as many.
-const SESSIONS: usize = 8;
-
 #[derive(Clone, Copy)]
 pub enum Through {
     Agent,
@@ -55,7 +52,12 @@ async fn take(client: &mut Client, through: Through, name: &str) -> Result<()> {
 
 /// Turns in several sessions, each of which begins its next one when the last is over: turns a second, and
 /// the most memory that was seen meanwhile.
-pub async fn at_once(client: &mut Client, turns: usize, program: &Program) -> Result<(Option<f64>, u64)> {
+pub async fn at_once(
+    client: &mut Client,
+    turns: usize,
+    sessions: usize,
+    program: &Program,
+) -> Result<(Option<f64>, u64)> {
     const LOOK_EVERY: usize = 20;
     let mut memory = program.memory()?;
     if turns == 0 {
@@ -64,7 +66,7 @@ pub async fn at_once(client: &mut Client, turns: usize, program: &Program) -> Re
     let mut running: HashMap<String, usize> = HashMap::new();
     let begun = Instant::now();
     let (mut asked, mut done) = (0, 0);
-    for session in 0..SESSIONS.min(turns) {
+    for session in 0..sessions.min(turns) {
         let id = client.send("agent", &message(session, &format!("many-{asked}"))).await?;
         running.insert(id, session);
         asked += 1;

@@ -75,7 +75,7 @@ fn install(from: Option<&str>, into: PathBuf) -> Result<Installed> {
     let is_address = ["http://", "https://"].iter().any(|scheme| from.starts_with(scheme));
     let from = if is_address { ModelSource::Url(from.to_owned()) } else { ModelSource::Path(from.into()) };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let http = Http::new(Patience::default())?;
+    let http = Http::new(Patience::default());
     let bar = Bar::new("installing");
     let installing = embed::install(&from, &into, &http, move |progress| {
         bar.show(progress.done, progress.of.unwrap_or(0))
