@@ -131,6 +131,26 @@ pub struct TurnOptions {
     /// What the run is called by whoever asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
+    /// What is shown beside the words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<ShownPicture>,
+}
+
+/// A picture that came with a message.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ShownPicture {
+    pub mime_type: String,
+    /// In base64.
+    pub data: String,
+}
+
+impl ShownPicture {
+    /// As it stands in a message.
+    pub fn block(&self) -> Value {
+        let fields = [("type", "image"), ("data", &self.data), ("mimeType", &self.mime_type)];
+        fields.into_iter().map(|(field, value)| (field.to_owned(), Value::from(value))).collect()
+    }
 }
 
 /// For whom an agent asks.

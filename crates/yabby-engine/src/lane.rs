@@ -430,12 +430,14 @@ fn queued(asked: Asked) -> Arc<Queued> {
 /// that one still waits, of the last message that the run answers.
 fn run_of(run: FollowupRun<Arc<Queued>>, mut joined: Vec<Arc<Queued>>) -> Option<Work> {
     let at = joined.iter().position(|one| Arc::ptr_eq(one, &run.run));
+    let pictures = joined.iter().flat_map(|one| one.inbound.options.pictures.clone()).collect();
     let own = joined.remove(at.or_else(|| joined.len().checked_sub(1))?);
     let mut inbound = own.inbound.clone();
     // A message that is run by itself is run like any other.
     let is_itself = joined.is_empty() && at.is_some() && !run.prompt.starts_with(QUEUE_TITLE);
     if !is_itself {
         inbound.words = Words::Queued { prompt: run.prompt, route: run.route };
+        inbound.options.pictures = pictures;
     }
     inbound.with_strangers = joined.iter().any(|message| !message.inbound.is_owner());
     let done = unpoisoned(&own.done).take();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use axum::extract::ws::Utf8Bytes;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 use yabby_domain::device::Role;
 
@@ -17,6 +17,8 @@ use crate::unpoisoned;
 
 /// How much may wait for somebody before they count as slow.
 pub(crate) const MAX_BUFFERED: usize = 3 * 512 * 1024;
+/// How many answers are made for somebody at once, of those that may be long.
+const MADE_AT_ONCE: usize = 4;
 
 /// Somebody who is connected and has said who they are.
 #[derive(Debug)]
@@ -88,6 +90,7 @@ struct Way {
     sender: mpsc::UnboundedSender<Utf8Bytes>,
     buffered: AtomicUsize,
     drained: Notify,
+    making: Semaphore,
     end: CancellationToken,
     why: OnceLock<Farewell>,
 }
@@ -115,6 +118,7 @@ impl Outgoing {
             sender,
             buffered: AtomicUsize::new(0),
             drained: Notify::new(),
+            making: Semaphore::new(MADE_AT_ONCE),
             end: CancellationToken::new(),
             why: OnceLock::new(),
         };
@@ -151,6 +155,16 @@ impl Outgoing {
             }
             drained.await;
         }
+    }
+
+    /// Room to make an answer that may be long. Whoever does not read gets no more of them until they do.
+    pub(crate) async fn room(&self) -> Option<SemaphorePermit<'_>> {
+        let permit = self.0.making.acquire().await.ok();
+        tokio::select! {
+            () = self.drained() => {}
+            _ = self.ended() => {}
+        }
+        permit
     }
 
     /// Ends the connection. What waits is still written, unless nobody reads it.

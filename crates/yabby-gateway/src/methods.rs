@@ -112,6 +112,14 @@ pub(crate) enum Access {
     Node,
 }
 
+impl Access {
+    /// Whether an answer may have to wait for a model or for a person. Such answers are short, and many of them may
+    /// be waited for at once.
+    fn may_wait(self) -> bool {
+        matches!(self, Self::Write | Self::Approvals)
+    }
+}
+
 /// Whether clients are told that it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listing {
@@ -266,6 +274,7 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, client: &Arc<Client>, request
     if let Some(fault) = method.params.fault(&params) {
         return Err(Refusal::invalid(format!("invalid {name} params: {fault}")));
     }
+    let _room = if method.access.may_wait() { None } else { client.out.room().await };
     let call = Call { gateway: gateway.clone(), client: client.clone(), id, params };
     (method.answer)(call).await
 }

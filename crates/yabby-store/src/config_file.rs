@@ -108,6 +108,12 @@ impl Snapshot {
         Config::new(all)
     }
 
+    /// The files that it was read from: whoever changes one of them changes the configuration.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let included = self.texts.iter().map(|(path, _)| path.clone()).filter(|path| *path != self.path);
+        [self.path.clone(), self.extras.path.clone()].into_iter().chain(included).collect()
+    }
+
     pub fn is_valid(&self) -> bool {
         self.issues.is_empty()
     }

@@ -40,7 +40,7 @@ use crate::inbox::Inbound;
 use crate::turn::TurnError;
 use crate::turn::flush::flush_on_overflow;
 use crate::turn::payloads::unsent;
-use crate::turn::prompt::{Prompt, user_message};
+use crate::turn::prompt::{Prompt, illustrated, user_message};
 
 /// How often a request that was too long is tried again: compacted, trimmed, and cut down to its end.
 const OVERFLOW_TRIES: usize = 3;
@@ -238,7 +238,11 @@ impl Loop {
         };
         for inbound in more {
             let text = queued_prompt(&inbound, &opened.config);
-            conversation.add(NewEntry::Message(user_message(&text, inbound.accepted_at)));
+            conversation.add(NewEntry::Message(illustrated(
+                &text,
+                &inbound.options.pictures,
+                inbound.accepted_at,
+            )));
             engine.0.log.note(&inbound.turn, [Step::Begun { run: request.turn.clone() }]).await?;
             engine.tell(&opened.key, Some(request.turn), EventKind::Steered { turn: inbound.turn });
         }

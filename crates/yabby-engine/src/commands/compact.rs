@@ -14,7 +14,7 @@ use crate::turn::prompt::Prompt;
 pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnError> {
     let CommandContext { engine, inbound, opened, control, rest } = context;
     let mut conversation = Conversation::open(opened).await?;
-    let prompt = Prompt { text: String::new(), asked_at: inbound.accepted_at };
+    let prompt = Prompt::nothing(inbound.accepted_at);
     let request = RunRequest::new(engine, inbound, opened, prompt, control, Purpose::Summary).await?;
     let focus = text::non_blank(rest).map(str::to_owned);
     Ok(match compact(&request, &mut conversation, Why::Asked { focus }).await {

@@ -121,7 +121,8 @@ fn is_flushed(entry: &SessionEntry) -> bool {
 fn flush_prompt(engine: &Engine, settings: &FlushSettings) -> Prompt {
     let now = engine.now();
     let day = now.to_zoned(engine.0.zone.clone()).date();
-    Prompt { text: settings.prompt.replace("YYYY-MM-DD", &day.to_string()), asked_at: now.as_millisecond() }
+    let text = settings.prompt.replace("YYYY-MM-DD", &day.to_string());
+    Prompt { text, ..Prompt::nothing(now.as_millisecond()) }
 }
 
 async fn note(engine: &Engine, opened: &Opened) {

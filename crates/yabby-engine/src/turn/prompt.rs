@@ -13,6 +13,8 @@ use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::session::key::KeyPolicy;
 use yabby_domain::session::reset::words_for_agent;
 use yabby_domain::system_events::{self, stamp_zone};
+use yabby_domain::text;
+use yabby_domain::turn::ShownPicture;
 
 use super::open::Opened;
 use crate::inbox::{Inbound, Words};
@@ -27,13 +29,31 @@ pub(crate) struct Prompt {
     pub(crate) text: String,
     /// When it was asked, by which it is found in the transcript.
     pub(crate) asked_at: i64,
+    /// What is shown beside the words.
+    pub(crate) pictures: Vec<ShownPicture>,
 }
 
 impl Prompt {
+    /// For what is done without a question.
+    pub(crate) fn nothing(asked_at: i64) -> Self {
+        Self { text: String::new(), asked_at, pictures: Vec::new() }
+    }
+
     /// The message as it stands in the transcript.
     pub(crate) fn message(&self) -> Message {
-        user_message(&self.text, self.asked_at)
+        illustrated(&self.text, &self.pictures, self.asked_at)
     }
+}
+
+/// A message from the user's side, with what is shown beside its words.
+pub(crate) fn illustrated(text: &str, pictures: &[ShownPicture], at: i64) -> Message {
+    let mut message = user_message(text, at);
+    if !pictures.is_empty() {
+        let words = text::non_blank(text).map(text_block);
+        let content: Vec<Value> = words.into_iter().chain(pictures.iter().map(ShownPicture::block)).collect();
+        message.set("content", content);
+    }
+    message
 }
 
 /// A message from the user's side.
@@ -53,6 +73,7 @@ pub(crate) fn compose_prompt(engine: &Engine, inbound: &Inbound, opened: &mut Op
     let words = match (said(inbound, opened), &note) {
         (Some(said), _) => said.to_owned(),
         (None, Some(_)) => String::new(),
+        (None, None) if !inbound.options.pictures.is_empty() => String::new(),
         (None, None) => return None,
     };
     let plain = |words: &str| plain(inbound, words);
@@ -70,7 +91,7 @@ pub(crate) fn compose_prompt(engine: &Engine, inbound: &Inbound, opened: &mut Op
         media: note.as_deref().map(|note| MediaPart { note, hint: MEDIA_HINT }),
     });
     let text = take_level(opened, text);
-    Some(Prompt { text, asked_at: inbound.accepted_at })
+    Some(Prompt { text, asked_at: inbound.accepted_at, pictures: inbound.options.pictures.clone() })
 }
 
 /// What is said to the agent, without anything around it; `None` if nothing is.

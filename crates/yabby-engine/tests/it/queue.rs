@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use yabby_domain::inbound::media::Attachment;
+use yabby_domain::message::Content;
 use yabby_domain::seam::tool::Effect;
-use yabby_domain::turn::{LaneClass, Outcome};
+use yabby_domain::turn::{LaneClass, Outcome, ShownPicture};
 use yabby_engine::{Engine, Heard, Ticket};
 use yabby_testkit::scripted_model::Line;
 use yabby_testkit::stage::{Stage, accepted, direct, eventually, say, texts};
@@ -54,6 +55,31 @@ async fn messages_are_collected_into_one_prompt() {
     assert_eq!(stage.channel.texts(), ["first answer", "both"]);
     assert_settled(&stage);
     assert!(engine.busy().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn pictures_of_collected_messages_are_all_shown() {
+    let stage = with_mode("collect");
+    let engine = stage.engine();
+    let held = gate();
+    stage.model.will([paused("first", &held, " answer"), Line::say("both")]);
+    begun(&stage, &engine, "one").await;
+    let shown = |body: &str, data: &str| {
+        let mut heard = direct(body);
+        let picture = ShownPicture { mime_type: "image/gif".to_owned(), data: data.to_owned() };
+        heard.options.pictures = vec![picture];
+        heard
+    };
+    const BLACK: &str = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
+    const SMALL: &str = "R0lGODdhAQABAIAAAP///wAAACwAAAAAAQABAAACAkQBADs=";
+    accepted(&engine, shown("two", BLACK)).await;
+    let last = accepted(&engine, shown("three", SMALL)).await;
+    held.add_permits(1);
+    assert_eq!(outcome(last).await, Outcome::Answered);
+    let asked = stage.model.asked();
+    let Content::Blocks(blocks) = asked[1].messages.last().unwrap().content() else { panic!("no blocks") };
+    let pictures: Vec<_> = blocks.iter().filter_map(|block| block["data"].as_str()).collect();
+    assert_eq!((blocks.len(), pictures), (3, vec![BLACK, SMALL]));
 }
 
 #[tokio::test(start_paused = true)]

@@ -67,7 +67,7 @@ async fn answer(call: Call) -> Answer {
     if let Some(answer) = call.gateway.dedupe.find(&remembered, call.gateway.now()) {
         return answer;
     }
-    super::attachments::check(&call.params)?;
+    let pictures = super::attachments::pictures(&call.params)?;
     let agent = agent(&call, &config)?;
     let wish = given(&call, "sessionKey");
     if let (Some(agent), Some(key)) = (&agent, &wish) {
@@ -98,7 +98,7 @@ async fn answer(call: Call) -> Answer {
             to: place.to.clone(),
             ..asking::spoken(&call.gateway, call.text("message").unwrap_or_default())
         },
-        options: options(&call),
+        options: TurnOptions { pictures, ..options(&call) },
         dedupe: remembered.clone(),
     };
     let (ticket, run) = match asking::ask(&call.gateway, &call.client, question).await? {

@@ -37,10 +37,10 @@ async fn answer(call: Call) -> Answer {
     let told_key = call.text("sessionKey").unwrap_or_default().to_owned();
     let said = call.text("message").unwrap_or_default().to_owned();
     let run_id = call.text("idempotencyKey").unwrap_or_default().to_owned();
-    if text::non_blank(&said).is_none() && !attachments::any(&call.params) {
+    let pictures = attachments::pictures(&call.params)?;
+    if text::non_blank(&said).is_none() && pictures.is_empty() {
         return Err(Refusal::invalid("message or attachment required"));
     }
-    attachments::check(&call.params)?;
     let gateway = &call.gateway;
     let named = gateway.named(&told_key).await?;
     gateway.check_send_policy(&named, &gateway.config())?;
@@ -76,7 +76,7 @@ async fn answer(call: Call) -> Answer {
         key: &named.key,
         told_key: &told_key,
         message,
-        options: TurnOptions { timeout_ms, thinking, ..TurnOptions::default() },
+        options: TurnOptions { timeout_ms, thinking, pictures, ..TurnOptions::default() },
         dedupe: remembered.clone(),
     };
     match asking::ask(gateway, &call.client, question).await? {

@@ -5,5 +5,6 @@
 mod approvals;
 mod client;
 mod config;
+mod pictures;
 mod remembering;
 mod sessions;

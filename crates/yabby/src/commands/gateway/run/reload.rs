@@ -1,10 +1,11 @@
 //! The configuration changes while we run: what can be applied at once is, and the rest begins everything anew.
 
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use notify::{RecursiveMode, Watcher as _};
+use notify::RecursiveMode;
 use tokio::sync::mpsc;
 use yabby_domain::config::Config;
 use yabby_domain::json::Value;
@@ -63,20 +64,18 @@ pub async fn watch(
     listening: &Listening,
 ) {
     let (sender, mut changes) = mpsc::unbounded_channel();
-    let file = setting.place.config.clone();
-    // Another file takes its place when it is written, so that the folder is watched.
-    let folder = file.parent().unwrap_or(Path::new(".")).to_owned();
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         if event.is_ok_and(|event| event.kind.is_modify() || event.kind.is_create() || event.kind.is_remove())
         {
             let _ = sender.send(());
         }
     });
+    let files = Snapshot::read(&setting.place).files();
     let watching = watcher.and_then(|mut watcher| {
-        watcher.watch(&folder, RecursiveMode::NonRecursive)?;
+        watch_folders(&mut watcher, &files)?;
         Ok(watcher)
     });
-    let _watching = match watching {
+    let mut watcher = match watching {
         Ok(watcher) => watcher,
         Err(error) => {
             tracing::warn!(%error, "changes of the configuration are not noticed; restart the gateway after one");
@@ -84,17 +83,20 @@ pub async fn watch(
         }
     };
     let mut current = first;
-    let mut looked = looks(setting);
+    let mut looked = looks(files);
     while changes.recv().await.is_some() {
         let quiet = current.number(&["gateway", "reload", "debounceMs"]).filter(|ms| *ms >= 0.0);
         let quiet = quiet.map_or(QUIET, |ms| Duration::from_secs_f64(ms.min(60_000.0) / 1000.0));
         while let Ok(Some(())) = tokio::time::timeout(quiet, changes.recv()).await {}
-        let now = looks(setting);
         // Other files of the folder change all the time.
-        if now == std::mem::replace(&mut looked, now.clone()) {
+        if looked.iter().all(|(file, before)| std::fs::read(file).ok() == *before) {
             continue;
         }
         let snapshot = Snapshot::read(&setting.place);
+        looked = looks(snapshot.files());
+        if let Err(error) = watch_folders(&mut watcher, looked.keys()) {
+            tracing::warn!(%error, "not every change of the configuration will be noticed");
+        }
         if !snapshot.is_valid() {
             let what: Vec<String> = snapshot.issues.iter().map(ToString::to_string).collect();
             tracing::warn!(issues = %what.join("; "), "the configuration is invalid now; the last valid one stays in force");
@@ -121,9 +123,19 @@ pub async fn watch(
     }
 }
 
-/// The file as it looks from outside.
-fn looks(setting: &Setting) -> Option<Vec<u8>> {
-    std::fs::read(&setting.place.config).ok()
+/// The files of the configuration as they are, the missing ones among them.
+fn looks(files: Vec<PathBuf>) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let look = |file: PathBuf| (std::fs::read(&file).ok(), file);
+    files.into_iter().map(look).map(|(bytes, file)| (file, bytes)).collect()
+}
+
+/// Another file takes the place of the one that was there when it is written, so that folders are watched.
+fn watch_folders<'f>(
+    watcher: &mut impl notify::Watcher,
+    files: impl IntoIterator<Item = &'f PathBuf>,
+) -> notify::Result<()> {
+    let folders: BTreeSet<&Path> = files.into_iter().filter_map(|file| file.parent()).collect();
+    folders.into_iter().try_for_each(|folder| watcher.watch(folder, RecursiveMode::NonRecursive))
 }
 
 fn told(changed: &[Vec<String>]) -> String {
