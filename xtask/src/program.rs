@@ -10,6 +10,8 @@ use serde_json::Value;
 pub enum Build {
     Quick,
     Optimised,
+    /// As people install it.
+    Shipped,
 }
 
 /// The program itself.
@@ -21,8 +23,10 @@ pub fn yabby(build: Build) -> Result<PathBuf> {
 pub fn built(package: &str, program: &str, build: Build) -> Result<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--locked", "-p", package, "--bin", program]);
-    if build == Build::Optimised {
-        cargo.arg("--release");
+    match build {
+        Build::Quick => {}
+        Build::Optimised => drop(cargo.arg("--release")),
+        Build::Shipped => drop(cargo.args(["--profile", "dist"])),
     }
     cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     let output = cargo.output().with_context(|| format!("building {program}"))?;

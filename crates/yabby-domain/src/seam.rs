@@ -46,7 +46,8 @@ pub trait SessionStore: Send + Sync {
     async fn update(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError>;
 
     /// Some records, those that changed last first; of those that changed at the same time, the one that was
-    /// begun first. A store that has many looks at no more of them than it must.
+    /// begun first. A store that has many looks at no more of them than it must, and may leave out of them what only
+    /// runs of the session need.
     async fn newest(&self, choice: Choice) -> Result<Newest, StoreError>;
 }
 

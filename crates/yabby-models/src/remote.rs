@@ -12,7 +12,7 @@ use yabby_domain::seam::model::{
 use crate::failure::Failure;
 use crate::http::Http;
 use crate::retry::Retries;
-use crate::settings::{ModelSettings, ProviderSettings};
+use crate::settings::ProviderSettings;
 use crate::sse::events;
 use crate::wire::{self, Asked, Heard, Outgoing};
 
@@ -27,10 +27,6 @@ pub struct RemoteProvider {
 impl RemoteProvider {
     pub fn new(settings: ProviderSettings, http: Http, retries: Retries) -> Self {
         Self { settings, http, retries }
-    }
-
-    fn find(&self, model: &str) -> Option<&ModelSettings> {
-        self.settings.models.iter().find(|settings| settings.id == model)
     }
 
     async fn attempt(&self, outgoing: &Outgoing, heard: Heard<'_>) -> Result<Answer, Failure> {
@@ -71,15 +67,7 @@ impl ModelProvider for RemoteProvider {
     }
 
     fn describe(&self, model: &str) -> Option<ModelInfo> {
-        let model = self.find(model)?;
-        Some(ModelInfo {
-            api: self.settings.api.as_str().to_owned(),
-            context_window: model.context_window,
-            max_output: model.max_output,
-            reasoning: model.reasoning,
-            images: model.images,
-            prices: model.prices,
-        })
+        self.settings.describe(model)
     }
 
     fn models(&self) -> Vec<String> {
@@ -95,7 +83,7 @@ impl ModelProvider for RemoteProvider {
         let headers = self.settings.headers.iter().map(|(_, value)| value);
         let secrets: Vec<_> = self.settings.api_key.iter().chain(headers).collect();
         let told = |failure: &Failure| failure.sentence(&self.settings.id, name, secrets.iter().copied());
-        let Some(model) = self.find(name) else {
+        let Some(model) = self.settings.find(name) else {
             return Err(told(&Failure::new(ModelErrorKind::Unavailable, "")));
         };
         let outgoing = wire::outgoing(Asked { settings: &self.settings, model, request });

@@ -93,8 +93,8 @@ impl Rotating {
         }
     }
 
-    fn with(&self, api_key: Option<SecretString>, bearer: bool) -> RemoteProvider {
-        let settings = ProviderSettings { api_key, bearer, ..self.settings.clone() };
+    fn with(&self, key: &Key, model: &str) -> RemoteProvider {
+        let settings = self.settings.to_ask(model, key.secret.clone(), key.bearer);
         RemoteProvider::new(settings, self.http.clone(), self.retries)
     }
 }
@@ -122,7 +122,7 @@ impl ModelProvider for Rotating {
     }
 
     fn describe(&self, model: &str) -> Option<ModelInfo> {
-        self.with(None, false).describe(model)
+        self.settings.describe(model)
     }
 
     fn models(&self) -> Vec<String> {
@@ -147,7 +147,7 @@ impl ModelProvider for Rotating {
                 said = true;
                 heard(event);
             };
-            match self.with(key.secret, key.bearer).stream(request, &mut listen).await {
+            match self.with(&key, &request.model.model).stream(request, &mut listen).await {
                 Ok(answer) => {
                     if let Some(profile) = key.profile {
                         let agent = request.agent.clone();

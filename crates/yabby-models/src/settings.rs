@@ -2,6 +2,7 @@
 
 use secrecy::SecretString;
 use yabby_domain::reply::usage_line::Prices;
+use yabby_domain::seam::model::ModelInfo;
 
 /// A service, and what it has.
 #[derive(Clone, Debug)]
@@ -18,6 +19,37 @@ pub struct ProviderSettings {
     /// Sent with every request; they win over ours, and may be as secret as the key.
     pub headers: Vec<(String, SecretString)>,
     pub models: Vec<ModelSettings>,
+}
+
+impl ProviderSettings {
+    pub(crate) fn find(&self, model: &str) -> Option<&ModelSettings> {
+        self.models.iter().find(|settings| settings.id == model)
+    }
+
+    pub(crate) fn describe(&self, model: &str) -> Option<ModelInfo> {
+        let model = self.find(model)?;
+        Some(ModelInfo {
+            api: self.api.as_str().to_owned(),
+            context_window: model.context_window,
+            max_output: model.max_output,
+            reasoning: model.reasoning,
+            images: model.images,
+            prices: model.prices,
+        })
+    }
+
+    /// The same with one model, and the key that it is asked with.
+    pub(crate) fn to_ask(&self, model: &str, api_key: Option<SecretString>, bearer: bool) -> Self {
+        Self {
+            id: self.id.clone(),
+            api: self.api,
+            base_url: self.base_url.clone(),
+            api_key,
+            bearer,
+            headers: self.headers.clone(),
+            models: self.find(model).cloned().into_iter().collect(),
+        }
+    }
 }
 
 /// A wire format.

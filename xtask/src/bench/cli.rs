@@ -20,7 +20,7 @@ const WANTED: f64 = 50.0;
 
 pub fn cli() -> Result<()> {
     let reference = Reference::installed()?;
-    let yabby = yabby(Build::Optimised)?;
+    let yabby = yabby(Build::Shipped)?;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(reference::cache()?)?;
     let mut rows = Vec::new();
     for sessions in SIZES {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::delivery;
@@ -142,6 +142,64 @@ pub fn read_record(text: &str) -> Option<Value> {
     Some(record)
 }
 
+/// What only the runs of a session need. It is most of the record.
+const OF_RUNS: [&str; 2] = ["skillsSnapshot", "systemPromptReport"];
+
+/// The same without what only runs need, which is skipped.
+pub fn read_brief_record(text: &str) -> Option<Value> {
+    match serde_json::from_str(&json::readable(text)) {
+        Ok(Brief(mut entry)) => {
+            rename_old_fields(&mut entry);
+            Some(Value::Object(entry))
+        }
+        // Something about it is out of the ordinary.
+        Err(_) => match read_record(text)? {
+            Value::Object(entry) => Some(Value::Object(without_runs(entry.into_iter()))),
+            other => Some(other),
+        },
+    }
+}
+
+/// A record without what only runs need.
+pub fn brief(entry: &SessionEntry) -> SessionEntry {
+    let fields = entry.as_object().iter().filter(|(name, _)| !OF_RUNS.contains(&name.as_str()));
+    SessionEntry::new(fields.map(|(name, value)| (name.clone(), value.clone())).collect())
+}
+
+fn without_runs(fields: impl Iterator<Item = (String, Value)>) -> Object {
+    fields.filter(|(name, _)| !OF_RUNS.contains(&name.as_str())).collect()
+}
+
+struct Brief(Object);
+
+impl<'de> Deserialize<'de> for Brief {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Brief;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a record")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Brief, A::Error> {
+                let mut entry = Object::new();
+                while let Some(name) = map.next_key::<String>()? {
+                    if OF_RUNS.contains(&name.as_str()) {
+                        map.next_value::<IgnoredAny>()?;
+                    } else {
+                        entry.insert(name, map.next_value()?);
+                    }
+                }
+                Ok(Brief(entry))
+            }
+        }
+
+        deserializer.deserialize_map(Fields)
+    }
+}
+
 /// The text of a record as it stands in a store.
 pub fn record_text(record: &Value) -> String {
     // No text of JSON holds a line feed, so every one of them is between two lines.
@@ -198,6 +256,25 @@ mod tests {
         for damaged in ["", "{", "[]", "7"] {
             assert_eq!(parse_store(damaged), None, "{damaged}");
         }
+    }
+
+    #[test]
+    fn a_brief_record_is_the_record_without_what_runs_need() {
+        let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+        for text in [
+            r#"{"sessionId":"s","skillsSnapshot":{"prompt":"p","skills":[]},"provider":"x","n":1e400}"#
+                .to_owned(),
+            r#"{"a":1.50,"systemPromptReport":{},"room":"r","a":2,"\ud800":"x"}"#.to_owned(),
+            format!(r#"{{"skillsSnapshot":{deep},"kept":{deep}}}"#),
+            "{}".to_owned(),
+        ] {
+            let Some(Value::Object(whole)) = read_record(&text) else { panic!("{text}") };
+            let expected = brief(&SessionEntry::new(whole));
+            assert_eq!(read_brief_record(&text), Some(Value::Object(expected.as_object().clone())), "{text}");
+            assert!(expected.as_object().keys().all(|name| !OF_RUNS.contains(&name.as_str())));
+        }
+        assert_eq!(read_brief_record("null"), Some(Value::Null));
+        assert_eq!(read_brief_record("{"), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which model answers: the session's choice, else the agent's, else everybody's (`sessions.md` §15).
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use yabby_domain::config::Config;
 use yabby_domain::flush::context_window;
@@ -70,22 +70,29 @@ pub(crate) struct Models<'e> {
     agent: AgentId,
     pub(crate) default: ModelRef,
     pub(crate) aliases: ModelAliases,
-    /// `provider/model` texts.
-    pub(crate) allowed: Vec<String>,
+    /// Made when somebody looks at it.
+    allowed: OnceLock<Vec<String>>,
 }
 
 impl<'e> Models<'e> {
     pub(crate) fn of(engine: &'e Engine, config: &'e Config, agent: &AgentId) -> Self {
         let default = default_model(config, agent, &engine.0.default_model);
         let aliases = ModelAliases::from_config(config, &default.provider);
-        let catalog = engine.catalog();
-        let allowed = AllowedModels::from_config(config, &catalog, &default.provider, &default.model);
-        let allowed = allowed.models.iter().map(ToString::to_string).collect();
-        Self { engine, config, agent: agent.clone(), default, aliases, allowed }
+        Self { engine, config, agent: agent.clone(), default, aliases, allowed: OnceLock::new() }
+    }
+
+    /// `provider/model` texts.
+    pub(crate) fn allowed(&self) -> &[String] {
+        self.allowed.get_or_init(|| {
+            let catalog = self.engine.catalog();
+            let ModelRef { provider, model } = &self.default;
+            let allowed = AllowedModels::from_config(self.config, &catalog, provider, model);
+            allowed.models.iter().map(ToString::to_string).collect()
+        })
     }
 
     pub(crate) fn choices(&self) -> Choices<'_> {
-        Choices { default: &self.default, aliases: &self.aliases, allowed: &self.allowed }
+        Choices { default: &self.default, aliases: &self.aliases, allowed: self.allowed() }
     }
 
     /// The model for a session, which a thread may have from its parent.

@@ -21,7 +21,7 @@ pub(crate) async fn list(context: CommandContext<'_>) -> Result<String, TurnErro
     let wanted = text::lower(rest);
     let lines: Vec<String> =
         models
-            .allowed
+            .allowed()
             .iter()
             .filter(|model| wanted.is_empty() || model.starts_with(&format!("{wanted}/")))
             .map(|model| {

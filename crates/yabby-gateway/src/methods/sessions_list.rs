@@ -62,8 +62,12 @@ async fn answer(call: Call) -> Answer {
     let found = find(gateway, &Arc::new(wanted), most).await?;
     let mut models = gateway.usual_models();
     let mut rows = Vec::with_capacity(found.len());
-    let looking =
-        Looking { gateway, only_named: gateway.stores().len() > 1 && shown_path(gateway) == MULTIPLE };
+    let path = shown_path(gateway);
+    let peeks =
+        ["includeDerivedTitles", "includeLastMessage"].iter().any(|name| call.flag(name) == Some(true));
+    // Which stores there are is asked of the disk.
+    let only_named = peeks && path == MULTIPLE && gateway.stores().len() > 1;
+    let looking = Looking { gateway, only_named };
     for Found { agent, key, entry } in found {
         let mut row = listing::row(&key, &entry, &models.in_session(&key, &entry));
         if call.flag("includeDerivedTitles") == Some(true) {
@@ -77,7 +81,7 @@ async fn answer(call: Call) -> Answer {
     let common = gateway.engine.common_model();
     let mut told = json!({
         "ts": gateway.now(),
-        "path": shown_path(gateway),
+        "path": path,
         "count": rows.len(),
         "defaults": {
             "modelProvider": common.provider,

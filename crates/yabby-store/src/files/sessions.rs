@@ -206,7 +206,7 @@ impl SessionStore for SessionFile {
         let Some(records) = records else {
             let (count, found) = self.waiting(|reply| Message::Newest { keys, most, reply }).await??;
             let parsed = move || -> Vec<_> {
-                found.into_iter().filter_map(|(key, record)| Some((key, record.entry().ok()??))).collect()
+                found.into_iter().filter_map(|(key, record)| Some((key, record.brief()?))).collect()
             };
             let entries = match most > FEW && count > FEW {
                 true => tokio::task::spawn_blocking(parsed).await.map_err(|_| self.closed())?,

@@ -13,7 +13,9 @@ use yabby_domain::seam::{Keys, Records};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::glance::{Field, Glance};
 use yabby_domain::session::key::SessionKey;
-use yabby_domain::session::store_text::{self, join_store, read_record, record_text};
+use yabby_domain::session::store_text::{
+    self, brief, join_store, read_brief_record, read_record, record_text,
+};
 
 /// Cheap to copy: the copies share their records.
 #[derive(Clone, Debug, Default)]
@@ -106,7 +108,7 @@ impl Catalog {
         }
         meant.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
         meant.truncate(most);
-        meant.into_iter().filter_map(|(_, key, record)| Some((key, record.entry().ok()??))).collect()
+        meant.into_iter().filter_map(|(_, key, record)| Some((key, record.brief()?))).collect()
     }
 
     pub(super) fn record(&self, key: &str) -> Option<&Arc<Record>> {
@@ -214,6 +216,17 @@ impl Record {
             Content::Text(text) => match read_record(text.as_str()).ok_or(TooDeep)? {
                 Value::Object(entry) => Ok(Some(SessionEntry::new(entry))),
                 _ => Ok(None),
+            },
+        }
+    }
+
+    /// Without what only runs of the session need; `None` for what is no record, or cannot be read.
+    pub(super) fn brief(&self) -> Option<SessionEntry> {
+        match &self.content {
+            Content::Entry(entry) => Some(brief(entry)),
+            Content::Text(text) => match read_brief_record(text.as_str())? {
+                Value::Object(entry) => Some(SessionEntry::new(entry)),
+                _ => None,
             },
         }
     }

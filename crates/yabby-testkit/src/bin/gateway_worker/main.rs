@@ -70,6 +70,7 @@ async fn measure(home: &Path, orders: &Orders, words: &[String]) -> Result<Value
     let idle = program.memory()?;
     let list = asked(&mut client, orders.lists, "sessions.list", &json!({"limit": LISTED})).await?;
     let whole_list = asked(&mut client, orders.whole_lists, "sessions.list", &json!({})).await?;
+    let list_rate = rate(&mut client, orders.many_lists, "sessions.list", &json!({"limit": LISTED})).await?;
     let status = asked(&mut client, orders.lists, "status", &json!({})).await?;
     let agent = turns::one_by_one(&mut client, orders.agent, turns::Through::Agent).await?;
     let chat = turns::one_by_one(&mut client, orders.chat, turns::Through::Chat).await?;
@@ -82,6 +83,7 @@ async fn measure(home: &Path, orders: &Orders, words: &[String]) -> Result<Value
         "idle": idle,
         "list": list,
         "wholeList": whole_list,
+        "listRate": list_rate,
         "status": status,
         "agent": agent,
         "chat": chat,
@@ -107,6 +109,31 @@ async fn start(home: &Path, words: &[String]) -> Result<(f64, Program, Client)> 
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
+}
+
+/// How many answers come a second, if several are always wanted.
+async fn rate(client: &mut Client, times: usize, method: &str, params: &Value) -> Result<Option<f64>> {
+    const WANTED: usize = 16;
+    if times == 0 {
+        return Ok(None);
+    }
+    let begun = Instant::now();
+    let mut asked = 0;
+    for _ in 0..WANTED.min(times) {
+        client.send(method, params).await?;
+        asked += 1;
+    }
+    for _ in 0..times {
+        // Only whether it is an answer is looked at: reading it all would measure the reader.
+        while !client.text().await?.starts_with(r#"{"type":"res""#) {}
+        if asked < times {
+            client.send(method, params).await?;
+            asked += 1;
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "nobody waits for that many")]
+    let rate = times as f64 / begun.elapsed().as_secs_f64();
+    Ok(Some(rate))
 }
 
 /// How long answers take, one after the other; the first is not counted.

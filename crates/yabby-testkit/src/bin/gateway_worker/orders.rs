@@ -14,6 +14,8 @@ pub struct Orders {
     pub lists: usize,
     /// Lists of everything that is stored.
     pub whole_lists: usize,
+    /// Lists that are wanted several at once.
+    pub many_lists: usize,
     /// Turns through `agent`, one after the other.
     pub agent: usize,
     /// Turns through `chat.send`, one after the other.

@@ -50,18 +50,18 @@ async fn take(client: &mut Client, through: Through, name: &str) -> Result<()> {
     }
 }
 
-/// Turns in several sessions, each of which begins its next one when the last is over: turns a second, and
-/// the most memory that was seen meanwhile.
+/// Turns in several sessions, each of which begins its next one when the last is over: turns a second, or why there
+/// are none, and the most memory that was seen meanwhile.
 pub async fn at_once(
     client: &mut Client,
     turns: usize,
     sessions: usize,
     program: &Program,
-) -> Result<(Option<f64>, u64)> {
+) -> Result<(Value, u64)> {
     const LOOK_EVERY: usize = 20;
     let mut memory = program.memory()?;
     if turns == 0 {
-        return Ok((None, memory));
+        return Ok((Value::Null, memory));
     }
     let mut running: HashMap<String, usize> = HashMap::new();
     let begun = Instant::now();
@@ -75,7 +75,9 @@ pub async fn at_once(
         let is_answer = |frame: &Value| frame["type"] == "res" && !is_first(frame);
         let frame = client.frame_where(is_answer).await?;
         let Some(session) = frame["id"].as_str().and_then(|id| running.remove(id)) else { continue };
-        payload(frame)?;
+        if let Err(error) = payload(frame) {
+            return Ok((error.to_string().into(), memory));
+        }
         done += 1;
         if done % LOOK_EVERY == 0 {
             memory = memory.max(program.memory()?);
@@ -88,7 +90,7 @@ pub async fn at_once(
     }
     #[expect(clippy::cast_precision_loss, reason = "nobody waits for that many")]
     let rate = done as f64 / begun.elapsed().as_secs_f64();
-    Ok((Some(rate), memory.max(program.memory()?)))
+    Ok((rate.into(), memory.max(program.memory()?)))
 }
 
 fn message(session: usize, name: &str) -> Value {
