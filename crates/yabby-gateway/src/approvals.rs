@@ -17,6 +17,9 @@ use yabby_engine::events::{EngineEvent, EventKind};
 use crate::hub::{APPROVALS, Client, Weight};
 use crate::{Gateway, unpoisoned};
 
+/// The capability of a command line at which somebody sits; one of our own.
+const ANSWERS: &str = "approvals";
+
 /// Shared, since some clients ask and others answer.
 #[derive(Default)]
 pub(crate) struct Approvals {
@@ -51,10 +54,12 @@ pub(crate) const ASKED: [&str; 8] =
 
 impl Gateway {
     /// Whoever sees questions and may answer them, for as long as they are connected. A command line leaves
-    /// again, and nobody should wait for it.
+    /// again, and nobody should wait for it, unless it says that somebody sits there who answers.
     pub(crate) fn approver(&self, client: &Client) -> Option<Approver> {
         let is_asked = client.scopes.iter().any(|scope| scope == APPROVALS);
-        let answers = is_asked && !client.about.is_command_line() && client.about.mode != "probe";
+        let says_so = client.about.capabilities.iter().any(|capability| capability == ANSWERS);
+        let stays = !client.about.is_command_line() && client.about.mode != "probe";
+        let answers = is_asked && (stays || says_so);
         answers.then(|| self.engine.approver())
     }
 

@@ -12,6 +12,7 @@ use crate::commands::{
     import, logs, mcp, memory, message, models, pairing, plugins, sessions, setup, skills, status, system,
     turns, usage,
 };
+use crate::setting::WhenInvalid;
 
 #[derive(Parser)]
 #[command(
@@ -227,6 +228,15 @@ impl Command {
             | Self::Status(_)
             | Self::Channels(_) => true,
             _ => false,
+        }
+    }
+
+    /// Whether an invalid configuration stops it (`config.md` §3).
+    pub fn when_invalid(&self) -> WhenInvalid {
+        match self {
+            Self::Logs(_) | Self::Health(_) | Self::Status(_) => WhenInvalid::go_on(),
+            Self::Gateway(arguments) if !arguments.is_run() => WhenInvalid::go_on(),
+            _ => WhenInvalid::Stop,
         }
     }
 }

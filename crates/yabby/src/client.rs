@@ -7,6 +7,10 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 use futures_util::{SinkExt as _, StreamExt as _};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, SignatureScheme};
 use serde_json::json;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
@@ -153,20 +157,67 @@ fn certificate(setting: &Setting, config: &Config) -> Option<PathBuf> {
         Some(path) => place.with_folders(|folders| user_path(path, folders.home, folders.current)).into(),
         None => place.folder.path().join("gateway/tls/gateway-cert.pem"),
     };
-    (config.flag(&["gateway", "tls", "enabled"]) == Some(true)).then_some(path)
+    listen::is_encrypted(config).then_some(path)
 }
 
-/// Trusts this certificate and no other; `None` if it cannot be read, and then whoever the system trusts.
+/// Trusts this certificate and no other, whatever name it is for: our own gateway is asked by an address. `None` if it
+/// cannot be read, and then whoever the system trusts.
 fn trusting(certificate: &Path) -> Option<Connector> {
     use rustls::pki_types::pem::PemObject as _;
-    let mut roots = rustls::RootCertStore::empty();
-    for certificate in rustls::pki_types::CertificateDer::pem_file_iter(certificate).ok()? {
-        roots.add(certificate.ok()?).ok()?;
-    }
+    // The first one of a chain is the gateway's own.
+    let certificate = CertificateDer::pem_file_iter(certificate).ok()?.next()?.ok()?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let pinned = Pinned { certificate, provider: provider.clone() };
     let builder = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = builder.ok()?.with_root_certificates(roots).with_no_client_auth();
-    Some(Connector::Rustls(Arc::new(config)))
+    let builder = builder.ok()?.dangerous().with_custom_certificate_verifier(Arc::new(pinned));
+    Some(Connector::Rustls(Arc::new(builder.with_no_client_auth())))
+}
+
+/// One certificate, known byte for byte. Whoever shows it has to prove that they have its key.
+#[derive(Debug)]
+struct Pinned {
+    certificate: CertificateDer<'static>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        shown: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        match *shown == self.certificate {
+            true => Ok(ServerCertVerified::assertion()),
+            false => Err(rustls::CertificateError::UnknownIssuer.into()),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        shown: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, shown, signed, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        shown: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, shown, signed, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
 }
 
 fn given(option: &Option<String>) -> Option<String> {
@@ -176,7 +227,7 @@ fn given(option: &Option<String>) -> Option<String> {
 /// The address of the gateway on this machine.
 pub fn local_url(config: &Config, setting: &Setting) -> String {
     let port = listen::port(None, config, &setting.place.environment);
-    let scheme = if config.flag(&["gateway", "tls", "enabled"]) == Some(true) { "wss" } else { "ws" };
+    let scheme = if listen::is_encrypted(config) { "wss" } else { "ws" };
     format!("{scheme}://127.0.0.1:{port}")
 }
 
@@ -239,6 +290,28 @@ fn closed(code: u16) -> String {
 pub enum Mode {
     Cli,
     Probe,
+    /// Somebody watches a run, and may be asked whether its commands may run.
+    Watching {
+        answers: bool,
+    },
+}
+
+impl Mode {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Cli | Self::Watching { .. } => "cli",
+            Self::Probe => "probe",
+        }
+    }
+
+    /// What we want to be told, and what we do.
+    fn capabilities(self) -> &'static [&'static str] {
+        match self {
+            Self::Cli | Self::Probe => &[],
+            Self::Watching { answers: false } => &["tool-events"],
+            Self::Watching { answers: true } => &["tool-events", "approvals"],
+        }
+    }
 }
 
 /// A connection on which requests are made one after the other.
@@ -276,10 +349,6 @@ impl Client {
         })?;
         let mut client =
             Self { socket, target: target.clone(), count: 0, hello: Value::Null, events: Vec::new() };
-        let mode = match mode {
-            Mode::Cli => "cli",
-            Mode::Probe => "probe",
-        };
         let mut auth = Object::new();
         for (name, secret) in [("token", &target.token), ("password", &target.password)] {
             if let Some(secret) = secret {
@@ -290,10 +359,11 @@ impl Client {
             "minProtocol": 3,
             "maxProtocol": 3,
             "client": {
-                "id": "cli", "version": env!("CARGO_PKG_VERSION"), "platform": std::env::consts::OS, "mode": mode,
+                "id": "cli", "version": env!("CARGO_PKG_VERSION"), "platform": std::env::consts::OS,
+                "mode": mode.as_str(),
                 "instanceId": uuid::Uuid::new_v4().to_string(),
             },
-            "caps": [],
+            "caps": mode.capabilities(),
             "role": "operator",
             "scopes": ["operator.admin", "operator.approvals", "operator.pairing"],
         });

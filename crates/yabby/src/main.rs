@@ -41,8 +41,11 @@ fn main() -> ExitCode {
     if !matches!(&cli.command, Command::Gateway(arguments) if arguments.is_run()) {
         logs::begin();
     }
-    let setting =
-        Setting { place: Place::find(&cli.everywhere.choice()), chosen_by: cli.everywhere.as_typed() };
+    let setting = Setting {
+        place: Place::find(&cli.everywhere.choice()),
+        chosen_by: cli.everywhere.as_typed(),
+        when_invalid: cli.command.when_invalid(),
+    };
     let done = match &cli.command {
         Command::Agent(arguments) => commands::agent::run(&setting, arguments),
         Command::Sessions(arguments) => commands::sessions::run(&setting, arguments),

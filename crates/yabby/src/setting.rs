@@ -1,5 +1,7 @@
 //! Where a command works and with which configuration.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use anyhow::Result;
 use yabby_config::issue::Issue;
 use yabby_domain::config::Config;
@@ -15,22 +17,49 @@ pub struct Setting {
     pub place: Place,
     /// The options that chose the place, to be given again.
     pub chosen_by: String,
+    pub when_invalid: WhenInvalid,
+}
+
+/// What a command does about an invalid configuration.
+pub enum WhenInvalid {
+    /// It stops, and says what is wrong.
+    Stop,
+    /// It says so, once, and goes on with what can be read: whoever looks why something does not work is helped.
+    GoOn { said: AtomicBool },
+}
+
+impl WhenInvalid {
+    pub fn go_on() -> Self {
+        Self::GoOn { said: AtomicBool::new(false) }
+    }
 }
 
 impl Setting {
-    /// The configuration to run with; an invalid one stops the command, and says what is wrong.
+    /// The configuration to run with; an invalid one stops most commands, and says what is wrong.
     pub fn config(&self) -> Result<Config> {
-        Ok(self.snapshot()?.for_run())
+        let snapshot = self.snapshot()?;
+        Ok(if snapshot.is_valid() { snapshot.for_run() } else { snapshot.with_extras() })
     }
 
-    /// The configuration as a person sees it, if it is valid.
+    /// The configuration as a person sees it, if it is valid, or if the command goes on all the same.
     pub fn snapshot(&self) -> Result<Snapshot> {
         let snapshot = Snapshot::read(&self.place);
         logs::hide(secrets(&self.place, &snapshot.with_extras(), &snapshot.environment));
         for notice in &snapshot.notices {
             anstream::eprintln!("{notice}");
         }
-        if snapshot.is_valid() { Ok(snapshot) } else { Err(self.refusal(&snapshot).into()) }
+        if snapshot.is_valid() {
+            return Ok(snapshot);
+        }
+        match &self.when_invalid {
+            WhenInvalid::Stop => Err(self.refusal(&snapshot).into()),
+            WhenInvalid::GoOn { said } => {
+                if !said.swap(true, Ordering::Relaxed) {
+                    anstream::eprintln!("{}", crate::failure::text(&self.refusal(&snapshot).into()));
+                }
+                Ok(snapshot)
+            }
+        }
     }
 
     /// A command as a person has to type it to work in the same place.

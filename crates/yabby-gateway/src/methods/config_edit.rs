@@ -101,8 +101,10 @@ pub(super) fn told(call: &Call, config: Value) -> Object {
 pub(super) async fn write_and_restart(call: &Call, way: Way, mode: &'static str) -> Answer {
     let config = write(call, way).await?;
     let mut told = told(call, config);
+    // The note is there before anybody starts who should find it.
+    let sentinel = sentinel(call, mode).await?;
     told.insert("restart".to_owned(), restart(call, mode));
-    told.insert("sentinel".to_owned(), sentinel(call, mode).await?);
+    told.insert("sentinel".to_owned(), sentinel);
     Ok(Value::Object(told))
 }
 

@@ -54,12 +54,14 @@ async fn into_conversation(call: &Call, run_id: &str) -> Answer {
     let named = gateway.named(told_key).await?;
     gateway.check_send_policy(&named, &gateway.config())?;
     let media = call.params.get("mediaUrls").and_then(|urls| urls.as_array()).into_iter().flatten();
-    let media = media.filter_map(|url| url.as_str()).chain(call.text("mediaUrl"));
+    let media: Vec<&str> = media.filter_map(|url| url.as_str()).chain(call.text("mediaUrl")).collect();
     let said: Vec<String> = call
         .text("message")
+        // Media alone may come with a blank, since there has to be some text.
+        .filter(|said| media.is_empty() || text::non_blank(said).is_some())
         .map(str::to_owned)
         .into_iter()
-        .chain(media.map(|url| format!("MEDIA:{url}")))
+        .chain(media.iter().map(|url| format!("MEDIA:{url}")))
         .collect();
     let message = asking::injected(&said.join("\n"), gateway.now());
     let id = asking::inject(gateway, &named, &message, true).await?;

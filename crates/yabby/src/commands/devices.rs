@@ -32,11 +32,13 @@ enum Command {
     Reject(Request),
     /// Give a device a new token; the old one is worth nothing any more
     #[command(
-        after_help = "Examples:\n  yabby devices rotate --device 6dcace04 --role operator --scope operator.read"
+        after_help = "Examples:\n  yabby devices rotate --device 6dcace04f0b0d2c1a5b0f3f1d7a4c9e8b2a6f5d4c3b2a1908f7e6d5c4b3a2918 --role operator --scope operator.read"
     )]
     Rotate(Rotate),
     /// Take the token of a device away
-    #[command(after_help = "Examples:\n  yabby devices revoke --device 6dcace04 --role operator")]
+    #[command(
+        after_help = "Examples:\n  yabby devices revoke --device 6dcace04f0b0d2c1a5b0f3f1d7a4c9e8b2a6f5d4c3b2a1908f7e6d5c4b3a2918 --role operator"
+    )]
     Revoke(Revoke),
 }
 

@@ -1,7 +1,7 @@
 //! `yabby logs`: what the gateway writes down (`cli.md` §15).
 
 use std::io::Write as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
@@ -15,6 +15,9 @@ use crate::client::{CallError, Client, Mode, Target, TargetOptions, limit};
 use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
+
+/// How long a gateway may be away while its log is followed: turns may come to their end before it begins anew.
+const AWAY: Duration = Duration::from_secs(45);
 
 #[derive(Args)]
 pub struct Arguments {
@@ -70,7 +73,13 @@ async fn show(arguments: &Arguments, target: &Target, limit: Duration) -> Result
         if let Some(cursor) = &cursor {
             params["cursor"] = Value::clone(cursor);
         }
-        let read = client.call("logs.tail", params, limit).await?;
+        let read = match client.call("logs.tail", params, limit).await {
+            Err(error) if arguments.follow && is_away(&error) => {
+                client = again(target, limit, error).await?;
+                continue;
+            }
+            read => read?,
+        };
         // Ticks and the like; nobody reads them.
         client.events.clear();
         print(&read, cursor.is_none(), arguments.json, pretty)?;
@@ -81,6 +90,28 @@ async fn show(arguments: &Arguments, target: &Target, limit: Duration) -> Result
         }
         tokio::time::sleep(Duration::from_millis(positive(&arguments.interval, 1000))).await;
     }
+}
+
+/// Whether the gateway went away, as it does when it begins anew.
+fn is_away(error: &CallError) -> bool {
+    matches!(error, CallError::Unreachable { .. } | CallError::Closed { code: 1001 | 1006 | 1012, .. })
+}
+
+/// The connection once the gateway is back, if that is soon.
+async fn again(target: &Target, limit: Duration, mut error: CallError) -> Result<Client, CallError> {
+    anstream::eprintln!(
+        "note: the gateway went away ({}); waiting for it",
+        terminal::harmless(&error.brief())
+    );
+    let begun = Instant::now();
+    while begun.elapsed() < AWAY && is_away(&error) {
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        match Client::open(target, Mode::Cli, limit).await {
+            Ok(client) => return Ok(client),
+            Err(next) => error = next,
+        }
+    }
+    Err(error)
 }
 
 fn positive(said: &str, usual: u64) -> u64 {

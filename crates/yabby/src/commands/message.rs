@@ -110,7 +110,8 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     }
     let mut params = json!({
         "to": to,
-        "message": said.unwrap_or_default(),
+        // A message has at least one character; whoever sends media alone says nothing with it.
+        "message": said.unwrap_or(" "),
         "channel": channel.id,
         "idempotencyKey": uuid::Uuid::new_v4().to_string(),
     });

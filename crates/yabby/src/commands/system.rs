@@ -8,7 +8,7 @@ use serde_json::json;
 use yabby_domain::json::Value;
 use yabby_domain::text;
 
-use crate::client::{Target, TargetOptions, ask_blocking, limit};
+use crate::client::{CallError, Target, TargetOptions, ask_blocking, limit};
 use crate::setting::Setting;
 use crate::terminal;
 
@@ -29,7 +29,7 @@ enum Command {
     /// Show who is connected
     #[command(after_help = "Examples:\n  yabby system presence\n  yabby system presence --json")]
     Presence(Asking),
-    /// Show or switch heartbeats
+    /// Show or switch heartbeats, which a gateway of OpenClaw's has; yabby's has none yet
     #[command(after_help = "Examples:\n  yabby system heartbeat last\n  yabby system heartbeat disable")]
     Heartbeat(Heartbeat),
 }
@@ -39,7 +39,7 @@ struct Event {
     /// What happened
     #[arg(long, value_name = "TEXT")]
     text: String,
-    /// When the agent hears of it: now, or next-heartbeat
+    /// When the agent hears of it: now, or next-heartbeat. A gateway without heartbeats tells it with the next message
     #[arg(long, value_name = "MODE", default_value = "next-heartbeat")]
     mode: String,
     #[command(flatten)]
@@ -116,6 +116,22 @@ fn tell(setting: &Setting, event: &Event) -> Result<()> {
         mode @ ("now" | "next-heartbeat") => mode,
         _ => bail!("--mode must be now or next-heartbeat"),
     };
-    let answer = event.asking.ask(setting, "wake", json!({"mode": mode, "text": happened}))?;
+    let answer = match event.asking.ask(setting, "wake", json!({"mode": mode, "text": happened})) {
+        Err(error) if wakes_nobody(&error) => {
+            if mode == "now" {
+                anstream::eprintln!(
+                    "note: this gateway wakes nobody yet; the agent hears of it with the next message"
+                );
+            }
+            event.asking.ask(setting, "system-event", json!({"text": happened}))?
+        }
+        answer => answer?,
+    };
     if event.asking.json { terminal::print_json(&answer) } else { Ok(writeln!(anstream::stdout(), "ok")?) }
+}
+
+/// Whether a gateway of ours says that it has no heartbeat yet; it takes a notice for the main session all the same.
+fn wakes_nobody(error: &anyhow::Error) -> bool {
+    let refusal = error.downcast_ref::<CallError>();
+    matches!(refusal, Some(CallError::Refused { message, .. }) if message.starts_with("yabby has no heartbeat yet"))
 }

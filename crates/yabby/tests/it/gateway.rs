@@ -6,7 +6,7 @@ mod life;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream as PlainStream;
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ed25519_dalek::{Signer as _, SigningKey};
@@ -62,7 +62,11 @@ pub fn free_port() -> u16 {
 
 impl Gateway {
     pub fn start(home: &Home, port: u16) -> Self {
-        let mut command = home.command(&["gateway", "run"]);
+        Self::run(&mut home.command(&["gateway", "run"]), port)
+    }
+
+    /// The one that this command runs.
+    pub fn run(command: &mut Command, port: u16) -> Self {
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());

@@ -12,6 +12,7 @@ use serde_json::json;
 use yabby_domain::ledger::CallRecord;
 
 use crate::exec;
+use crate::gateway;
 use crate::home::{Held, Home, MAIN, YABBY, message};
 
 /// A yabby that runs in a terminal.
@@ -409,6 +410,50 @@ fn whoever_sits_at_the_terminal_is_asked_before_a_command_runs() {
         assert_eq!(workspace.join("ran").exists(), ran, "{keys:?}: {}", exec::told(&service));
         assert!(!home.out(&["approvals", "get"]).contains("touch"));
     }
+}
+
+#[test]
+fn whoever_sits_at_the_terminal_is_asked_by_a_gateway_as_well() {
+    //  keys, whether it ran
+    for (keys, ran) in [("o\r", true), ("n\r", false)] {
+        let call = exec::call("exec", &json!({"command": "touch ran"}));
+        let service = exec::service([call, exec::answer()]);
+        let port = gateway::free_port();
+        let more = json!({"mode": "local", "port": port, "auth": {"token": gateway::TOKEN}});
+        let home = exec::home(&service, &json!({"tools": {}, "gateway": more}));
+        let path = std::env::var("PATH").unwrap();
+        let _gateway = gateway::Gateway::run(home.command(&["gateway", "run"]).env("PATH", &path), port);
+        let ask = ["agent", "--agent", "main", "--verbose", "on", "-m", "go"];
+        let mut terminal = Terminal::start(&home, 120, &[("PATH", &path)], &ask);
+        terminal.wait_for("▸ exec");
+        terminal.wait_for("[o]nce, [a]lways or [n]o?");
+        let workspace = home.path().join(".openclaw/workspace");
+        assert!(!workspace.join("ran").exists());
+        terminal.type_in(keys);
+        assert_eq!(terminal.finish(), 0, "{keys:?}: {}", terminal.screen());
+        assert!(terminal.screen().trim_end().ends_with("done"), "{}", terminal.screen());
+        assert_eq!(workspace.join("ran").exists(), ran, "{keys:?}: {}", exec::told(&service));
+    }
+}
+
+#[test]
+fn programs_are_not_asked_whether_an_agent_may_go() {
+    let home = Home::empty();
+    home.write(".openclaw/openclaw.json", r#"{"agents": {"list": [{"id": "main"}, {"id": "ops"}]}}"#);
+    let mut terminal = Terminal::start(&home, 100, &[], &["agents", "delete", "ops", "--json"]);
+    assert_eq!(terminal.finish(), 1, "{}", terminal.screen());
+    assert_eq!(terminal.screen().trim_end(), "--json asks nothing. Re-run with --force.");
+    // Somebody else changes the list while a person is asked: it is still this agent that goes.
+    let mut terminal = Terminal::start(&home, 100, &[], &["agents", "delete", "ops"]);
+    terminal.wait_for("[y/N]");
+    let list = r#"{"agents": {"list": [{"id": "ops"}, {"id": "main"}, {"id": "late"}]}}"#;
+    home.write(".openclaw/openclaw.json", list);
+    terminal.type_in("y\r");
+    assert_eq!(terminal.finish(), 0, "{}", terminal.screen());
+    let listed = home.json(&["agents", "list"]);
+    let ids: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|agent| agent["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["main", "late"]);
 }
 
 #[test]

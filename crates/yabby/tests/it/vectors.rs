@@ -27,7 +27,6 @@ fn every_recorded_command_line_passes() {
         "a-new-home-gets-our-own-folder",
         "config-edits-keep-references",
         "every-error-is-told-alike",
-        "later-methods-are-unavailable",
         "memory-status-tells-of-both-indexes",
         "secrets-are-not-shown",
         "usage-is-what-the-ledger-has",

@@ -12,10 +12,12 @@ use tokio::runtime::Builder;
 use tokio::time::{Instant, timeout_at};
 use yabby_domain::channel::normalize_channel;
 use yabby_domain::config::Config;
+use yabby_domain::inbound::InboundMessage;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::office::Decision;
-use yabby_domain::session::key::KeyPolicy;
+use yabby_domain::session::key::{KeyPolicy, SessionKey};
+use yabby_domain::session::open;
 use yabby_domain::text;
 
 use super::shown::{Screen, harmless_lines};
@@ -62,8 +64,11 @@ struct Request {
     params: Object,
     /// The session, where it is known without asking.
     key: Option<String>,
-    /// How much to tell of the run, from now on.
+    /// How much to tell of the run, from now on; nothing once the session was told.
     verbose: Option<&'static str>,
+    /// Whom the session is with, where that is how it was named.
+    to: Option<SessionKey>,
+    session_id: Option<String>,
     limit: Duration,
 }
 
@@ -88,6 +93,12 @@ impl Request {
         };
         let key = key.map(|key| key.as_str().to_owned());
         let run_id = uuid::Uuid::new_v4().to_string();
+        let with = to.as_ref().filter(|_| id.is_none() && key.is_none()).map(|to| {
+            let message =
+                InboundMessage { from: Some(to.clone()), to: Some(to.clone()), ..InboundMessage::default() };
+            open::Target::of(&message, &policy).key
+        });
+        let session_id = id.clone();
         let channel = given(&arguments.channel).as_deref().and_then(normalize_channel);
         let members: [(&str, Option<Value>); 13] = [
             ("message", Some(text::from_outside(said).into())),
@@ -107,12 +118,16 @@ impl Request {
         let params =
             members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
         let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX).saturating_add(GRACE);
-        Ok(Self { run_id, params, key, verbose: levels.verbose_text(), limit })
+        Ok(Self { run_id, params, key, verbose: levels.verbose_text(), to: with, session_id, limit })
     }
 
     async fn make(mut self, setting: &Setting, target: &Target, live: bool) -> Result<Answer, Silence> {
         let not_taken = |error: CallError| Silence::NotTaken(error.into());
-        let mut client = Client::open(target, Mode::Cli, CONNECTING).await.map_err(not_taken)?;
+        let mode = match live {
+            true => Mode::Watching { answers: std::io::stdin().is_terminal() },
+            false => Mode::Cli,
+        };
+        let mut client = Client::open(target, mode, CONNECTING).await.map_err(not_taken)?;
         // What is said to one's own agents is not for those of somebody else.
         if let Some(folder) = client.other_folder(setting) {
             let url = &target.url;
@@ -126,9 +141,12 @@ impl Request {
         answer
     }
 
-    /// The gateway is told by another request; where that does not work, the message is said all the same.
-    async fn set_verbose(&self, client: &mut Client) {
-        let (Some(level), Some(key)) = (self.verbose, &self.key) else { return };
+    /// The gateway is told by another request; where that does not work, the message is said all the same. A session
+    /// that is not there yet is told once it is.
+    async fn set_verbose(&mut self, client: &mut Client) {
+        let Some(level) = self.verbose else { return };
+        let Some(key) = self.known_key(client).await else { return };
+        self.verbose = None;
         let params = json!({"key": key, "verboseLevel": level});
         if let Err(error) = client.call("sessions.patch", params, CONNECTING).await {
             anstream::eprintln!(
@@ -136,6 +154,17 @@ impl Request {
                 crate::terminal::harmless(&error.brief())
             );
         }
+    }
+
+    /// The key of the session, if there is one already.
+    async fn known_key(&self, client: &mut Client) -> Option<String> {
+        let named = self.key.clone().or_else(|| Some(self.to.as_ref()?.as_str().to_owned()));
+        if named.is_some() {
+            return named;
+        }
+        let params = json!({"sessionId": self.session_id.as_deref()?});
+        let found = client.call("sessions.resolve", params, CONNECTING).await.ok()?;
+        Some(found.get("key")?.as_str()?.to_owned())
     }
 
     async fn listen(&mut self, client: &mut Client, id: &str, live: bool) -> Result<Answer, Silence> {
@@ -202,6 +231,10 @@ impl Request {
             Some("agent") if text(&["payload", "runId"]) == Some(&self.run_id) => {
                 if let Some(key) = text(&["payload", "sessionKey"]) {
                     self.key.get_or_insert_with(|| key.to_owned());
+                    if let Some(level) = self.verbose.take() {
+                        let params = json!({"key": key, "verboseLevel": level});
+                        client.send("sessions.patch", params).await?;
+                    }
                 }
                 let data = json::at(event, &["payload", "data"]).unwrap_or(&Value::Null);
                 let field = |name: &str| data.get(name).and_then(Value::as_str).unwrap_or_default();

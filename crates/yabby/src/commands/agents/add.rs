@@ -66,8 +66,10 @@ struct Bindings {
 }
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
+    let wanted = wanted(setting, arguments, &setting.snapshot()?.config)?;
+    // Somebody else may have changed it while a person thought about the answers.
     let config = setting.snapshot()?.config;
-    let wanted = wanted(setting, arguments, &config)?;
+    check_is_new(&config, &wanted.id)?;
     let bindings = Bindings::of(&wanted.id, &arguments.bind, &config)?;
     let mut edits = Vec::new();
     let mut at = config.list(&["agents", "list"]).unwrap_or_default().len();
@@ -119,9 +121,7 @@ fn wanted(setting: &Setting, arguments: &Arguments, config: &Config) -> Result<W
     if id.as_str() != name {
         anstream::eprintln!("Normalized agent id to \"{id}\".");
     }
-    if position(config, &id).is_some() {
-        return Err(Failure::bare(format!("Agent \"{id}\" already exists.")).into());
-    }
+    check_is_new(config, &id)?;
     let workspace = match workspace {
         Some(folder) => absolute(setting, folder),
         None => {
@@ -139,6 +139,13 @@ fn wanted(setting: &Setting, arguments: &Arguments, config: &Config) -> Result<W
     Ok(Wanted { id, name, workspace, folder, model: given(&arguments.model) })
 }
 
+fn check_is_new(config: &Config, id: &AgentId) -> Result<()> {
+    match position(config, id) {
+        Some(_) => Err(Failure::bare(format!("Agent \"{id}\" already exists.")).into()),
+        None => Ok(()),
+    }
+}
+
 /// Where an agent of this name would work if nobody said anything.
 fn usual_workspace(setting: &Setting, config: &Config, id: &AgentId) -> String {
     let mut root = config.root().clone();
@@ -147,9 +154,9 @@ fn usual_workspace(setting: &Setting, config: &Config, id: &AgentId) -> String {
     agents.into_iter().find(|agent| agent.id == *id).map(|agent| agent.workspace).unwrap_or_default()
 }
 
-/// Asks on the terminal; an empty line is the usual answer.
+/// Asks on the terminal, beside what is printed for programs; an empty line is the usual answer.
 fn asked(question: &str, usual: &str) -> Result<String> {
-    let mut out = anstream::stdout();
+    let mut out = anstream::stderr();
     write!(out, "{question}")?;
     out.flush()?;
     let mut line = String::new();

@@ -35,7 +35,6 @@ pub struct Arguments {
 }
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
-    let config = setting.snapshot()?.config;
     let Some(named) = text::non_blank(&arguments.id) else {
         return Err(Failure::bare("Agent id is required.").into());
     };
@@ -46,13 +45,16 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     if id == AgentId::default() {
         return Err(Failure::bare(format!("\"{id}\" cannot be deleted.")).into());
     }
-    let agents = setting.place.with_folders(|folders| agent::agents(&config, folders));
-    let (Some(at), Some(agent)) = (position(&config, &id), agents.iter().find(|agent| agent.id == id)) else {
-        return Err(Failure::bare(format!("Agent \"{id}\" not found.")).into());
-    };
-    if !arguments.force && !is_confirmed(&id)? {
+    let not_found = || Failure::bare(format!("Agent \"{id}\" not found."));
+    position(&setting.snapshot()?.config, &id).ok_or_else(not_found)?;
+    if !arguments.force && !is_confirmed(&id, arguments.json)? {
         return Ok(writeln!(anstream::stdout(), "Cancelled.")?);
     }
+    // Somebody else may have changed it while a person thought about the answer.
+    let config = setting.snapshot()?.config;
+    let agents = setting.place.with_folders(|folders| agent::agents(&config, folders));
+    let at = position(&config, &id).ok_or_else(not_found)?;
+    let agent = agents.iter().find(|agent| agent.id == id).ok_or_else(not_found)?;
     let removal = Removal::of(&config, &id, at)?;
     edit(setting, &removal.edits)?;
     let sessions = sessions_folder(&setting.place.folder.path().to_string_lossy(), &id);
@@ -86,11 +88,14 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn is_confirmed(id: &AgentId) -> Result<bool> {
+fn is_confirmed(id: &AgentId, for_programs: bool) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::bare("Non-interactive session. Re-run with --force.").into());
     }
-    let mut out = anstream::stdout();
+    if for_programs {
+        return Err(Failure::bare("--json asks nothing. Re-run with --force.").into());
+    }
+    let mut out = anstream::stderr();
     write!(out, "Delete agent \"{id}\", and put its workspace and conversations into the trash? [y/N] ")?;
     out.flush()?;
     let mut line = String::new();

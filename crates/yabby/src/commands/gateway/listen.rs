@@ -17,6 +17,17 @@ pub fn port(option: Option<&str>, config: &Config, environment: &Environment) ->
     named.or_else(configured).filter(|port| *port != 0).unwrap_or(PORT)
 }
 
+/// The page of the gateway, on this machine.
+pub fn dashboard(config: &Config, port: u16) -> String {
+    let scheme = if is_encrypted(config) { "https" } else { "http" };
+    format!("{scheme}://127.0.0.1:{port}/")
+}
+
+/// Whether the gateway encrypts.
+pub fn is_encrypted(config: &Config) -> bool {
+    config.flag(&["gateway", "tls", "enabled"]) == Some(true)
+}
+
 /// Who may reach us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bind {
@@ -59,17 +70,41 @@ impl Bind {
 
     /// The addresses to listen on. A tailnet is an address of this machine in the range that Tailscale uses;
     /// where there is none, and wherever nothing else is named, we stay on this machine.
-    pub fn addresses(self) -> Vec<IpAddr> {
-        let loopback = vec![IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-        match self {
-            Self::Loopback | Self::Auto | Self::Custom => loopback,
-            Self::Lan => vec![IpAddr::V4(Ipv4Addr::UNSPECIFIED)],
-            Self::Tailnet => match tailnet() {
-                Some(address) => vec![IpAddr::V4(address), IpAddr::V4(Ipv4Addr::LOCALHOST)],
-                None => loopback,
-            },
+    pub fn addresses(self, config: &Config) -> Vec<IpAddr> {
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let loopback = vec![here, IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        let named = match self {
+            Self::Loopback | Self::Auto => None,
+            Self::Lan => return vec![IpAddr::V4(Ipv4Addr::UNSPECIFIED)],
+            Self::Tailnet => tailnet().map(IpAddr::V4),
+            Self::Custom => custom(config),
+        };
+        match named {
+            Some(address) if address.is_unspecified() => vec![address],
+            // Commands on this machine come by loopback, wherever else we listen.
+            Some(address) if !address.is_loopback() => vec![address, here],
+            Some(_) | None => loopback,
         }
     }
+
+    /// What is wrong with a wish that cannot be fulfilled: we stay on this machine then.
+    pub fn shortcoming(self, config: &Config) -> Option<&'static str> {
+        match self {
+            Self::Tailnet if tailnet().is_none() => {
+                Some("this machine has no address in a tailnet; listening on loopback alone")
+            }
+            Self::Custom if custom(config).is_none() => {
+                Some("gateway.customBindHost names no address to listen on; listening on loopback alone")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The address that the configuration names. The reference reads this setting, and refuses a file that has it: it can
+/// stand among our own settings.
+fn custom(config: &Config) -> Option<IpAddr> {
+    config.text(&["gateway", "customBindHost"])?.trim().parse().ok()
 }
 
 /// Our address in the tailnet: the one from which Tailscale's own resolver would be asked. Nothing is sent.

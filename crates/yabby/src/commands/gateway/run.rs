@@ -3,7 +3,9 @@
 //! A change of the configuration that cannot be applied while we run, SIGUSR1 and `config.apply` begin everything
 //! anew within the same process. Whatever was accepted and is not answered by then goes on afterwards.
 
+mod dev;
 mod reload;
+mod sentinel;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +15,7 @@ use clap::Args;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use yabby_domain::config::Config;
 use yabby_domain::json::Value;
+use yabby_engine::Engine;
 use yabby_gateway::{Parts, log_file, start};
 use yabby_store::clock::SystemClock;
 use yabby_store::config_file::Snapshot;
@@ -21,13 +24,15 @@ use yabby_store::files::turns::Kind;
 
 use super::listen;
 use crate::failure::Failure;
-use crate::logs;
+use crate::logs::{self, gateway::Telling};
 use crate::setting::Setting;
 use crate::wire::Wired;
+use crate::wire::secrets::secrets;
 
-/// How long turns may take to end when we are asked to stop. What goes on then goes on after the next start.
+/// How long turns may take to end when we are asked to stop, and before a new beginning that can wait. What goes on
+/// then goes on after the next start.
 const DEADLINE: Duration = Duration::from_secs(20);
-/// The same before a new beginning, which clients wait for.
+/// The same while nobody is served any more before a new beginning.
 const SHORT_DEADLINE: Duration = Duration::from_secs(5);
 /// When clients may come back after a new beginning.
 const BACK_IN_MS: u64 = 1500;
@@ -59,6 +64,45 @@ pub struct Options {
     /// Tell more
     #[arg(long)]
     verbose: bool,
+    /// Only off: yabby sets nothing up with Tailscale
+    #[arg(long, value_name = "MODE")]
+    tailscale: Option<String>,
+    #[command(flatten)]
+    others: Others,
+}
+
+/// What the reference has, and what changes nothing here.
+#[derive(Args)]
+struct Others {
+    #[arg(long, hide = true)]
+    tailscale_reset_on_exit: bool,
+    #[arg(long, hide = true)]
+    claude_cli_logs: bool,
+    #[arg(long, hide = true, value_name = "STYLE")]
+    ws_log: Option<String>,
+    #[arg(long, hide = true)]
+    compact: bool,
+    #[arg(long, hide = true)]
+    raw_stream: bool,
+    #[arg(long, hide = true, value_name = "PATH")]
+    raw_stream_path: Option<String>,
+    #[arg(long, hide = true)]
+    reset: bool,
+}
+
+impl Others {
+    /// The flags that were given for nothing.
+    fn given(&self) -> Vec<&'static str> {
+        let all = [
+            ("--tailscale-reset-on-exit", self.tailscale_reset_on_exit),
+            ("--claude-cli-logs", self.claude_cli_logs),
+            ("--ws-log", self.ws_log.is_some()),
+            ("--compact", self.compact),
+            ("--raw-stream", self.raw_stream),
+            ("--raw-stream-path", self.raw_stream_path.is_some()),
+        ];
+        all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+    }
 }
 
 /// What comes after a run.
@@ -69,26 +113,46 @@ enum Next {
 }
 
 pub fn run(setting: &Setting, options: &Options) -> Result<()> {
-    let config = options.checked(setting)?;
+    options.check()?;
+    dev::begin(setting)?;
+    let mut config = Arc::new(options.checked(setting)?);
     let _lock = lock(setting, options)?;
-    logs::gateway::begin(&config, &log_file(&config, &setting.place), options.verbose);
+    let telling = logs::gateway::begin(&config, &log_file(&config, &setting.place), options.verbose);
     raise_limits();
-    let mut config = config;
+    // Heard from the first moment to the last, also while there is no gateway between two of them.
+    let mut signals = None;
+    let mut proven = None;
     loop {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let next = runtime.block_on(serve(setting, options, config))?;
+        telling.follow(&config, &log_file(&config, &setting.place));
+        let served = runtime.block_on(async {
+            let signals = match &mut signals {
+                Some(signals) => signals,
+                None => signals.insert(Signals::new()?),
+            };
+            serve(setting, options, &mut config, &telling, signals).await
+        });
         // Stores write their files on the way out.
         runtime.shutdown_timeout(Duration::from_secs(10));
-        if next == Next::End {
-            return Ok(());
+        match (served, proven.take()) {
+            (Ok(Next::End), _) => return Ok(()),
+            (Ok(Next::Again), _) => {
+                let renewed = options.renewed(setting, &config);
+                proven = Some(std::mem::replace(&mut config, renewed));
+            }
+            // Whoever runs already does not end over a configuration that does not work.
+            (Err(error), Some(last)) if last != config => {
+                tracing::error!("{error:#}; going on with the configuration that was in force before");
+                config = last;
+            }
+            (Err(error), _) => return Err(error),
         }
-        config = options.applied(setting.config()?);
     }
 }
 
 impl Options {
-    /// The configuration to run with, if we may.
-    fn checked(&self, setting: &Setting) -> Result<Config> {
+    /// Whether the command line makes sense, whatever the configuration says.
+    fn check(&self) -> Result<()> {
         if let Some(port) = &self.port
             && !matches!(port.parse::<u16>(), Ok(1..))
         {
@@ -102,9 +166,32 @@ impl Options {
         if let Some(auth) = self.auth.as_deref().filter(|auth| !["token", "password"].contains(auth)) {
             return Err(said(&format!("Invalid --auth {auth:?} (use \"token\" or \"password\")")));
         }
+        match self.tailscale.as_deref() {
+            None | Some("off") => {}
+            Some(mode @ ("serve" | "funnel")) => {
+                return Err(said(&format!(
+                    "yabby sets nothing up with Tailscale: leave --tailscale {mode} out, and run `tailscale {mode} PORT` beside it"
+                )));
+            }
+            Some(_) => return Err(said(r#"Invalid --tailscale (use "off", "serve", or "funnel")"#)),
+        }
+        if self.others.reset {
+            return Err(said(
+                "yabby deletes nothing by itself: instead of --reset, move the folder away that it works on",
+            ));
+        }
+        for flag in self.others.given() {
+            anstream::eprintln!("note: {flag} changes nothing here");
+        }
+        Ok(())
+    }
+
+    /// The configuration to run with, if we may.
+    fn checked(&self, setting: &Setting) -> Result<Config> {
         let is_configured = Snapshot::read(&setting.place).exists;
         let mode = setting.config()?.text(&["gateway", "mode"]).map(str::to_owned);
-        if !self.allow_unconfigured && mode.as_deref() != Some("local") {
+        let may = self.allow_unconfigured || dev::is_meant(setting);
+        if !may && mode.as_deref() != Some("local") {
             let command = setting.command("setup");
             return Err(said(&match (is_configured, mode) {
                 (false, _) => format!(
@@ -117,6 +204,18 @@ impl Options {
             }));
         }
         Ok(self.applied(setting.config()?))
+    }
+
+    /// The configuration for a new beginning: that of the file, or the last one if there is none any more, or none
+    /// that can be read.
+    fn renewed(&self, setting: &Setting, last: &Arc<Config>) -> Arc<Config> {
+        let snapshot = Snapshot::read(&setting.place);
+        if let Some(why) = reload::unusable(&snapshot, !self.allow_unconfigured) {
+            tracing::warn!("{why}; the last valid one stays in force");
+            return last.clone();
+        }
+        logs::hide(secrets(&setting.place, &snapshot.with_extras(), &snapshot.environment));
+        Arc::new(self.applied(snapshot.for_run()))
     }
 
     /// The configuration with what the command line says.
@@ -190,17 +289,30 @@ fn raise_limits() {
     }
 }
 
-/// Runs until something ends it.
-async fn serve(setting: &Setting, options: &Options, config: Config) -> Result<Next> {
-    let mut signals = Signals::new()?;
-    let wired = Wired::new(setting, config.clone(), Kind::Gateway)?;
+/// Runs until something ends it; leaves behind which configuration was in force then.
+async fn serve(
+    setting: &Setting,
+    options: &Options,
+    config: &mut Arc<Config>,
+    telling: &Telling,
+    signals: &mut Signals,
+) -> Result<Next> {
+    // Whatever changes from now on is noticed, however long it takes to begin.
+    let watching = reload::Watching::begin(setting);
+    let wired = Wired::new(setting, Config::clone(config), Kind::Gateway)?;
     for notice in tokio::task::block_in_place(|| wired.notices()) {
         tracing::warn!("{notice}");
     }
-    let port = listen::port(options.port.as_deref(), &config, &setting.place.environment);
-    let bind = listen::Bind::of(options.bind.as_deref(), &config);
-    let addresses = bind.addresses();
-    let config = Arc::new(config);
+    let port = listen::port(options.port.as_deref(), config, &setting.place.environment);
+    let bind = listen::Bind::of(options.bind.as_deref(), config);
+    let addresses = bind.addresses(config);
+    if let Some(shortcoming) = bind.shortcoming(config) {
+        tracing::warn!("{shortcoming}");
+    }
+    if let Some(left) = sentinel::take(&setting.place) {
+        let (session, notice) = left.notice(config);
+        wired.engine.notice(&session, &notice);
+    }
     let parts = Parts {
         engine: wired.engine.clone(),
         config: config.clone(),
@@ -212,18 +324,33 @@ async fn serve(setting: &Setting, options: &Options, config: Config) -> Result<N
     let (listening, mut restarts) = start(parts, &addresses, port)
         .await
         .map_err(|error| said(&format!("Gateway failed to start: {error}")))?;
+    let scheme = if listen::is_encrypted(config) { "wss" } else { "ws" };
     for address in &listening.addresses {
-        tracing::info!("listening on ws://{address} (PID {})", std::process::id());
+        tracing::info!("listening on {scheme}://{address} (PID {})", std::process::id());
     }
-    let reloading = reload::watch(setting, config, |loaded| options.applied(loaded), &listening);
-    let next = tokio::select! {
-        next = signals.next() => next,
-        () = reloading => Next::Again,
+    let apply = |config: &Arc<Config>| {
+        listening.set_config(config.clone());
+        telling.follow(config, &log_file(config, &setting.place));
+    };
+    let reloading = watching.follow(setting, config, |loaded| options.applied(loaded), apply);
+    let wish = tokio::select! {
+        next = signals.next() => Wish::Now(next),
+        () = reloading => Wish::Anew { delay: Duration::ZERO },
         Some(wish) = restarts.recv() => {
             tracing::info!(reason = %wish.reason, "beginning anew in {} ms", wish.delay.as_millis());
-            tokio::time::sleep(wish.delay).await;
-            Next::Again
+            Wish::Anew { delay: wish.delay }
         }
+    };
+    let next = match wish {
+        Wish::Now(next) => next,
+        // Nobody waits for this one: what goes on may come to its end, and be told to whoever asked.
+        Wish::Anew { delay } => tokio::select! {
+            next = signals.next() => next,
+            () = async {
+                tokio::time::sleep(delay).await;
+                wired.engine.idle(DEADLINE).await;
+            } => Next::Again,
+        },
     };
     let (reason, back, deadline) = match next {
         Next::End => ("gateway stopping", None, DEADLINE),
@@ -231,15 +358,46 @@ async fn serve(setting: &Setting, options: &Options, config: Config) -> Result<N
     };
     tracing::info!("{reason}");
     listening.stop(reason, back).await;
-    tokio::select! {
-        is_idle = wired.engine.idle(deadline) => if !is_idle {
-            tracing::warn!("some turns are not over; they go on after the next start");
-        },
-        // Whoever asks twice does not want to wait.
-        _ = signals.next() => tracing::warn!("asked to stop twice: turns go on after the next start"),
-    }
+    let next = finish(&wired.engine, next, deadline, signals).await;
     wired.close().await;
     Ok(next)
+}
+
+/// Why a gateway that ran does not run on.
+enum Wish {
+    /// Somebody sent a signal.
+    Now(Next),
+    /// Something changed.
+    Anew { delay: Duration },
+}
+
+/// Lets turns end, within the deadline; what comes after that, which somebody may change meanwhile.
+async fn finish(engine: &Engine, mut next: Next, deadline: Duration, signals: &mut Signals) -> Next {
+    let idle = engine.idle(deadline);
+    tokio::pin!(idle);
+    loop {
+        let asked = tokio::select! {
+            is_idle = &mut idle => {
+                if !is_idle {
+                    tracing::warn!("some turns are not over; they go on after the next start");
+                }
+                return next;
+            }
+            asked = signals.next() => asked,
+        };
+        match (next, asked) {
+            // Whoever asks twice does not want to wait.
+            (Next::End, Next::End) => {
+                tracing::warn!("asked to stop twice: turns go on after the next start");
+                return next;
+            }
+            (Next::Again, Next::End) => {
+                tracing::info!("gateway stopping");
+                next = Next::End;
+            }
+            (_, Next::Again) => {}
+        }
+    }
 }
 
 /// What others ask of us.

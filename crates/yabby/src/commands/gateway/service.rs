@@ -5,17 +5,25 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
+use yabby_config::dotenv;
+use yabby_config::environment::Environment;
+use yabby_domain::config::Config;
 use yabby_domain::json::{Object, Value};
+use yabby_domain::text;
 use yabby_store::files::gateway_lock::GatewayLock;
 
 use super::run::end_process;
 use crate::setting::Setting;
 use crate::terminal;
+
+/// How long a service may take until its gateway runs.
+const STARTING: Duration = Duration::from_secs(10);
 
 #[derive(Args)]
 pub struct Install {
@@ -44,33 +52,47 @@ pub struct Way {
 pub struct Service {
     pub name: String,
     pub file: PathBuf,
+    /// The file is there, and is about our folder.
+    is_installed: bool,
 }
 
 /// How the unit is.
 pub struct State {
     pub is_enabled: bool,
-    pub is_active: bool,
+    /// It runs, or will in a moment: systemd starts it again and again.
+    pub is_up: bool,
     /// As systemd tells it, or why it tells nothing.
     pub runtime: Result<Object, String>,
 }
 
 impl Service {
+    /// The unit that runs a gateway on our folder, or else the one that would. A name that another folder's unit has
+    /// is not ours, whatever the folder is called.
     pub fn of(setting: &Setting) -> Self {
-        let folder = setting.place.folder.path();
-        let known = [".yabby", ".openclaw"].map(|name| setting.place.home.join(name));
-        // The usual folder has the plain name; any other has one of its own, so that each can have a gateway.
-        let name = match known.iter().any(|known| known == folder) {
-            true => "yabby-gateway.service".to_owned(),
-            false => format!("yabby-gateway-{}.service", suffix(folder)),
+        let place = &setting.place;
+        let folder = place.folder.path().to_string_lossy().into_owned();
+        let config = place.environment.get("XDG_CONFIG_HOME").filter(|folder| folder.starts_with('/'));
+        let config = config.map_or_else(|| place.home.join(".config"), PathBuf::from);
+        let units = config.join("systemd/user");
+        let service = |name: String| {
+            let file = units.join(&name);
+            let unit = std::fs::read_to_string(&file);
+            Self { is_installed: unit.as_ref().is_ok_and(|unit| is_for(unit, &folder)), name, file }
         };
-        let config =
-            setting.place.environment.get("XDG_CONFIG_HOME").filter(|folder| folder.starts_with('/'));
-        let config = config.map_or_else(|| setting.place.home.join(".config"), PathBuf::from);
-        Self { file: config.join("systemd/user").join(&name), name }
+        let [short, long] = names(place.folder.path(), &place.home).map(service);
+        match (short.is_installed, long.is_installed, short.file.exists()) {
+            (true, _, _) | (false, false, false) => short,
+            (false, _, _) => long,
+        }
     }
 
     pub fn is_installed(&self) -> bool {
-        self.file.exists()
+        self.is_installed
+    }
+
+    /// The process that systemd runs for it.
+    fn pid(&self) -> Option<i64> {
+        self.state().runtime.ok()?.get("pid")?.as_i64()
     }
 
     /// How systemd sees it.
@@ -96,23 +118,34 @@ impl Service {
             }
             runtime
         });
-        State { is_enabled: field("UnitFileState") == "enabled", is_active: active == "active", runtime }
+        let is_up = !matches!(active.as_str(), "" | "inactive" | "failed");
+        State { is_enabled: field("UnitFileState") == "enabled", is_up, runtime }
     }
 }
 
-/// `work` of `.yabby-work`; of any other folder its name and something that no other folder of that name has.
-fn suffix(folder: &Path) -> String {
+/// What a unit of a folder may be called: in short, as long as no other folder's is called so, and in full.
+fn names(folder: &Path, home: &Path) -> [String; 2] {
     use sha2::{Digest as _, Sha256};
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let plain = |text: &str| -> String {
         text.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect()
     };
-    if let Some(profile) = [".yabby-", ".openclaw-"].iter().find_map(|start| name.strip_prefix(start)) {
-        return plain(profile);
-    }
     let digest = Sha256::digest(folder.to_string_lossy().as_bytes());
     let digest: String = digest.iter().take(3).map(|byte| format!("{byte:02x}")).collect();
-    format!("{}-{digest}", plain(name.trim_start_matches('.')))
+    let full = format!("yabby-gateway-{}-{digest}.service", plain(name.trim_start_matches('.')));
+    let profile = [".yabby", ".openclaw"].iter().find_map(|start| name.strip_prefix(start));
+    let short = match profile.filter(|_| folder.parent() == Some(home)) {
+        Some("") => "yabby-gateway.service".to_owned(),
+        Some(profile) if profile.starts_with('-') => format!("yabby-gateway{}.service", plain(profile)),
+        Some(_) | None => full.clone(),
+    };
+    [short, full]
+}
+
+/// Whether a unit runs a gateway on this folder.
+fn is_for(unit: &str, folder: &str) -> bool {
+    let named = format!(" --state-dir {} ", quoted(folder));
+    unit.lines().any(|line| line.starts_with("ExecStart=") && line.contains(&named))
 }
 
 /// Asks the user's systemd; what it says, or why it says nothing.
@@ -151,19 +184,29 @@ pub fn install(setting: &Setting, arguments: &Install) -> Result<()> {
     if arguments.way.dry_run {
         return arguments.way.plan("install", &service, Some(&unit), &steps);
     }
-    if setting.config()?.text(&["gateway", "mode"]) != Some("local") {
+    let config = setting.config()?;
+    if config.text(&["gateway", "mode"]) != Some("local") {
         bail!(
             "gateway.mode is not \"local\", so that the service would not start; first run `{}`",
             setting.command("config set gateway.mode local")
         );
     }
+    if !has_secret(setting, &config) {
+        bail!(
+            "the service would not start: there is no secret that clients could know, neither in the configuration nor in {}; first run `{}`",
+            setting.place.shortened(&setting.place.folder.path().join(".env")),
+            setting.command("config set gateway.auth.token TOKEN")
+        );
+    }
     need_systemd(setting)?;
+    make_way(setting, &service)?;
     let known = std::fs::read_to_string(&service.file).ok();
     if known.as_ref().is_some_and(|known| *known != unit) && !arguments.force {
         bail!("{} is there already, and says something else; --force replaces it", service.file.display());
     }
     write(&service.file, &unit)?;
     carry_out(&steps)?;
+    await_start(setting, &service)?;
     let file = service.file.display();
     arguments.way.done("install", "installed", &format!("Installed {file}, and started it."), &service)
 }
@@ -199,13 +242,15 @@ pub fn start(setting: &Setting, way: &Way) -> Result<()> {
         );
     }
     need_systemd(setting)?;
+    make_way(setting, &service)?;
     carry_out(&steps)?;
+    await_start(setting, &service)?;
     way.done("start", "started", "Started the gateway.", &service)
 }
 
 pub fn stop(setting: &Setting, way: &Way) -> Result<()> {
     let service = Service::of(setting);
-    if service.is_installed() && service.state().is_active {
+    if service.is_installed() && service.state().is_up {
         let steps = [vec!["stop", service.name.as_str()]];
         if way.dry_run {
             return way.plan("stop", &service, None, &steps);
@@ -231,13 +276,14 @@ pub fn stop(setting: &Setting, way: &Way) -> Result<()> {
 
 pub fn restart(setting: &Setting, way: &Way) -> Result<()> {
     let service = Service::of(setting);
-    if service.is_installed() && (service.state().is_active || holder(setting).is_none()) {
+    if service.is_installed() && (service.state().is_up || holder(setting).is_none()) {
         let steps = [vec!["restart", service.name.as_str()]];
         if way.dry_run {
             return way.plan("restart", &service, None, &steps);
         }
         need_systemd(setting)?;
         carry_out(&steps)?;
+        await_start(setting, &service)?;
         return way.done("restart", "restarted", "Restarted the gateway.", &service);
     }
     let Some(pid) = holder(setting) else {
@@ -258,6 +304,58 @@ pub fn restart(setting: &Setting, way: &Way) -> Result<()> {
 /// The process that runs a gateway on our folder; nothing is made where there is none.
 pub fn holder(setting: &Setting) -> Option<i64> {
     setting.place.folder.path().exists().then(|| GatewayLock::holder(&setting.place)).flatten()
+}
+
+/// Whether a service knows a secret that clients could know: it has none of the variables of this process.
+fn has_secret(setting: &Setting, config: &Config) -> bool {
+    let state = setting.place.folder.path();
+    let mut environment = dotenv_of(&state.join(".env"));
+    environment.add_section(config.root());
+    let variables = [
+        "OPENCLAW_GATEWAY_TOKEN",
+        "CLAWDBOT_GATEWAY_TOKEN",
+        "OPENCLAW_GATEWAY_PASSWORD",
+        "CLAWDBOT_GATEWAY_PASSWORD",
+    ];
+    let is_configured =
+        |name: &str| config.text(&["gateway", "auth", name]).and_then(text::non_blank).is_some();
+    ["token", "password"].into_iter().any(is_configured) || environment.first(&variables).is_some()
+}
+
+fn dotenv_of(file: &Path) -> Environment {
+    let mut environment = Environment::default();
+    environment.add(dotenv::parse(&std::fs::read_to_string(file).unwrap_or_default()));
+    environment
+}
+
+/// A gateway that somebody started by hand is not taken for the service.
+fn make_way(setting: &Setting, service: &Service) -> Result<()> {
+    match holder(setting) {
+        Some(pid) if service.pid() != Some(pid) => bail!(
+            "a gateway runs already on {} (pid {pid}), and it is not the service; first stop it with `{}`",
+            setting.place.shortened(setting.place.folder.path()),
+            setting.command("gateway stop")
+        ),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Waits until the service runs the gateway: systemd is content with a process that ends a moment later.
+fn await_start(setting: &Setting, service: &Service) -> Result<()> {
+    let begun = Instant::now();
+    while begun.elapsed() < STARTING {
+        let running = holder(setting);
+        if running.is_some() && running == service.pid() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    bail!(
+        "systemd started {}, and no gateway runs after {} s; `journalctl --user -u {}` says why",
+        service.name,
+        STARTING.as_secs(),
+        service.name
+    )
 }
 
 fn carry_out(steps: &[Vec<&str>]) -> Result<()> {
@@ -287,10 +385,9 @@ fn unit(setting: &Setting, port: Option<u16>) -> Result<String> {
         command.extend(["--port".to_owned(), port]);
     }
     let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
-    // A configuration elsewhere has to be found again.
-    let config = place.environment.get("OPENCLAW_CONFIG_PATH").filter(|path| !path.trim().is_empty());
-    let config =
-        config.map(|path| format!("Environment={}\n", quoted(&format!("OPENCLAW_CONFIG_PATH={path}"))));
+    // Whatever else there is by then: it is this configuration.
+    let config = std::path::absolute(&place.config).unwrap_or_else(|_| place.config.clone());
+    let config = escaped(&format!("YABBY_CONFIG_PATH={}", config.display()));
     Ok(format!(
         "[Unit]
 Description=yabby gateway
@@ -302,7 +399,8 @@ StartLimitBurst=10
 [Service]
 ExecStart={}
 ExecReload=/bin/kill -USR1 $MAINPID
-{}KillMode=mixed
+Environment=\"{config}\"
+KillMode=mixed
 TimeoutStopSec=40
 Restart=on-failure
 RestartSec=5
@@ -310,14 +408,18 @@ RestartSec=5
 [Install]
 WantedBy=default.target
 ",
-        command.join(" "),
-        config.unwrap_or_default()
+        command.join(" ")
     ))
 }
 
-/// A word as systemd reads it.
+/// A word within quotes, as systemd reads it.
+fn escaped(word: &str) -> String {
+    word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%")
+}
+
+/// A word of a command as systemd reads it, where variables are filled in.
 fn quoted(word: &str) -> String {
-    let escaped = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
+    let escaped = escaped(word).replace('$', "$$");
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-=:".contains(c);
     if escaped.chars().all(is_plain) { escaped } else { format!("\"{escaped}\"") }
 }
@@ -384,10 +486,27 @@ mod tests {
 
     #[test]
     fn each_folder_has_a_unit_of_its_own() {
-        assert_eq!(suffix(Path::new("/home/x/.openclaw-work")), "work");
-        assert_eq!(suffix(Path::new("/home/x/.yabby-a b")), "a-b");
-        let [one, other] = ["/srv/one/state", "/srv/other/state"].map(|folder| suffix(Path::new(folder)));
-        assert!(one.starts_with("state-") && other.starts_with("state-") && one != other, "{one} {other}");
+        let home = Path::new("/home/x");
+        let short = |folder: &str| names(Path::new(folder), home)[0].clone();
+        assert_eq!(short("/home/x/.openclaw"), "yabby-gateway.service");
+        assert_eq!(short("/home/x/.yabby"), "yabby-gateway.service");
+        assert_eq!(short("/home/x/.openclaw-work"), "yabby-gateway-work.service");
+        assert_eq!(short("/home/x/.yabby-a b"), "yabby-gateway-a-b.service");
+        for folder in ["/srv/one/state", "/srv/other/state", "/srv/.openclaw-work", "/srv/.openclaw"] {
+            let [short, full] = names(Path::new(folder), home);
+            assert!(short == full && full.starts_with("yabby-gateway-"), "{folder}: {short} {full}");
+        }
+        let full = |folder: &str| names(Path::new(folder), home)[1].clone();
+        assert_ne!(full("/home/x/.openclaw-work"), full("/home/x/.yabby-work"));
+        assert_ne!(full("/srv/one/state"), full("/srv/other/state"));
+    }
+
+    #[test]
+    fn a_unit_is_for_the_folder_that_its_command_names() {
+        let unit = "ExecStart=/usr/bin/yabby --state-dir \"/home/a b/.yabby\" gateway run\n";
+        assert!(is_for(unit, "/home/a b/.yabby"));
+        assert!(!is_for(unit, "/home/a b/.openclaw"));
+        assert!(!is_for("Description=--state-dir /x gateway\n", "/x"));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! `yabby gateway status`: the service, and whether the gateway answers (`cli.md` §7).
 
+use std::collections::HashSet;
 use std::io::Write as _;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -54,7 +55,10 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         port,
         url: target.url,
         is_busy: is_busy(port),
+        address: bind.addresses(&config).first().copied(),
+        dashboard: listen::dashboard(&config, port),
         holder,
+        is_on_port: holder.is_some_and(|pid| listens(pid, port)),
         rpc: rpc.map(|asked| asked.map_err(|error| error.to_string())),
         others: if arguments.deep { others(&service) } else { Vec::new() },
         log: log.display().to_string(),
@@ -69,7 +73,11 @@ struct Report {
     port: u16,
     url: String,
     is_busy: bool,
+    address: Option<IpAddr>,
+    dashboard: String,
     holder: Option<i64>,
+    /// The holder listens on the port.
+    is_on_port: bool,
     /// Whether the gateway answers, if it was asked.
     rpc: Option<Result<(), String>>,
     others: Vec<String>,
@@ -78,7 +86,12 @@ struct Report {
 
 impl Report {
     fn host(&self) -> String {
-        self.bind.addresses().first().map_or_else(|| "127.0.0.1".to_owned(), ToString::to_string)
+        self.address.map_or_else(|| "127.0.0.1".to_owned(), |address| address.to_string())
+    }
+
+    /// Our gateway, if it is the one on the port.
+    fn listener(&self) -> Option<i64> {
+        self.holder.filter(|_| self.is_busy && self.is_on_port)
     }
 
     fn note(&self) -> Option<&'static str> {
@@ -92,7 +105,7 @@ impl Report {
     }
 
     fn json(&self, setting: &Setting) -> Value {
-        let listener = self.holder.map(|pid| json!({"pid": pid, "command": "yabby", "address": format!("{}:{}", self.host(), self.port)}));
+        let listener = self.listener().map(|pid| json!({"pid": pid, "command": "yabby", "address": format!("{}:{}", self.host(), self.port)}));
         let hint = format!(
             "A gateway runs here already. Stop it ({}) or use a different port.",
             setting.command("gateway stop")
@@ -110,8 +123,8 @@ impl Report {
             "port": {
                 "port": self.port,
                 "status": if self.is_busy { "busy" } else { "free" },
-                "listeners": listener.into_iter().filter(|_| self.is_busy).collect::<Vec<_>>(),
-                "hints": if self.is_busy && self.holder.is_some() { vec![hint] } else { Vec::new() },
+                "listeners": listener.into_iter().collect::<Vec<_>>(),
+                "hints": if self.listener().is_some() { vec![hint] } else { Vec::new() },
             },
             "logFile": self.log,
         });
@@ -146,7 +159,7 @@ impl Report {
             self.port
         ));
         lines.push(format!("Probe target: {}", self.url));
-        lines.push(format!("Dashboard: http://127.0.0.1:{}/", self.port));
+        lines.push(format!("Dashboard: {}", self.dashboard));
         lines.extend(self.note().map(|note| format!("Probe note: {note}")));
         lines.push(String::new());
         let runtime = self.told_service.get("runtime").unwrap_or(&Value::Null);
@@ -158,13 +171,16 @@ impl Report {
             Some(Err(error)) => lines.push(format!("RPC probe: failed\n{error}")),
             None => {}
         }
-        match (self.is_busy, self.holder) {
+        match (self.is_busy, self.listener()) {
             (true, Some(pid)) => lines.push(format!("Listening: port {} (pid {pid})", self.port)),
             (true, None) => lines.push(format!("Listening: port {}, by somebody else", self.port)),
-            (false, Some(pid)) => lines.push(format!("A gateway runs (pid {pid}), on another port.")),
-            (false, None) => {
+            (false, _) if self.holder.is_none() => {
                 lines.push(format!("Nobody listens; `{}` runs the gateway.", setting.command("gateway")))
             }
+            (false, _) => {}
+        }
+        if let Some(pid) = self.holder.filter(|_| self.listener().is_none()) {
+            lines.push(format!("A gateway runs (pid {pid}), on another port."));
         }
         lines.extend(self.others.iter().map(|other| format!("Other service: {other}")));
         let mut out = anstream::stdout().lock();
@@ -200,6 +216,25 @@ pub fn told_service(service: &Service) -> Value {
 fn is_busy(port: u16) -> bool {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     TcpStream::connect_timeout(&address, Duration::from_millis(500)).is_ok()
+}
+
+/// Whether a process listens on a port; `true` where the system does not tell.
+fn listens(pid: i64, port: u16) -> bool {
+    const LISTENING: &str = "0A";
+    let port = format!(":{port:04X}");
+    let tables = ["tcp", "tcp6"].map(|name| std::fs::read_to_string(format!("/proc/{pid}/net/{name}")));
+    let Ok(open) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return true };
+    let sockets: HashSet<String> = tables
+        .iter()
+        .flatten()
+        .flat_map(|table| table.lines().skip(1))
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|fields| fields.get(1).is_some_and(|address| address.ends_with(&port)))
+        .filter(|fields| fields.get(3) == Some(&LISTENING))
+        .filter_map(|fields| Some(format!("socket:[{}]", fields.get(9)?)))
+        .collect();
+    let links = open.flatten().filter_map(|file| std::fs::read_link(file.path()).ok());
+    links.into_iter().any(|link| sockets.contains(link.to_string_lossy().as_ref()))
 }
 
 /// Units beside ours that run a gateway: another of ours, or OpenClaw's.

@@ -1,5 +1,6 @@
 //! What others could get at: a look at permissions and at who may connect.
 
+use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
@@ -81,22 +82,26 @@ impl Audit {
 /// Who may connect to the gateway.
 fn door(setting: &Setting, config: &Config) -> Option<Finding> {
     let environment = &setting.place.environment;
-    let secret = |name: &str, variable: &str| {
-        let said = environment.get(variable).or_else(|| config.text(&["gateway", "auth", name]));
-        said.and_then(text::non_blank).map(str::len)
+    let secret = |name: &str, variables: &[&str]| {
+        let configured = config.text(&["gateway", "auth", name]).and_then(text::non_blank);
+        configured.or_else(|| environment.first(variables)).map(str::len)
     };
-    let secret =
-        secret("token", "OPENCLAW_GATEWAY_TOKEN").or_else(|| secret("password", "OPENCLAW_GATEWAY_PASSWORD"));
-    let is_here = Bind::of(None, config) == Bind::Loopback;
+    let secret = secret("token", &["OPENCLAW_GATEWAY_TOKEN", "CLAWDBOT_GATEWAY_TOKEN"])
+        .or_else(|| secret("password", &["OPENCLAW_GATEWAY_PASSWORD", "CLAWDBOT_GATEWAY_PASSWORD"]));
+    let is_here = Bind::of(None, config).addresses(config).iter().all(IpAddr::is_loopback);
     let set = setting.command("config set gateway.auth.token \"$(openssl rand -hex 24)\"");
     match secret {
         None => Some(Finding {
             id: if is_here { "gateway.loopback_no_auth" } else { "gateway.bind_no_auth" },
             severity: Severity::Critical,
-            title: "The gateway asks for no secret",
+            title: "The gateway has no secret",
             detail: match is_here {
-                true => "Every program on this machine, and whatever is let through to it, may talk to your agents.".to_owned(),
-                false => "Everybody in the network may talk to your agents.".to_owned(),
+                true => {
+                    "It does not start without one: every program on this machine could talk to your agents."
+                        .to_owned()
+                }
+                false => "It does not start without one: everybody in the network could talk to your agents."
+                    .to_owned(),
             },
             remedy: Some(set),
         }),

@@ -61,7 +61,7 @@ fn overview(setting: &Setting, arguments: &Arguments, found: &Found) -> Result<V
         }
     };
     let mut rows = vec![
-        ("Dashboard", format!("http://127.0.0.1:{port}/")),
+        ("Dashboard", listen::dashboard(&config, port)),
         ("OS", text_at(&os(), &["label"])),
         ("Version", env!("CARGO_PKG_VERSION").to_owned()),
         ("Config", setting.place.shortened(&setting.place.config)),

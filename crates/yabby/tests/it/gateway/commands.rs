@@ -210,6 +210,153 @@ fn logs_follow_what_is_written_later() {
 }
 
 #[test]
+fn a_log_is_followed_beyond_a_new_beginning() {
+    let running = Running::start();
+    let mut command = running.home.command(&["logs", "--follow", "--plain", "--interval", "50"]);
+    let mut following = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut told = BufReader::new(following.stdout.take().unwrap()).lines();
+    assert!(told.next().unwrap().unwrap().starts_with("Log file: "));
+    running.gateway.signal(rustix::process::Signal::USR1);
+    let mut told = told.map(Result::unwrap);
+    assert!(told.any(|line| line.ends_with("gateway restarting")));
+    assert!(told.any(|line| line.contains("listening on ws://")));
+    following.kill().unwrap();
+    following.wait().unwrap();
+}
+
+#[test]
+fn an_invalid_configuration_does_not_hide_how_things_are() {
+    let running = Running::start();
+    let log = running.home.path().join("gateway.log");
+    let more = json!({"logging": {"file": log}, "nonsense": 1});
+    config(&running.home, running.gateway.port, more);
+    for command in [
+        &["health", "--json"][..],
+        &["status", "--json"],
+        &["logs", "--limit", "3"],
+        &["gateway", "status", "--json"],
+        &["gateway", "probe", "--json"],
+        &["gateway", "call", "health"],
+    ] {
+        let told = running.home.run(command);
+        assert_eq!(told.code, 0, "{command:?}: {told:?}");
+        assert_eq!(told.err.matches("Config invalid").count(), 1, "{command:?}: {told:?}");
+        assert!(!told.out.is_empty(), "{command:?}");
+    }
+    let told = running.home.refusal(&["sessions"]);
+    assert!(told.contains("Config invalid"), "{told}");
+}
+
+#[test]
+fn a_level_is_set_however_the_session_is_named() {
+    let running = Running::start();
+    let id = "5d1c7a10-6f0e-4c52-9a35-2b1f0c6f8e11";
+    let level = |key: &str| {
+        let listed = running.home.json(&["sessions"]);
+        let row = listed["sessions"].as_array().unwrap().iter().find(|row| row["key"] == key).cloned();
+        row.unwrap_or_default()["verboseLevel"].clone()
+    };
+    let until = |key: &str, expected: &str| {
+        let begun = Instant::now();
+        while level(key) != expected {
+            assert!(begun.elapsed() < PATIENCE, "{key}: {}", level(key));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let key = format!("agent:main:{id}");
+    running.home.out(&["agent", "--session-id", id, "-m", "hello", "--verbose", "on"]);
+    until(&key, "on");
+    running.home.out(&["agent", "--session-id", id, "-m", "hello", "--verbose", "full"]);
+    until(&key, "full");
+    running.home.out(&["agent", "--to", "+15550001", "-m", "hello", "--verbose", "on"]);
+    until("agent:main:main", "on");
+}
+
+#[test]
+fn an_event_is_heard_of_with_the_next_message() {
+    let running = Running::start();
+    assert_eq!(running.home.out(&["system", "event", "--text", "The door bell rings"]), "ok\n");
+    let told = running.home.run(&["system", "event", "--text", "The door is open", "--mode", "now"]);
+    assert_eq!((told.code, told.out.as_str()), (0, "ok\n"));
+    assert!(told.err.contains("with the next message"), "{told:?}");
+    running.home.out(&[&ASK[..], &["hello"]].concat());
+    let transcript = running.home.transcript(&running.home.session_id("agent:main:main"));
+    let said = std::fs::read_to_string(transcript).unwrap();
+    assert!(said.contains("The door bell rings") && said.contains("The door is open"), "{said}");
+    assert!(running.home.refusal(&["system", "heartbeat", "enable"]).contains("no heartbeat"));
+}
+
+#[test]
+fn a_certificate_for_a_name_is_known_by_its_bytes() {
+    let (home, port) = (Home::empty(), free_port());
+    let made = rcgen::generate_simple_self_signed(["gateway.example".to_owned()]).unwrap();
+    home.write("cert.pem", &made.cert.pem());
+    home.write("key.pem", &made.signing_key.serialize_pem());
+    let tls = json!({"enabled": true, "certPath": home.path().join("cert.pem"), "keyPath": home.path().join("key.pem")});
+    config(&home, port, json!({"gateway": {"tls": tls}}));
+    let _gateway = Gateway::start(&home, port);
+    assert_eq!(home.json(&["gateway", "call", "health"])["ok"], true);
+    let status = home.out(&["gateway", "status"]);
+    assert!(status.contains(&format!("Dashboard: https://127.0.0.1:{port}/")), "{status}");
+    let other = rcgen::generate_simple_self_signed(["gateway.example".to_owned()]).unwrap();
+    home.write("cert.pem", &other.cert.pem());
+    assert!(home.refusal(&["health"]).starts_with("Error: gateway closed (1006"));
+}
+
+#[test]
+fn somebody_elses_port_is_not_taken_for_the_gateways() {
+    let mut running = Running::start();
+    let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = elsewhere.local_addr().unwrap().port();
+    config(&running.home, port, json!({"gateway": {"reload": {"mode": "off"}}}));
+    let told = running.home.json(&["gateway", "status", "--no-probe"]);
+    assert_eq!((&told["port"]["status"], &told["port"]["listeners"]), (&json!("busy"), &json!([])));
+    let told = running.home.out(&["gateway", "status", "--no-probe"]);
+    let pid = running.gateway.child.id();
+    assert!(told.contains(&format!("A gateway runs (pid {pid}), on another port.")), "{told}");
+    assert!(!running.has_ended());
+}
+
+#[test]
+fn media_can_be_sent_without_a_word() {
+    let running = Running::start();
+    let send = [
+        "message",
+        "send",
+        "--channel",
+        "webchat",
+        "-t",
+        "agent:main:main",
+        "--media",
+        "https://x.example/a.png",
+    ];
+    running.home.out(&[&ASK[..], &["hello"]].concat());
+    running.home.out(&send);
+    let transcript = running.home.transcript(&running.home.session_id("agent:main:main"));
+    let said = std::fs::read_to_string(transcript).unwrap();
+    assert!(said.contains("\"MEDIA:https://x.example/a.png\""), "{said}");
+}
+
+#[test]
+fn another_folders_service_is_left_alone() {
+    let mut running = Running::start();
+    let unit = "[Service]\nExecStart=/usr/bin/yabby --state-dir /srv/other gateway run\n";
+    running.home.write(".config/systemd/user/yabby-gateway.service", unit);
+    let told = running.home.json(&["gateway", "status", "--no-probe"]);
+    let name = told["service"]["name"].as_str().unwrap().to_owned();
+    assert!(name.starts_with("yabby-gateway-openclaw-"), "{told}");
+    let pid = running.gateway.child.id();
+    assert_eq!(running.home.out(&["gateway", "stop", "--dry-run"]), format!("kill -TERM {pid}\n"));
+    assert!(running.home.refusal(&["gateway", "start"]).starts_with("Error: no service is installed"));
+    let told = running.home.out(&["gateway", "install", "--dry-run"]);
+    assert!(
+        told.contains(&format!("/{name}\n")) && told.contains("\nEnvironment=\"YABBY_CONFIG_PATH="),
+        "{told}"
+    );
+    assert!(!running.has_ended());
+}
+
+#[test]
 fn a_gateway_that_encrypts_is_known_by_its_certificate() {
     let (home, port) = (Home::empty(), free_port());
     config(&home, port, json!({"gateway": {"tls": {"enabled": true}}}));

@@ -154,11 +154,155 @@ async fn a_change_of_the_configuration_is_applied() {
     let mut caller = Caller::connected(port).await;
     home.write(".openclaw/yabby-extras.json", r#"{"memory": {"ranking": "compat"}}"#);
     assert_eq!(caller.closed().await.code, 1012);
-    gateway.wait_for("changed=memory.ranking");
+    gateway.wait_for("changed=memory");
     gateway.wait_for(&format!("127.0.0.1:{port}"));
     home.write(".openclaw/openclaw.json", "{ not json");
     gateway.wait_for("the last valid one stays in force");
     Caller::connected(port).await.call("health", json!({})).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stop_is_heard_while_a_new_beginning_waits() {
+    let (_home, mut gateway) = Gateway::fresh();
+    let mut caller = Caller::connected(gateway.port).await;
+    patch(&mut caller, json!({"messages": {"responsePrefix": "so:"}}), json!({"restartDelayMs": 60_000}))
+        .await;
+    gateway.wait_for("beginning anew in 60000 ms");
+    gateway.signal(Signal::TERM);
+    assert_eq!(gateway.ended(), Some(0));
+    let closed = caller.closed().await;
+    assert_eq!(closed.code, 1012);
+    let shutdown = caller.events.iter().find(|event| event["event"] == "shutdown").unwrap();
+    assert_eq!(shutdown["payload"]["reason"], "gateway stopping");
+}
+
+/// Changes the configuration through the gateway, which begins anew then.
+async fn patch(caller: &mut Caller, patch: Value, more: Value) {
+    let known = caller.call("config.get", json!({})).await.unwrap();
+    let mut params = json!({"raw": patch.to_string(), "baseHash": known["hash"]});
+    super::merge(&mut params, more);
+    caller.call("config.patch", params).await.unwrap();
+}
+
+#[tokio::test]
+async fn it_goes_on_with_what_worked_if_the_configuration_does_not() {
+    let (home, mut gateway) = Gateway::fresh();
+    let port = gateway.port;
+    home.write(".openclaw/openclaw.json", "{ not json");
+    gateway.wait_for("the last valid one stays in force");
+    gateway.signal(Signal::USR1);
+    gateway.wait_for("gateway restarting");
+    gateway.wait_for(&format!("127.0.0.1:{port}"));
+    Caller::connected(port).await.call("health", json!({})).await.unwrap();
+    // Somebody moves the file away for a while.
+    std::fs::remove_file(home.path().join(".openclaw/openclaw.json")).unwrap();
+    gateway.wait_for("is gone; the last valid one stays in force");
+    Caller::connected(port).await.call("health", json!({})).await.unwrap();
+    gateway.signal(Signal::USR1);
+    gateway.wait_for("is gone; the last valid one stays in force");
+    gateway.wait_for(&format!("127.0.0.1:{port}"));
+    // Somebody else is where it should go.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    config(&home, taken.local_addr().unwrap().port(), json!({}));
+    gateway.wait_for("going on with the configuration that was in force before");
+    gateway.wait_for(&format!("127.0.0.1:{port}"));
+    Caller::connected(port).await.call("health", json!({})).await.unwrap();
+    gateway.signal(Signal::TERM);
+    assert_eq!(gateway.ended(), Some(0));
+}
+
+#[tokio::test]
+async fn the_log_changes_while_it_runs() {
+    let (home, mut gateway) = Gateway::fresh();
+    let mut caller = Caller::connected(gateway.port).await;
+    let elsewhere = home.path().join("elsewhere.log");
+    config(&home, gateway.port, json!({"logging": {"file": elsewhere, "level": "debug"}}));
+    gateway.wait_for("is in force");
+    // The console hears of it a moment before the file.
+    while !std::fs::read_to_string(&elsewhere).is_ok_and(|told| told.contains("changed=logging")) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let quiet =
+        json!({"logging": {"file": elsewhere, "level": "error"}, "gateway": {"auth": {"token": "another"}}});
+    config(&home, gateway.port, quiet);
+    // Nothing is told any more, but whoever comes has to know the new secret once it is in force.
+    loop {
+        let mut late = Caller::open(gateway.port, &[]).await;
+        if late.call("connect", super::hello(json!({"token": super::TOKEN}))).await.is_err() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    caller.call("health", json!({})).await.unwrap();
+    gateway.signal(Signal::TERM);
+    assert_eq!(gateway.ended(), Some(0));
+    let after = std::fs::read_to_string(&elsewhere).unwrap();
+    assert!(!after.contains("gateway stopping"), "{after}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_waits_for_a_turn_that_goes_on() {
+    let (home, port) = (Home::empty(), free_port());
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let model = slow_model(listener.local_addr().unwrap().port());
+    config(&home, port, model.clone());
+    let _model = RecordedModel::on(listener).unwrap();
+    let mut gateway = Gateway::start(&home, port);
+    let mut caller = Caller::connected(port).await;
+    let slow = json!({"sessionKey": "main", "message": "SLOW", "idempotencyKey": "r"});
+    caller.call("chat.send", slow).await.unwrap();
+    caller.wait(|event| event["event"] == "agent").await;
+    let elsewhere = free_port();
+    config(&home, elsewhere, model);
+    caller.wait(is_final("r")).await;
+    assert_eq!(caller.closed().await.code, 1012);
+    gateway.wait_for(&format!("127.0.0.1:{elsewhere}"));
+}
+
+#[tokio::test]
+async fn whoever_asked_for_a_new_beginning_hears_of_it() {
+    let (home, mut gateway) = Gateway::fresh();
+    let mut caller = Caller::connected(gateway.port).await;
+    let more = json!({"restartDelayMs": 0, "sessionKey": "agent:main:main", "note": "a shorter prefix"});
+    patch(&mut caller, json!({"messages": {"responsePrefix": "so:"}}), more).await;
+    assert_eq!(caller.closed().await.code, 1012);
+    gateway.wait_for("gateway restarting");
+    gateway.wait_for("listening on");
+    let mut caller = Caller::connected(gateway.port).await;
+    assert!(!home.path().join(".openclaw/restart-sentinel.json").exists());
+    let hello = json!({"sessionKey": "main", "message": "hello", "idempotencyKey": "h"});
+    caller.call("chat.send", hello).await.unwrap();
+    caller.wait(is_final("h")).await;
+    let transcript = home.transcript(&home.session_id("agent:main:main"));
+    let said = std::fs::read_to_string(transcript).unwrap();
+    assert!(said.contains("The gateway began anew (config.patch): a shorter prefix"), "{said}");
+}
+
+#[test]
+fn a_gateway_to_try_things_with_needs_nothing_set_up() {
+    let home = Home::empty();
+    let port = free_port().to_string();
+    let mut command = home.command(&["--dev", "gateway", "run", "--port", &port]);
+    let mut gateway = Gateway::run(&mut command, port.parse().unwrap());
+    assert!(gateway.get("/healthz").ends_with("ok\n"));
+    let told = home.run(&["--dev", "config", "get", "gateway.mode"]);
+    assert_eq!(told.out, "local\n");
+    gateway.signal(Signal::TERM);
+    assert_eq!(gateway.ended(), Some(0));
+}
+
+#[test]
+fn what_the_reference_understands_is_understood_or_refused() {
+    let home = Home::empty();
+    let told = home.refusal(&["gateway", "run", "--tailscale", "serve"]);
+    assert!(told.contains("sets nothing up with Tailscale"), "{told}");
+    let told = home.refusal(&["gateway", "--reset"]);
+    assert!(told.contains("deletes nothing by itself"), "{told}");
+    let flags =
+        ["--tailscale", "off", "--ws-log", "compact", "--compact", "--raw-stream", "--raw-stream-path", "x"];
+    let told = home.refusal(&[&["gateway", "run"][..], &flags].concat());
+    assert!(told.starts_with("note: --ws-log changes nothing here\n"), "{told}");
+    assert!(told.contains("Missing config."), "{told}");
 }
 
 #[tokio::test]

@@ -5,25 +5,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use notify::RecursiveMode;
-use tokio::sync::mpsc;
+use notify::{RecommendedWatcher, RecursiveMode};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 use yabby_domain::config::Config;
 use yabby_domain::json::Value;
-use yabby_gateway::Listening;
 use yabby_store::config_file::Snapshot;
 
 use crate::logs;
 use crate::setting::Setting;
+use crate::wire::models;
 use crate::wire::secrets::secrets;
 
 /// How long the file must be quiet before it is read.
 const QUIET: Duration = Duration::from_millis(300);
 
 /// What is read anew for every turn or every connection; a change of it needs nothing else.
-const LIVE: [&[&str]; 25] = [
+const LIVE: &[&[&str]] = &[
     &["meta"],
     &["wizard"],
     &["ui"],
+    &["logging"],
     &["messages"],
     &["commands"],
     &["bindings"],
@@ -41,11 +42,41 @@ const LIVE: [&[&str]; 25] = [
     &["gateway", "reload"],
     &["gateway", "remote"],
     &["agents", "defaults", "model"],
+    &["agents", "defaults", "models"],
+    &["agents", "defaults", "imageModel"],
     &["agents", "defaults", "thinkingDefault"],
     &["agents", "defaults", "verboseDefault"],
+    &["agents", "defaults", "elevatedDefault"],
     &["agents", "defaults", "userTimezone"],
+    &["agents", "defaults", "timeFormat"],
+    &["agents", "defaults", "envelopeTimezone"],
+    &["agents", "defaults", "envelopeTimestamp"],
+    &["agents", "defaults", "envelopeElapsed"],
+    &["agents", "defaults", "contextTokens"],
+    &["agents", "defaults", "contextPruning"],
     &["agents", "defaults", "compaction"],
+    &["agents", "defaults", "bootstrapMaxChars"],
     &["agents", "defaults", "timeoutSeconds"],
+    &["agents", "defaults", "blockStreamingDefault"],
+    &["agents", "defaults", "blockStreamingBreak"],
+    &["agents", "defaults", "blockStreamingChunk"],
+    &["agents", "defaults", "blockStreamingCoalesce"],
+    &["agents", "defaults", "sandbox"],
+    &["agents", "defaults", "subagents", "model"],
+    &["agents", "defaults", "subagents", "thinking"],
+    &["agents", "defaults", "subagents", "archiveAfterMinutes"],
+    &["tools", "profile"],
+    &["tools", "allow"],
+    &["tools", "alsoAllow"],
+    &["tools", "deny"],
+    &["tools", "byProvider"],
+    &["tools", "exec"],
+    &["tools", "elevated"],
+    &["tools", "agentToAgent"],
+    &["tools", "message"],
+    &["tools", "fs"],
+    &["tools", "sandbox"],
+    &["tools", "subagents"],
 ];
 
 /// What a change leads to.
@@ -56,75 +87,123 @@ enum Effect {
     Restart,
 }
 
-/// Applies changes of the configuration; comes back when everything has to begin anew.
-pub async fn watch(
-    setting: &Setting,
-    first: Arc<Config>,
-    applied: impl Fn(Config) -> Config,
-    listening: &Listening,
-) {
-    let (sender, mut changes) = mpsc::unbounded_channel();
-    let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        if event.is_ok_and(|event| event.kind.is_modify() || event.kind.is_create() || event.kind.is_remove())
-        {
-            let _ = sender.send(());
-        }
-    });
-    let files = Snapshot::read(&setting.place).files();
-    let watching = watcher.and_then(|mut watcher| {
-        watch_folders(&mut watcher, &files)?;
-        Ok(watcher)
-    });
-    let mut watcher = match watching {
-        Ok(watcher) => watcher,
-        Err(error) => {
-            tracing::warn!(%error, "changes of the configuration are not noticed; restart the gateway after one");
-            return std::future::pending().await;
-        }
-    };
-    let mut current = first;
-    let mut looked = looks(files);
-    while changes.recv().await.is_some() {
-        let quiet = current.number(&["gateway", "reload", "debounceMs"]).filter(|ms| *ms >= 0.0);
-        let quiet = quiet.map_or(QUIET, |ms| Duration::from_secs_f64(ms.min(60_000.0) / 1000.0));
-        while let Ok(Some(())) = tokio::time::timeout(quiet, changes.recv()).await {}
-        // Other files of the folder change all the time.
-        if looked.iter().all(|(file, before)| std::fs::read(file).ok() == *before) {
-            continue;
-        }
+/// Somebody who notices that the configuration changes, from before it is in force.
+pub struct Watching {
+    /// Nothing is noticed without one.
+    watcher: Option<RecommendedWatcher>,
+    changes: UnboundedReceiver<()>,
+    /// The files as they were when somebody looked last.
+    looked: Looks,
+    existed: bool,
+}
+
+type Looks = BTreeMap<PathBuf, Option<Vec<u8>>>;
+
+impl Watching {
+    pub fn begin(setting: &Setting) -> Self {
+        let (sender, changes) = mpsc::unbounded_channel();
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            let is_change = |event: notify::Event| {
+                event.kind.is_modify() || event.kind.is_create() || event.kind.is_remove()
+            };
+            if event.is_ok_and(is_change) {
+                let _ = sender.send(());
+            }
+        });
         let snapshot = Snapshot::read(&setting.place);
-        looked = looks(snapshot.files());
-        if let Err(error) = watch_folders(&mut watcher, looked.keys()) {
-            tracing::warn!(%error, "not every change of the configuration will be noticed");
-        }
-        if !snapshot.is_valid() {
-            let what: Vec<String> = snapshot.issues.iter().map(ToString::to_string).collect();
-            tracing::warn!(issues = %what.join("; "), "the configuration is invalid now; the last valid one stays in force");
-            continue;
-        }
-        logs::hide(secrets(&setting.place, &snapshot.with_extras(), &snapshot.environment));
-        let next = Arc::new(applied(snapshot.for_run()));
-        let changed = changed_paths(current.root(), next.root());
-        match effect(&changed, next.text(&["gateway", "reload", "mode"])) {
-            Effect::Nothing => continue,
-            Effect::Live => {
-                listening.set_config(next.clone());
-                tracing::info!(changed = %told(&changed), "the configuration changed, and is in force");
+        let watching = watcher.and_then(|mut watcher| {
+            watch_folders(&mut watcher, &snapshot.files())?;
+            Ok(watcher)
+        });
+        let watcher = watching
+            .inspect_err(|error| {
+                tracing::warn!(%error, "changes of the configuration are not noticed; restart the gateway after one");
+            })
+            .ok();
+        Self { watcher, changes, looked: looks(snapshot.files()), existed: snapshot.exists }
+    }
+
+    /// Applies changes of the configuration; comes back when everything has to begin anew.
+    ///
+    /// `current` is the one in force, from the first to the last moment.
+    pub async fn follow(
+        self,
+        setting: &Setting,
+        current: &mut Arc<Config>,
+        applied: impl Fn(Config) -> Config,
+        apply: impl Fn(&Arc<Config>),
+    ) {
+        let Self { watcher, mut changes, mut looked, mut existed } = self;
+        let Some(mut watcher) = watcher else { return std::future::pending().await };
+        while changes.recv().await.is_some() {
+            let quiet = current.number(&["gateway", "reload", "debounceMs"]).filter(|ms| *ms >= 0.0);
+            let quiet = quiet.map_or(QUIET, |ms| Duration::from_secs_f64(ms.min(60_000.0) / 1000.0));
+            while let Ok(Some(())) = tokio::time::timeout(quiet, changes.recv()).await {}
+            // Other files of the folder change all the time.
+            if looked.iter().all(|(file, before)| std::fs::read(file).ok() == *before) {
+                continue;
             }
-            Effect::Restart if next.text(&["gateway", "reload", "mode"]) == Some("hot") => {
-                tracing::warn!(changed = %told(&changed), "the configuration changed; restart the gateway to apply it");
+            let snapshot = Snapshot::read(&setting.place);
+            looked = looks(snapshot.files());
+            if let Err(error) = watch_folders(&mut watcher, looked.keys()) {
+                tracing::warn!(%error, "not every change of the configuration will be noticed");
             }
-            Effect::Restart => {
-                tracing::info!(changed = %told(&changed), "the configuration changed: beginning anew");
-                return;
+            if let Some(why) = unusable(&snapshot, existed) {
+                tracing::warn!("{why}; the last valid one stays in force");
+                continue;
             }
+            existed = snapshot.exists;
+            logs::hide(secrets(&setting.place, &snapshot.with_extras(), &snapshot.environment));
+            let next = Arc::new(applied(snapshot.for_run()));
+            let changed = changed_paths(current.root(), next.root());
+            let mode = next.text(&["gateway", "reload", "mode"]);
+            let effect = match effect(&changed, mode) {
+                Effect::Live if names_a_new_model(setting, current, &next) => Effect::Restart,
+                effect => effect,
+            };
+            match effect {
+                Effect::Nothing => continue,
+                Effect::Live => {
+                    apply(&next);
+                    tracing::info!(changed = %told(&changed), "the configuration changed, and is in force");
+                }
+                Effect::Restart if mode == Some("hot") => {
+                    tracing::warn!(changed = %told(&changed), "the configuration changed; restart the gateway to apply it");
+                }
+                Effect::Restart => {
+                    tracing::info!(changed = %told(&changed), "the configuration changed: beginning anew");
+                    return;
+                }
+            }
+            *current = next;
         }
-        current = next;
     }
 }
 
+/// Why a gateway that runs does not take a configuration over, if it does not.
+pub fn unusable(snapshot: &Snapshot, must_exist: bool) -> Option<String> {
+    if !snapshot.is_valid() {
+        let issues: Vec<String> = snapshot.issues.iter().map(ToString::to_string).collect();
+        return Some(format!("the configuration is invalid now ({})", issues.join("; ")));
+    }
+    let is_gone = must_exist && !snapshot.exists;
+    is_gone.then(|| format!("the configuration {} is gone", snapshot.path.display()))
+}
+
+/// Whether a model is named that nobody who can be asked knows of: services are told their models when they are made.
+fn names_a_new_model(setting: &Setting, before: &Arc<Config>, after: &Config) -> bool {
+    let named = models::spoken_of(after);
+    let spoken_of = models::spoken_of(before);
+    let fresh: Vec<_> = named.into_iter().filter(|model| !spoken_of.contains(model)).collect();
+    if fresh.is_empty() {
+        return false;
+    }
+    let offered = models::offered(&setting.place, before, &models::main_folder(&setting.place));
+    fresh.iter().any(|model| !offered.iter().any(|offered| offered.model == *model))
+}
+
 /// The files of the configuration as they are, the missing ones among them.
-fn looks(files: Vec<PathBuf>) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+fn looks(files: Vec<PathBuf>) -> Looks {
     let look = |file: PathBuf| (std::fs::read(&file).ok(), file);
     files.into_iter().map(look).map(|(bytes, file)| (file, bytes)).collect()
 }
