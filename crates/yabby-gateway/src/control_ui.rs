@@ -60,7 +60,14 @@ impl ControlUi {
         };
         let headers = response.headers_mut();
         headers.insert("x-frame-options", HeaderValue::from_static("DENY"));
-        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("frame-ancestors 'none'"));
+        // A picture may be a page with a script in it, and anybody's work.
+        let is_drawing = headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == content_type(".svg"));
+        let policy = if is_drawing || below.starts_with("/avatar/") {
+            "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
+        } else {
+            "frame-ancestors 'none'"
+        };
+        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if method == Method::HEAD {
             *response.body_mut() = Body::empty();
