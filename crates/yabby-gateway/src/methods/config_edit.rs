@@ -100,9 +100,11 @@ pub(super) fn told(call: &Call, config: Value) -> Object {
 /// Changes the file, leaves a note for whoever starts next, and asks for a new start.
 pub(super) async fn write_and_restart(call: &Call, way: Way, mode: &'static str) -> Answer {
     let config = write(call, way).await?;
+    // The note is there before anybody starts anew.
+    let sentinel = sentinel(call, mode).await?;
     let mut told = told(call, config);
     told.insert("restart".to_owned(), restart(call, mode));
-    told.insert("sentinel".to_owned(), sentinel(call, mode).await?);
+    told.insert("sentinel".to_owned(), sentinel);
     Ok(Value::Object(told))
 }
 
