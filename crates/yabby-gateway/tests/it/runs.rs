@@ -118,22 +118,27 @@ async fn a_request_that_comes_again_leaves_its_run_alone() {
     let (mut owner, mut other) = (stand.owner().await, stand.owner().await);
     stand.stage.model.will([paused("one", &held, " and a half")]);
     let asked = said(KEY, "first", "x");
-    let requests = [owner.begin("agent", asked.clone()).await, owner.begin("agent", asked.clone()).await];
-    for request in &requests {
-        assert_eq!(owner.answer(request).await["payload"]["status"], "accepted");
-    }
+    let first = owner.begin("agent", asked.clone()).await;
+    assert_eq!(owner.answer(&first).await["payload"]["status"], "accepted");
+    // By now nobody remembers what was answered; the engine knows the message.
+    let six_minutes = 6 * 60_000;
+    stand.stage.clock.advance(six_minutes);
+    let second = owner.begin("agent", asked.clone()).await;
+    assert_eq!(owner.answer(&second).await["payload"]["status"], "accepted");
+    assert_eq!(other.get("chat.send", asked.clone()).await["status"], "in_flight");
     let short = other.get("agent.wait", json!({"runId": "x", "timeoutMs": 20})).await;
     assert_eq!(short["status"], "timeout");
     let waiting = other.begin("agent.wait", json!({"runId": "x"})).await;
     held.add_permits(1);
-    for request in &requests {
+    for request in [&first, &second] {
         assert_eq!(owner.answer(request).await["payload"]["status"], "ok");
     }
     assert_eq!(other.answer(&waiting).await["payload"]["status"], "ok");
+    // Whoever asks once more is told that it is over, and how it ended is still known.
+    stand.stage.clock.advance(six_minutes);
+    assert_eq!(owner.get("agent", asked).await["status"], "ok");
+    assert_eq!(other.get("agent.wait", json!({"runId": "x", "timeoutMs": 20})).await["status"], "ok");
     assert_eq!(stand.stage.model.asked().len(), 1);
-    // Whoever asks later still hears how it ended.
-    owner.get("agent", asked).await;
-    assert_eq!(other.get("agent.wait", json!({"runId": "x"})).await["status"], "ok");
 }
 
 #[tokio::test]
