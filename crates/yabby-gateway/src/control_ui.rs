@@ -60,9 +60,10 @@ impl ControlUi {
         };
         let headers = response.headers_mut();
         headers.insert("x-frame-options", HeaderValue::from_static("DENY"));
-        // A picture may be a page with a script in it, and anybody's work.
-        let is_drawing = headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == content_type(".svg"));
-        let policy = if is_drawing || below.starts_with("/avatar/") {
+        // A picture of an agent may be a page with a script in it, which anybody who gets the agent to draw wrote.
+        let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let is_picture = kind.is_some_and(|kind| kind.starts_with("image/"));
+        let policy = if is_picture && below.starts_with("/avatar/") {
             "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
         } else {
             "frame-ancestors 'none'"

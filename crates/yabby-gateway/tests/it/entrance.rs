@@ -83,16 +83,18 @@ async fn the_status_page_tells_strangers_nothing_but_that_we_are_there() {
 }
 
 #[tokio::test]
-async fn drawings_run_no_scripts() {
+async fn a_picture_that_an_agent_drew_runs_no_scripts() {
     let folder = tempfile::tempdir().unwrap();
+    let drawing = "<svg xmlns='http://www.w3.org/2000/svg'><script>1</script></svg>";
     std::fs::write(folder.path().join("index.html"), "<html><head></head></html>").unwrap();
-    std::fs::write(folder.path().join("a.svg"), "<svg xmlns='http://www.w3.org/2000/svg'/>").unwrap();
-    let root = folder.path().to_string_lossy().into_owned();
-    let stand = Stand::new(json!({"gateway": {"controlUi": {"root": root}}})).await;
-    let drawing = stand.http("/a.svg", "").await;
-    assert!(drawing.contains("image/svg+xml") && drawing.contains("sandbox"), "{drawing}");
+    std::fs::write(folder.path().join("a.svg"), drawing).unwrap();
+    let path = folder.path().to_string_lossy().into_owned();
+    let agent = json!({"id": "main", "workspace": path, "identity": {"avatar": "a.svg"}});
+    let config = json!({"gateway": {"controlUi": {"root": path}}, "agents": {"list": [agent]}});
+    let stand = Stand::new(config).await;
+    let picture = stand.http("/avatar/main", "").await;
+    assert!(picture.contains("image/svg+xml") && picture.contains("; sandbox;"), "{picture}");
     assert!(!stand.http("/", "").await.contains("sandbox"), "the page itself has scripts");
-    assert!(stand.http("/avatar/main", "").await.contains("sandbox"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
