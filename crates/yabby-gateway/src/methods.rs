@@ -156,7 +156,9 @@ pub(crate) struct Call {
 
 /// What is done once the answer to a request is on its way: what comes of a request is told after its answer.
 #[derive(Clone, Default)]
-pub(crate) struct After(Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>);
+pub(crate) struct After(Arc<Mutex<Option<Act>>>);
+
+type Act = Box<dyn FnOnce() + Send>;
 
 impl After {
     /// The answer is on its way.
