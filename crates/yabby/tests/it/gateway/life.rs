@@ -157,7 +157,7 @@ async fn a_change_of_the_configuration_is_applied() {
     let mut caller = Caller::connected(port).await;
     home.write(".openclaw/yabby-extras.json", r#"{"memory": {"ranking": "compat"}}"#);
     assert_eq!(caller.closed().await.code, 1012);
-    gateway.wait_for("changed=memory.ranking");
+    gateway.wait_for("changed=memory");
     gateway.wait_for(&format!("127.0.0.1:{port}"));
     home.write(".openclaw/openclaw.json", "{ not json");
     gateway.wait_for("the last valid one stays in force");
