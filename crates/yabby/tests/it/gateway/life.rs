@@ -159,6 +159,7 @@ async fn a_change_of_the_configuration_is_applied() {
     assert_eq!(caller.closed().await.code, 1012);
     gateway.wait_for("changed=memory");
     gateway.wait_for(&format!("127.0.0.1:{port}"));
+    Caller::connected(port).await.call("health", json!({})).await.unwrap();
     home.write(".openclaw/openclaw.json", "{ not json");
     gateway.wait_for("the last valid one stays in force");
     Caller::connected(port).await.call("health", json!({})).await.unwrap();
