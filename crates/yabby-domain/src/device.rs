@@ -253,10 +253,22 @@ impl Devices {
         token: String,
         now: f64,
     ) -> Option<Token> {
-        let device = self.device(id)?;
-        let known = self.token_entry(id, role).unwrap_or(device);
-        let scopes = scopes.map_or_else(|| words(known, "scopes"), <[String]>::to_vec);
+        let known = self.token_scopes(id, role)?;
+        let scopes = scopes.map_or(known, <[String]>::to_vec);
         self.put_token(id, role, &scopes, token, now)
+    }
+
+    /// The scopes that a device gets if its request is granted.
+    pub fn asked_scopes(&self, request: &str) -> Option<Vec<String>> {
+        let request = self.pending.get(request)?;
+        let device = word(request, "deviceId").and_then(|id| self.device(id)).unwrap_or(&Value::Null);
+        Some(union([words(device, "scopes"), words(request, "scopes")]))
+    }
+
+    /// The scopes of a device's token for a role.
+    pub fn token_scopes(&self, id: &str, role: &str) -> Option<Vec<String>> {
+        let device = self.device(id)?;
+        Some(words(self.token_entry(id, role).unwrap_or(device), "scopes"))
     }
 
     /// Makes a token worthless; when, if there is one.

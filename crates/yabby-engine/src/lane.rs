@@ -384,14 +384,27 @@ impl Lane {
             running.control.cancel.cancel();
             return true;
         }
+        // One that was slipped in and also waits is taken out of both.
+        let slipped_in = self.running.as_ref().and_then(|running| running.control.take_back(turn));
+        let original = slipped_in.filter(|asked| asked.done.is_some()).map(queued);
+        let Some(message) = original.or_else(|| self.take_waiting(turn)) else { return false };
+        self.finish(vec![message], Outcome::Aborted).await;
+        true
+    }
+
+    /// Takes a message out of what waits.
+    fn take_waiting(&mut self, turn: &TurnId) -> Option<Arc<Queued>> {
+        let of_turn = |message: &Arc<Queued>| message.inbound.turn == *turn;
         let is_it = |batch: &Batch| matches!(batch, Batch::Apart(asked) if asked.inbound.turn == *turn);
         if let Some(place) = self.waiting.iter().position(is_it)
             && let Some(Batch::Apart(asked)) = self.waiting.remove(place)
         {
-            self.finish(vec![queued(*asked)], Outcome::Aborted).await;
-            return true;
+            return Some(queued(*asked));
         }
-        false
+        self.waiting.iter_mut().find_map(|batch| match batch {
+            Batch::Messages { queue, .. } => queue.remove(of_turn).map(|waiting| waiting.run),
+            Batch::Apart(_) => None,
+        })
     }
 
     async fn answer_abort(&mut self, asked: Asked) {

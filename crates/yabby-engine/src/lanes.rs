@@ -41,25 +41,30 @@ impl Lanes {
         let _ = lane.mailbox.send(LaneMessage::Take(Box::new(asked)));
     }
 
-    /// Stops what goes on in a session; whether anything did.
-    pub(crate) async fn abort(&self, key: &SessionKey) -> bool {
+    /// Stops what goes on in a session; whether anything did. It is on its way once this returns: what is sent to
+    /// the session after that is not stopped.
+    pub(crate) fn abort(&self, key: &SessionKey) -> impl Future<Output = bool> + Send + use<> {
         let (reply, done) = oneshot::channel();
-        let sent = match unpoisoned(&self.open).get(key) {
-            Some(lane) => lane.mailbox.send(LaneMessage::Abort { reply }).is_ok(),
-            None => false,
-        };
-        sent && done.await.unwrap_or(false)
+        self.tell(key, LaneMessage::Abort { reply });
+        async move { done.await.unwrap_or(false) }
     }
 
-    /// Stops one turn of a session; whether it ran or waited.
-    pub(crate) async fn abort_turn(&self, key: &SessionKey, turn: &TurnId) -> bool {
+    /// The same for one turn of a session; whether it ran or waited.
+    pub(crate) fn abort_turn(
+        &self,
+        key: &SessionKey,
+        turn: &TurnId,
+    ) -> impl Future<Output = bool> + Send + use<> {
         let (reply, done) = oneshot::channel();
-        let message = LaneMessage::AbortTurn { turn: turn.clone(), reply };
-        let sent = match unpoisoned(&self.open).get(key) {
-            Some(lane) => lane.mailbox.send(message).is_ok(),
-            None => false,
-        };
-        sent && done.await.unwrap_or(false)
+        self.tell(key, LaneMessage::AbortTurn { turn: turn.clone(), reply });
+        async move { done.await.unwrap_or(false) }
+    }
+
+    /// A session that has no lane does nothing: the message is dropped, and that is the answer.
+    fn tell(&self, key: &SessionKey, message: LaneMessage) {
+        if let Some(lane) = unpoisoned(&self.open).get(key) {
+            let _ = lane.mailbox.send(message);
+        }
     }
 
     /// A lane is done with some messages.

@@ -200,14 +200,20 @@ impl Engine {
         notices.get(session).map(SystemEvents::texts).unwrap_or_default()
     }
 
-    /// Stops what goes on in a session and forgets what waits there; whether anything did.
-    pub async fn abort(&self, session: &SessionKey) -> bool {
-        self.0.lanes.abort(session).await
+    /// Stops what goes on in a session and forgets what waits there; whether anything did. Messages that come after
+    /// this was called, and before it is awaited, are not forgotten.
+    pub fn abort(&self, session: &SessionKey) -> impl Future<Output = bool> + Send + use<> {
+        self.0.lanes.abort(session)
     }
 
-    /// Stops one turn of a session, and leaves what else goes on there; whether it ran or waited.
-    pub async fn abort_turn(&self, session: &SessionKey, turn: &TurnId) -> bool {
-        self.0.lanes.abort_turn(session, turn).await
+    /// Stops one turn of a session, and leaves what else goes on there; whether it ran or waited. One that the run
+    /// of another has taken along already is answered by that.
+    pub fn abort_turn(
+        &self,
+        session: &SessionKey,
+        turn: &TurnId,
+    ) -> impl Future<Output = bool> + Send + use<> {
+        self.0.lanes.abort_turn(session, turn)
     }
 
     /// The sessions in which something goes on or waits.

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use yabby_domain::queue::LaneState;
+use yabby_domain::turn::TurnId;
 
 use crate::inbox::Inbound;
 use crate::report::TurnReport;
@@ -46,6 +47,13 @@ impl RunControl {
         }
         steering.waiting.push_back(asked);
         Ok(())
+    }
+
+    /// Takes back a message that was slipped in, if the run did not get to it yet.
+    pub(crate) fn take_back(&self, turn: &TurnId) -> Option<Asked> {
+        let mut steering = unpoisoned(&self.steering);
+        let at = steering.waiting.iter().position(|asked| asked.inbound.turn == *turn)?;
+        steering.waiting.remove(at)
     }
 
     /// The run takes messages from now on.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, oneshot};
+use yabby_domain::device::Role;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::seam::office::{Decision, Question};
 use yabby_domain::session::key::SessionKey;
@@ -56,7 +57,7 @@ impl Gateway {
     /// Whoever sees questions and may answer them, for as long as they are connected. A command line leaves
     /// again, and nobody should wait for it, unless it says that somebody sits there who answers.
     pub(crate) fn approver(&self, client: &Client) -> Option<Approver> {
-        let is_asked = client.scopes.iter().any(|scope| scope == APPROVALS);
+        let is_asked = client.role == Role::Operator && client.scopes.iter().any(|scope| scope == APPROVALS);
         let says_so = client.about.capabilities.iter().any(|capability| capability == ANSWERS);
         let stays = !client.about.is_command_line() && client.about.mode != "probe";
         let answers = is_asked && (stays || says_so);
@@ -64,7 +65,14 @@ impl Gateway {
     }
 
     /// Asks whoever may answer, on behalf of a client; `None` if such a question waits already.
-    pub(crate) async fn ask_approval(&self, id: &str, request: Object, limit: Duration) -> Option<Asked> {
+    /// It stands for as long as they are there and want to wait.
+    pub(crate) async fn ask_approval(
+        &self,
+        id: &str,
+        request: Object,
+        limit: Duration,
+        client: &Client,
+    ) -> Option<Asked> {
         let (decide, decided) = oneshot::channel();
         {
             let mut open = unpoisoned(&self.approvals.open);
@@ -77,9 +85,16 @@ impl Gateway {
         let asked =
             Asked { created, expires: created.saturating_add(millis(limit)), decision: Decision::Unanswered };
         self.tell_asked(id, request, &asked);
-        let decision = tokio::time::timeout(limit, decided).await;
+        let decision = tokio::select! {
+            decision = decided => decision.unwrap_or(Decision::Unanswered),
+            () = tokio::time::sleep(limit) => Decision::Unanswered,
+            _ = client.out.ended() => {
+                self.tell_decided(id, Decision::Unanswered, None);
+                Decision::Unanswered
+            }
+        };
         unpoisoned(&self.approvals.open).remove(id);
-        Some(Asked { decision: decision.ok().and_then(Result::ok).unwrap_or(Decision::Unanswered), ..asked })
+        Some(Asked { decision, ..asked })
     }
 
     fn tell_asked(&self, id: &str, request: Object, asked: &Asked) {

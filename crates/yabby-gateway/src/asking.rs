@@ -23,7 +23,11 @@ use yabby_engine::{Heard, Hearing, Ticket};
 use crate::Gateway;
 use crate::frames::Refusal;
 use crate::hub::Client;
-use crate::runs::{self, Run};
+use crate::runs::{self, Ending, Held, Run};
+use crate::sessions::Looked;
+
+/// Why nobody knows what became of a turn. What was accepted is taken up by the next start.
+pub(crate) const INTERRUPTED: &str = "Error: the gateway is stopping";
 
 /// The channel of those who talk to us directly.
 pub(crate) const WEBCHAT: &str = "webchat";
@@ -36,11 +40,25 @@ pub(crate) struct Named {
 }
 
 impl Gateway {
-    /// The session of a key that a client sent.
+    /// The session in which what is said under a key is answered. Nothing is opened for an agent that there is not:
+    /// whoever may begin something there does that.
     pub(crate) async fn named(&self, key: &str) -> Result<Named, Refusal> {
         let key = KeyPolicy::from_config(&self.config()).store_key(&text::lower(key));
         let agent = key.agent_id();
-        let entry = self.engine.home(&agent)?.sessions.get(&key).await?;
+        let entry = match self.knows_agent(&agent) {
+            true => self.engine.home(&agent)?.sessions.get(&key).await?,
+            false => None,
+        };
+        Ok(Named { key, agent, entry })
+    }
+
+    /// The session of a key into which something is put, which may be an old one.
+    pub(crate) async fn kept(&self, key: &str) -> Result<Named, Refusal> {
+        let Looked { key, session } = self.look(key).await?;
+        let (agent, entry) = match session {
+            Some(session) => (session.agent, session.entry),
+            None => (key.agent_id(), None),
+        };
         Ok(Named { key, agent, entry })
     }
 
@@ -73,7 +91,8 @@ pub(crate) struct Question<'q> {
 
 /// A turn that was accepted, or one that was before.
 pub(crate) enum Asked {
-    Accepted(Ticket, Arc<Run>),
+    /// What the run tells is held until whoever asked was told that it is accepted.
+    Accepted(Ticket, Arc<Run>, Held),
     Repeated,
 }
 
@@ -86,7 +105,7 @@ pub(crate) async fn ask(
     let Question { run_id, key, told_key, message, options, dedupe } = question;
     let turn = TurnId::new(uuid::Uuid::new_v4().to_string());
     let watcher = client.about.takes_tool_events().then(|| client.id.clone());
-    let run = gateway.runs.begin(run_id, &turn, key, told_key, watcher);
+    let (run, held) = gateway.runs.ask(run_id, &turn, key, told_key, watcher);
     let heard = Heard {
         message: InboundMessage { session_key: Some(key.as_str().to_owned()), ..message },
         options: TurnOptions { to_caller: true, run_id: Some(run_id.to_owned()), ..options },
@@ -95,7 +114,14 @@ pub(crate) async fn ask(
         ..Heard::default()
     };
     match gateway.engine.hear(heard).await {
-        Ok(Hearing::Accepted(ticket)) => Ok(Asked::Accepted(ticket, run)),
+        Ok(Hearing::Accepted(ticket)) => {
+            gateway.runs.accepted(&run);
+            // Somebody may have stopped it before there was a turn to stop.
+            if run.is_silenced() {
+                gateway.engine.abort_turn(key, &run.turn).await;
+            }
+            Ok(Asked::Accepted(ticket, run, held))
+        }
         Ok(Hearing::Repeated) => {
             gateway.runs.forget(&run);
             Ok(Asked::Repeated)
@@ -170,7 +196,9 @@ pub(crate) fn value_of(message: &Message) -> Value {
 
 /// Tells the end of a run that nobody waits for.
 pub(crate) async fn see_off(gateway: Arc<Gateway>, ticket: Ticket, run: Arc<Run>) {
-    if let Ok(report) = ticket.done.await {
-        gateway.runs.finish(&run, runs::ending_of(&report, None)).await;
-    }
+    let ending = match ticket.done.await {
+        Ok(report) => runs::ending_of(&report, None),
+        Err(_) => Ending::Failed(INTERRUPTED.to_owned()),
+    };
+    gateway.runs.finish(&run, ending).await;
 }

@@ -1,7 +1,7 @@
 //! Who may connect: the secret that all clients share, where a connection comes from, and the signatures of
 //! devices (`gateway.md` §2.2–2.4).
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -96,6 +96,11 @@ impl SharedSecret {
         self.expected().is_some_and(|expected| same_secret(expected, given))
     }
 
+    /// Whether whoever knew this one knows that one, too.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.expected() == other.expected()
+    }
+
     /// What a client is told that did not know it.
     pub(crate) fn unauthorized(&self, why: Unknown, about: &About) -> String {
         let kind = self.kind.as_str();
@@ -130,30 +135,32 @@ pub(crate) struct Peer {
     /// The header `Host`.
     pub(crate) host: Option<String>,
     pub(crate) origin: Option<String>,
+    /// Whom proxies say they speak for, the last one last.
     pub(crate) forwarded_for: Option<String>,
     pub(crate) real_ip: Option<String>,
-    pub(crate) forwarded_host: bool,
+    /// Something else says that it went through a proxy.
+    pub(crate) is_forwarded: bool,
     pub(crate) forwarded_proto: Option<String>,
     /// It came over TLS.
     pub(crate) is_encrypted: bool,
 }
 
 impl Peer {
-    /// The address of whoever is at the other end, behind proxies that may be believed.
+    /// The address of whoever is at the other end, behind proxies that may be believed; `None` if one of them names
+    /// no address. Every proxy adds whom it speaks for to the end of the list, and what stands before an address that
+    /// is not one of those proxies may be anybody's invention.
     pub(crate) fn client_address(&self, config: &Config) -> Option<IpAddr> {
-        let address = self.address?;
-        if !self.is_trusted_proxy(config) {
+        let mut address = self.address?;
+        let Some(list) = self.forwarded_for.as_deref().or(self.real_ip.as_deref()) else {
             return Some(address);
+        };
+        for name in list.rsplit(',') {
+            if !is_trusted_proxy(address, config) {
+                break;
+            }
+            address = address_in(name)?;
         }
-        let forwarded = self.forwarded_for.as_deref().and_then(|list| list.split(',').next());
-        let named = forwarded.or(self.real_ip.as_deref()).and_then(|name| name.trim().parse().ok());
-        Some(named.unwrap_or(address))
-    }
-
-    fn is_trusted_proxy(&self, config: &Config) -> bool {
-        let proxies = config.list(&["gateway", "trustedProxies"]).unwrap_or_default();
-        let mut proxies = proxies.iter().filter_map(|proxy| proxy.as_str()?.trim().parse::<IpAddr>().ok());
-        self.address.is_some_and(|address| proxies.any(|proxy| plain(proxy) == plain(address)))
+        Some(address)
     }
 
     /// Somebody at this machine, as far as can be seen.
@@ -162,8 +169,9 @@ impl Peer {
         let name = self.host.as_deref().map(host_name).unwrap_or_default();
         let names_us =
             matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1") || name.ends_with(".ts.net");
-        let forwarded = self.forwarded_for.is_some() || self.real_ip.is_some() || self.forwarded_host;
-        is_here && names_us && (!forwarded || self.is_trusted_proxy(config))
+        let forwarded = self.forwarded_for.is_some() || self.real_ip.is_some() || self.is_forwarded;
+        let by_trusted = || self.address.is_some_and(|address| is_trusted_proxy(address, config));
+        is_here && names_us && (!forwarded || by_trusted())
     }
 
     /// The address of somebody elsewhere.
@@ -192,6 +200,20 @@ impl Peer {
         };
         !host.is_empty() && (authority == host || (is_loopback(&authority) && is_loopback(&host)))
     }
+}
+
+/// Whether what a proxy at this address says is believed.
+fn is_trusted_proxy(address: IpAddr, config: &Config) -> bool {
+    let proxies = config.list(&["gateway", "trustedProxies"]).unwrap_or_default();
+    let mut proxies = proxies.iter().filter_map(|proxy| proxy.as_str()?.trim().parse::<IpAddr>().ok());
+    proxies.any(|proxy| plain(proxy) == plain(address))
+}
+
+/// The address that a proxy names, which may have a port.
+fn address_in(name: &str) -> Option<IpAddr> {
+    let name = name.trim();
+    let with_port = || name.parse::<SocketAddr>().ok().map(|address| address.ip());
+    name.parse().ok().or_else(with_port)
 }
 
 /// IPv4 as such, also where it comes in IPv6.
@@ -269,9 +291,41 @@ mod tests {
             (peer("192.0.2.7", "127.0.0.1:18789"), false),
             (Peer { forwarded_for: Some("127.0.0.1".to_owned()), ..peer("127.0.0.1", "localhost") }, false),
             (Peer { real_ip: Some("x".to_owned()), ..peer("127.0.0.1", "localhost") }, false),
-            (Peer { forwarded_host: true, ..peer("127.0.0.1", "localhost") }, false),
+            (Peer { is_forwarded: true, ..peer("127.0.0.1", "localhost") }, false),
             (Peer { forwarded_for: Some("127.0.0.1".to_owned()), ..peer("127.0.0.2", "localhost") }, true),
             (Peer { forwarded_for: Some("203.0.113.9".to_owned()), ..peer("127.0.0.2", "localhost") }, false),
+            // What stands before the address that the proxy added is what the client says of itself.
+            (
+                Peer {
+                    forwarded_for: Some("127.0.0.1, 203.0.113.9".to_owned()),
+                    ..peer("127.0.0.2", "localhost")
+                },
+                false,
+            ),
+            (
+                Peer {
+                    forwarded_for: Some("203.0.113.9, 127.0.0.1".to_owned()),
+                    ..peer("127.0.0.2", "localhost")
+                },
+                true,
+            ),
+            (
+                Peer {
+                    forwarded_for: Some("203.0.113.9, 127.0.0.2".to_owned()),
+                    ..peer("127.0.0.2", "localhost")
+                },
+                false,
+            ),
+            (
+                Peer {
+                    forwarded_for: Some("127.0.0.1:99, 127.0.0.2".to_owned()),
+                    ..peer("127.0.0.2", "localhost")
+                },
+                true,
+            ),
+            (Peer { forwarded_for: Some("\u{fffd}".to_owned()), ..peer("127.0.0.2", "localhost") }, false),
+            (Peer { forwarded_for: Some(String::new()), ..peer("127.0.0.2", "localhost") }, false),
+            (Peer { real_ip: Some("nobody".to_owned()), ..peer("127.0.0.2", "localhost") }, false),
             (Peer { host: None, ..peer("127.0.0.1", "") }, false),
         ];
         for (peer, is_local) in table {

@@ -11,13 +11,14 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite;
 use yabby_domain::json::{self, Object, Value};
+use yabby_domain::text;
 
 use crate::Gateway;
 use crate::auth::Peer;
 use crate::frames::{self, Event, Refusal, Request};
 use crate::handshake::{self, Admitted, Rejection};
 use crate::hub::{Client, Farewell, Outgoing, Weight};
-use crate::methods;
+use crate::methods::{self, After};
 
 /// How long somebody may take to say who they are.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -25,6 +26,8 @@ pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
 const GOODBYE: Duration = Duration::from_secs(2);
 /// How many requests of one connection are dealt with at once.
 const AT_ONCE: usize = 64;
+/// How many requests of one connection may wait for a run or a person.
+const WAITED_FOR: usize = 1024;
 
 type Sink = SplitSink<WebSocket, Message>;
 type Stream = SplitStream<WebSocket>;
@@ -176,7 +179,9 @@ async fn greet(
         }
         Err(Rejection { refusal, farewell }) => {
             gateway.counts.rejected.fetch_add(1, Ordering::Relaxed);
-            tracing::warn!(connection = id, client = ?peer.address, why = %refusal.message, "somebody was not let in");
+            // Strangers do not fill the log.
+            let why = text::head(&refusal.message, 200);
+            tracing::warn!(connection = id, client = ?peer.address, %why, "somebody was not let in");
             out.send(frames::response(request.id.into(), Err(refusal)));
             Err(farewell)
         }
@@ -191,41 +196,69 @@ async fn attend(gateway: &Arc<Gateway>, admitted: Admitted, stream: &mut Stream)
     let _approver = gateway.approver(&client);
     gateway.refresh_health();
     let mut answering = FuturesUnordered::new();
+    // Who waits for runs and people is heard all the same: an answer may be what they wait for.
+    let mut waiting = FuturesUnordered::new();
     let farewell = loop {
         let has_room = answering.len() < AT_ONCE && !client.out.is_slow();
         tokio::select! {
             farewell = client.out.ended() => break farewell,
             Some(()) = answering.next(), if !answering.is_empty() => {}
+            Some(()) = waiting.next(), if !waiting.is_empty() => {}
             () = client.out.drained(), if client.out.is_slow() => {}
             heard = hear(stream), if has_room => match heard {
-                Heard::Frame(frame) => answering.push(answer(gateway.clone(), client.clone(), frame).boxed()),
+                Heard::Frame(frame) => {
+                    let Some(request) = read(gateway, &client, &frame) else { continue };
+                    let is_patient = methods::is_patient(&request.method);
+                    if !is_patient || waiting.len() < WAITED_FOR {
+                        let mut answer = answer(gateway.clone(), client.clone(), request).boxed();
+                        // Requests begin in the order in which they came.
+                        if (&mut answer).now_or_never().is_none() {
+                            if is_patient { waiting.push(answer) } else { answering.push(answer) }
+                        }
+                    } else {
+                        let refusal = Refusal::unavailable(format!(
+                            "Error: {WAITED_FOR} requests of this connection are waited for already; try again when one is answered"
+                        ));
+                        client.out.send(frames::response(request.id.into(), Err(refusal)));
+                    }
+                }
                 Heard::Noise => {}
                 Heard::Gone(farewell) => break farewell,
             },
         }
     };
     // What was begun is finished, also if nobody hears of it.
-    if !answering.is_empty() {
-        tokio::spawn(async move { while answering.next().await.is_some() {} });
+    for mut unfinished in [answering, waiting] {
+        if !unfinished.is_empty() {
+            tokio::spawn(async move { while unfinished.next().await.is_some() {} });
+        }
     }
     farewell
 }
 
-/// Answers one frame.
-async fn answer(gateway: Arc<Gateway>, client: Arc<Client>, frame: Value) {
-    let (id, answer) = match Request::read(&frame) {
+/// The request in a frame; whoever sent anything else is told so.
+fn read(gateway: &Gateway, client: &Client, frame: &Value) -> Option<Request> {
+    match Request::read(frame) {
         Ok(request) => {
             gateway.counts.requests.fetch_add(1, Ordering::Relaxed);
-            let id = Value::from(request.id.clone());
-            (id, methods::answer(&gateway, &client, request).await)
+            Some(request)
         }
         Err(fault) => {
             let id = frame.get("id").filter(|id| !id.is_null()).cloned();
             let refusal = Refusal::invalid(format!("invalid request frame: {fault}"));
-            (id.unwrap_or_else(|| "invalid".into()), Err(refusal))
+            client.out.send(frames::response(id.unwrap_or_else(|| "invalid".into()), Err(refusal)));
+            None
         }
-    };
+    }
+}
+
+/// Answers a request.
+async fn answer(gateway: Arc<Gateway>, client: Arc<Client>, request: Request) {
+    let after = After::default();
+    let id = Value::from(request.id.clone());
+    let answer = methods::answer(&gateway, &client, request, after.clone()).await;
     client.out.send(frames::response(id, answer));
+    after.answered();
 }
 
 /// Tells the others that somebody left, however that came.

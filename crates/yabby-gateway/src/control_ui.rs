@@ -60,7 +60,15 @@ impl ControlUi {
         };
         let headers = response.headers_mut();
         headers.insert("x-frame-options", HeaderValue::from_static("DENY"));
-        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("frame-ancestors 'none'"));
+        // A picture of an agent may be a page with a script in it, which anybody who gets the agent to draw wrote.
+        let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let is_picture = kind.is_some_and(|kind| kind.starts_with("image/"));
+        let policy = if is_picture && below.starts_with("/avatar/") {
+            "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
+        } else {
+            "frame-ancestors 'none'"
+        };
+        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if method == Method::HEAD {
             *response.body_mut() = Body::empty();

@@ -5,22 +5,31 @@ use std::sync::Mutex;
 use indexmap::IndexMap;
 
 use crate::frames::Answer;
+use crate::in_turn::{InTurn, Turn};
 use crate::unpoisoned;
 
 const LIFETIME_MS: i64 = 5 * 60_000;
 const MOST: usize = 1000;
 
 #[derive(Default)]
-pub(crate) struct Dedupe(Mutex<IndexMap<String, (i64, Answer)>>);
+pub(crate) struct Dedupe {
+    answers: Mutex<IndexMap<String, (i64, Answer)>>,
+    asking: InTurn,
+}
 
 impl Dedupe {
+    /// Waits until nobody else is being answered the same. Whoever comes second finds the answer of the first.
+    pub(crate) async fn alone(&self, key: &str) -> Option<Turn> {
+        self.asking.turn(key).await
+    }
+
     pub(crate) fn find(&self, key: &str, now: i64) -> Option<Answer> {
-        let known = unpoisoned(&self.0);
+        let known = unpoisoned(&self.answers);
         known.get(key).filter(|(at, _)| now - at <= LIFETIME_MS).map(|(_, answer)| answer.clone())
     }
 
     pub(crate) fn remember(&self, key: &str, answer: Answer, now: i64) {
-        let mut known = unpoisoned(&self.0);
+        let mut known = unpoisoned(&self.answers);
         // What is answered anew is as young as its answer.
         known.shift_remove(key);
         known.insert(key.to_owned(), (now, answer));
@@ -42,11 +51,11 @@ mod tests {
         assert_eq!(dedupe.find("a", LIFETIME_MS), Some(Ok(json!(1))));
         assert_eq!(dedupe.find("a", LIFETIME_MS + 1), None);
         dedupe.remember("b", Ok(json!(2)), LIFETIME_MS + 1);
-        assert_eq!(unpoisoned(&dedupe.0).len(), 1);
+        assert_eq!(unpoisoned(&dedupe.answers).len(), 1);
         for number in 0..2 * MOST {
             dedupe.remember(&number.to_string(), Ok(json!(number)), LIFETIME_MS + 2);
         }
-        assert_eq!(unpoisoned(&dedupe.0).len(), MOST);
+        assert_eq!(unpoisoned(&dedupe.answers).len(), MOST);
         assert_eq!(dedupe.find("b", LIFETIME_MS + 2), None);
     }
 }

@@ -12,6 +12,7 @@ use crate::Gateway;
 use crate::auth::{DeviceKey, Peer, Shown, Unknown, same_secret};
 use crate::frames::{PROTOCOL, Refusal, Request};
 use crate::hub::{ADMIN, About, CONTROL_UI, Client, Farewell, Outgoing, PAIRING, Weight};
+use crate::in_turn::InTurn;
 use crate::schema::{BOOLEAN, NON_EMPTY, Schema, TEXT, TEXTS, at_least, optional, required};
 
 /// How far the clock of a device may be off.
@@ -128,25 +129,42 @@ pub(crate) async fn admit(
         return Err(Rejection::policy(Refusal::invalid("invalid role")));
     };
     let config = gateway.config();
-    let token = wish.authenticate(gateway, peer, nonce, &config, role).await?;
+    let entrance = wish.authenticate(gateway, peer, nonce, &config, role).await?;
     let now = gateway.now_ms();
     let scopes = wish.granted(role);
-    let presence = (!wish.about.is_command_line()).then(|| wish.presence_key(connection));
+    let device = entrance.device();
+    let presence = (!wish.about.is_command_line()).then(|| wish.presence_key(device.as_deref(), connection));
     let client = Arc::new(Client {
         id: connection.to_owned(),
         about: wish.about.clone(),
         role,
         scopes,
-        device: wish.device.as_ref().map(|device| device.id.clone()),
+        device,
+        knew_secret: entrance.knew_secret,
         presence,
         out,
+        accepting: InTurn::default(),
     });
     if let Some(key) = &client.presence {
         gateway.presence.note(key, wish.present(&client, peer, &config), now);
         gateway.presence_changed();
     }
-    let hello = hello(gateway, peer, &client, token, now);
+    let hello = hello(gateway, peer, &client, entrance.token.map(|(_, token)| token), now);
     Ok(Admitted { client, hello })
+}
+
+/// How somebody was let in.
+struct Entrance {
+    /// By the secret that clients share.
+    knew_secret: bool,
+    /// The device that they come from, as its signature shows, and a token for it.
+    token: Option<(String, Token)>,
+}
+
+impl Entrance {
+    fn device(&self) -> Option<String> {
+        self.token.as_ref().map(|(device, _)| device.clone())
+    }
 }
 
 /// What a client asks for.
@@ -213,7 +231,7 @@ impl Wish {
         }
     }
 
-    /// Whether they are who they say, and may come in; a token for the device that they come from.
+    /// Whether they are who they say, and may come in.
     async fn authenticate(
         &self,
         gateway: &Arc<Gateway>,
@@ -221,7 +239,7 @@ impl Wish {
         nonce: &str,
         config: &Arc<Config>,
         role: Role,
-    ) -> Result<Option<Token>, Rejection> {
+    ) -> Result<Entrance, Rejection> {
         let about = &self.about;
         if (about.is_control_ui() || about.is_webchat()) && !peer.origin_is_allowed(config) {
             return Err(Rejection::policy(Refusal::invalid(
@@ -246,7 +264,7 @@ impl Wish {
                 return Err(Rejection::policy(Refusal::invalid(text)));
             }
             return match known {
-                Ok(()) => Ok(None),
+                Ok(()) => Ok(Entrance { knew_secret: true, token: None }),
                 Err(_) if self.token.is_none() && self.password.is_none() => {
                     Err(Rejection::policy(Refusal::not_paired("device identity required")))
                 }
@@ -259,7 +277,8 @@ impl Wish {
         {
             return Err(unauthorized(why));
         }
-        self.let_device_in(gateway, peer, config, device, &key, role).await.map(Some)
+        let token = self.let_device_in(gateway, peer, config, device, &key, role).await?;
+        Ok(Entrance { knew_secret: known.is_ok(), token: Some((device.id.clone(), token)) })
     }
 
     fn check_signature(
@@ -354,9 +373,8 @@ impl Wish {
     }
 
     /// The name under which others see that they are there.
-    fn presence_key(&self, connection: &str) -> String {
-        let device = self.device.as_ref().map(|device| device.id.clone());
-        device.or_else(|| self.about.instance.clone()).unwrap_or_else(|| connection.to_owned())
+    fn presence_key(&self, device: Option<&str>, connection: &str) -> String {
+        device.or(self.about.instance.as_deref()).unwrap_or(connection).to_owned()
     }
 
     /// What others see.

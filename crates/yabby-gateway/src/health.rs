@@ -1,6 +1,6 @@
 //! How we are (`gateway.md` §7, `health`): looked at when somebody comes, when somebody asks, and now and then.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -27,6 +27,8 @@ pub(crate) struct Health {
     version: AtomicU64,
     /// Held while somebody looks for everybody.
     looking: tokio::sync::Mutex<()>,
+    /// Somebody came since the last look began.
+    is_wanted: AtomicBool,
 }
 
 impl Default for Health {
@@ -35,6 +37,7 @@ impl Default for Health {
             last: Mutex::new(Value::Object(Object::new())),
             version: AtomicU64::new(1),
             looking: tokio::sync::Mutex::default(),
+            is_wanted: AtomicBool::new(false),
         }
     }
 }
@@ -64,13 +67,19 @@ impl Gateway {
         health
     }
 
-    /// Looks how we are, and tells everybody; nobody waits for it. Who comes while somebody looks is told what
-    /// they see: a thousand who come at once are not told a thousand times each.
+    /// Looks how we are, and tells everybody; nobody waits for it. All who come while somebody looks are told by one
+    /// more look: a thousand who come at once are not told a thousand times each.
     pub(crate) fn refresh_health(self: &Arc<Self>) {
         let gateway = self.clone();
+        gateway.health.is_wanted.store(true, Ordering::SeqCst);
         tokio::spawn(async move {
-            if let Ok(_looking) = gateway.health.looking.try_lock() {
-                gateway.look_at_health().await;
+            let health = &gateway.health;
+            // Who comes between the last look and the end of looking finds that somebody looks, and is seen here.
+            while health.is_wanted.load(Ordering::SeqCst) {
+                let Ok(_looking) = health.looking.try_lock() else { return };
+                if health.is_wanted.swap(false, Ordering::SeqCst) {
+                    gateway.look_at_health().await;
+                }
             }
         });
     }

@@ -39,7 +39,7 @@ pub(crate) async fn answer(gateway: Arc<Gateway>, source: Source, request: Reque
     }
     let page = match ControlUi::of(&gateway, &config) {
         Some(page) => page.answer(&gateway, method, uri).await,
-        None => status_page(&gateway, source, &request),
+        None => status_page(&gateway, &config, source, &request),
     };
     page.unwrap_or_else(not_found)
 }
@@ -78,7 +78,7 @@ pub(crate) fn has_secret(gateway: &Gateway, headers: &HeaderMap) -> bool {
 }
 
 /// A page of our own, where no other is served. It tells strangers nothing but that we are there.
-fn status_page(gateway: &Gateway, source: Source, request: &Request) -> Option<Response> {
+fn status_page(gateway: &Gateway, config: &Config, source: Source, request: &Request) -> Option<Response> {
     if request.uri().path() != "/" {
         return None;
     }
@@ -86,12 +86,9 @@ fn status_page(gateway: &Gateway, source: Source, request: &Request) -> Option<R
         return Some(plain(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed"));
     }
     let scheme = if source.is_encrypted { "wss" } else { "ws" };
-    let minutes = gateway.uptime_ms() / 60_000.0;
+    let is_local = peer(source, request.headers()).is_local(config);
     let page = include_str!("status_page.html")
-        .replace("{{version}}", &gateway.version)
-        .replace("{{uptime}}", &format!("{} h {} min", (minutes / 60.0).floor(), (minutes % 60.0).floor()))
-        .replace("{{clients}}", &gateway.hub.count().to_string())
-        .replace("{{runs}}", &gateway.runs.count().to_string())
+        .replace("{{figures}}", &if is_local { figures(gateway) } else { String::new() })
         .replace("{{address}}", &format!("{scheme}://127.0.0.1:{}", gateway.port()));
     let mut response = Response::new(Body::from(page));
     let headers = response.headers_mut();
@@ -104,6 +101,19 @@ fn status_page(gateway: &Gateway, source: Source, request: &Request) -> Option<R
     );
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     Some(response)
+}
+
+/// Our figures, for whoever is at this machine.
+fn figures(gateway: &Gateway) -> String {
+    let minutes = gateway.uptime_ms() / 60_000.0;
+    let rows = [
+        ("Version", gateway.version.clone()),
+        ("Up for", format!("{} h {} min", (minutes / 60.0).floor(), (minutes % 60.0).floor())),
+        ("Clients", gateway.hub.count().to_string()),
+        ("Runs", gateway.runs.count().to_string()),
+    ];
+    let rows = rows.map(|(name, value)| format!("  <dt>{name}</dt><dd>{value}</dd>\n"));
+    format!("<dl>\n{}</dl>", rows.concat())
 }
 
 pub(crate) fn not_found() -> Response {
@@ -136,13 +146,18 @@ async fn open_socket(gateway: Arc<Gateway>, source: Source, request: Request) ->
 /// Where a request comes from.
 pub(crate) fn peer(source: Source, headers: &HeaderMap) -> Peer {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    // A header that comes several times is one list; what is no text names no address, and yet it is there.
+    let list = |name: &str| {
+        let values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        headers.contains_key(name).then(|| values.collect::<Vec<_>>().join(","))
+    };
     Peer {
         address: Some(source.address.ip()),
         host: text("host"),
         origin: text("origin"),
-        forwarded_for: text("x-forwarded-for"),
-        real_ip: text("x-real-ip"),
-        forwarded_host: headers.contains_key("x-forwarded-host"),
+        forwarded_for: list("x-forwarded-for"),
+        real_ip: list("x-real-ip"),
+        is_forwarded: ["x-forwarded-host", "forwarded"].iter().any(|name| headers.contains_key(*name)),
         forwarded_proto: text("x-forwarded-proto"),
         is_encrypted: source.is_encrypted,
     }

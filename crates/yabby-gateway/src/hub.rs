@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use yabby_domain::device::Role;
 
 use crate::frames::Event;
+use crate::in_turn::InTurn;
 use crate::unpoisoned;
 
 /// How much may wait for somebody before they count as slow.
@@ -28,10 +29,15 @@ pub(crate) struct Client {
     pub(crate) about: About,
     pub(crate) role: Role,
     pub(crate) scopes: Vec<String>,
+    /// The device that signed for them.
     pub(crate) device: Option<String>,
+    /// They were let in because they knew the secret that clients share.
+    pub(crate) knew_secret: bool,
     /// The name under which others see that they are there.
     pub(crate) presence: Option<String>,
     pub(crate) out: Outgoing,
+    /// Messages for a session are accepted in the order in which they came.
+    pub(crate) accepting: InTurn,
 }
 
 /// What a client says about itself.
@@ -222,12 +228,12 @@ impl Hub {
         unpoisoned(&self.0).clients.get(id).cloned()
     }
 
-    /// Tells everybody, or everybody with a scope.
-    pub(crate) fn tell(&self, event: &Event, weight: Weight, scope: Option<&str>) {
+    /// Tells whoever may hear it.
+    pub(crate) fn tell(&self, event: &Event, weight: Weight, hearers: Hearers<'_>) {
         let mut connected = unpoisoned(&self.0);
         connected.seq += 1;
         let text = Utf8Bytes::from(event.numbered(connected.seq));
-        for client in connected.clients.values().filter(|client| may_hear(client, scope)) {
+        for client in connected.clients.values().filter(|client| hearers.include(client)) {
             match (client.out.is_slow(), weight) {
                 (false, _) => client.out.send(text.clone()),
                 (true, Weight::Droppable) => {}
@@ -236,17 +242,32 @@ impl Hub {
         }
     }
 
-    /// Ends every connection.
-    pub(crate) fn end(&self, farewell: &Farewell) {
-        for client in unpoisoned(&self.0).clients.values() {
+    /// Ends the connections of such clients.
+    pub(crate) fn end(&self, farewell: &Farewell, which: impl Fn(&Client) -> bool) {
+        for client in unpoisoned(&self.0).clients.values().filter(|client| which(client)) {
             client.out.end(farewell.clone());
         }
     }
 }
 
-/// Whether a client may hear of what needs a scope.
-fn may_hear(client: &Client, scope: Option<&str>) -> bool {
-    scope.is_none_or(|scope| client.role == Role::Operator && client.has_scope(scope))
+/// Who hears of something.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Hearers<'h> {
+    Everybody,
+    /// Everybody but nodes: a camera or a screen has no part in what people say.
+    Operators,
+    /// Operators with a scope.
+    With(&'h str),
+}
+
+impl Hearers<'_> {
+    fn include(self, client: &Client) -> bool {
+        match self {
+            Self::Everybody => true,
+            Self::Operators => client.role == Role::Operator,
+            Self::With(scope) => client.role == Role::Operator && client.has_scope(scope),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -262,8 +283,10 @@ mod tests {
             role: Role::Operator,
             scopes: scopes.iter().map(|&scope| scope.to_owned()).collect(),
             device: None,
+            knew_secret: true,
             presence: None,
             out,
+            accepting: InTurn::default(),
         };
         (Arc::new(client), receiver)
     }
@@ -275,8 +298,8 @@ mod tests {
             (client("a", &[ADMIN]), client("b", &["operator.read"]));
         hub.join_after(owner, || {});
         hub.join_after(guest, || {});
-        hub.tell(&Event::new("secret", &json!({}), None), Weight::Needed, Some(PAIRING));
-        hub.tell(&Event::new("tick", &json!({}), None), Weight::Droppable, None);
+        hub.tell(&Event::new("secret", &json!({}), None), Weight::Needed, Hearers::With(PAIRING));
+        hub.tell(&Event::new("tick", &json!({}), None), Weight::Droppable, Hearers::Everybody);
         let seq = |text: Utf8Bytes| serde_json::from_str::<serde_json::Value>(&text).unwrap()["seq"].as_u64();
         assert_eq!(owners.try_recv().map(seq), Ok(Some(1)));
         assert_eq!(owners.try_recv().map(seq), Ok(Some(2)));
@@ -289,10 +312,10 @@ mod tests {
         let (slow, mut receiver) = client("a", &[]);
         hub.join_after(slow.clone(), || {});
         slow.out.send("x".repeat(MAX_BUFFERED + 1));
-        hub.tell(&Event::new("tick", &json!({}), None), Weight::Droppable, None);
+        hub.tell(&Event::new("tick", &json!({}), None), Weight::Droppable, Hearers::Everybody);
         assert!(receiver.try_recv().is_ok());
         assert!(receiver.try_recv().is_err(), "the tick was not sent");
-        hub.tell(&Event::new("agent", &json!({}), None), Weight::Needed, None);
+        hub.tell(&Event::new("agent", &json!({}), None), Weight::Needed, Hearers::Everybody);
         assert_eq!(slow.out.ended().await, Farewell::new(1008, "slow consumer"));
     }
 }

@@ -16,6 +16,7 @@ mod handshake;
 mod health;
 mod http;
 mod hub;
+mod in_turn;
 mod logs;
 mod machine;
 mod methods;
@@ -53,7 +54,7 @@ use auth::SharedSecret;
 use dedupe::Dedupe;
 use frames::{Event, Refusal, StateVersion};
 use health::Health;
-use hub::{Hub, Weight};
+use hub::{Farewell, Hearers, Hub, Weight};
 use metrics::Counts;
 use presence::Presence;
 use runs::Runs;
@@ -155,8 +156,16 @@ impl Gateway {
         self.config.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// What begins from now on is done with this configuration. Whoever came in by a secret that is none any more has
+    /// to come in again.
     pub(crate) fn set_config(&self, config: Arc<Config>) {
+        let before = self.secret();
         *self.config.write().unwrap_or_else(PoisonError::into_inner) = config;
+        if !self.secret().is_same(&before) {
+            let kind = self.secret().kind.as_str();
+            let farewell = Farewell::new(1008, &format!("unauthorized: the gateway {kind} has changed"));
+            self.hub.end(&farewell, |client| client.knew_secret);
+        }
     }
 
     pub(crate) fn secret(&self) -> SharedSecret {
@@ -213,12 +222,19 @@ impl Gateway {
 
     /// Tells everybody, or everybody with a scope.
     pub(crate) fn tell(&self, event: &str, payload: &Value, weight: Weight, scope: Option<&str>) {
-        self.hub.tell(&Event::new(event, payload, None), weight, scope);
+        let hearers = scope.map_or(Hearers::Everybody, Hearers::With);
+        self.hub.tell(&Event::new(event, payload, None), weight, hearers);
+    }
+
+    /// Tells of what is said: everybody but nodes.
+    pub(crate) fn tell_talk(&self, event: &str, payload: &Value, weight: Weight) {
+        self.hub.tell(&Event::new(event, payload, None), weight, Hearers::Operators);
     }
 
     /// Tells everybody about presence or health.
     pub(crate) fn tell_state(&self, event: &str, payload: &Value, weight: Weight) {
-        self.hub.tell(&Event::new(event, payload, Some(self.state_version())), weight, None);
+        let event = Event::new(event, payload, Some(self.state_version()));
+        self.hub.tell(&event, weight, Hearers::Everybody);
     }
 
     /// Changes the devices, away from the runtime's own threads.

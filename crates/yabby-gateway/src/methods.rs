@@ -77,15 +77,19 @@ mod usage_cost;
 mod usage_status;
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use yabby_domain::device::Role;
 use yabby_domain::json::Value;
+use yabby_domain::session::key::KeyPolicy;
+use yabby_domain::text;
 
-use crate::Gateway;
 use crate::frames::{self, Answer, Refusal, Request};
 use crate::hub::{ADMIN, APPROVALS, Client, PAIRING};
+use crate::in_turn::Turn;
 use crate::schema::Schema;
+use crate::{Gateway, unpoisoned};
 
 /// Something that can be asked for.
 pub(crate) struct Method {
@@ -96,6 +100,12 @@ pub(crate) struct Method {
     /// What it does, for the documentation.
     pub(crate) about: &'static str,
     pub(crate) answer: Handler,
+}
+
+/// Whether the answer to a method takes as long as a run or a person does. A client may ask for many of these, and
+/// is heard all the same.
+pub(crate) fn is_patient(name: &str) -> bool {
+    [agent::METHOD.name, agent_wait::METHOD.name, exec_approval_request::METHOD.name].contains(&name)
 }
 
 pub(crate) type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Answer> + Send>>;
@@ -127,6 +137,11 @@ pub(crate) enum Listing {
     Known,
 }
 
+/// How long somebody may wait for a run or a person.
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+/// Why somebody who left gets no answer.
+const LEFT: &str = "Error: the connection was closed";
+
 /// A request, for a method.
 #[derive(Clone)]
 pub(crate) struct Call {
@@ -136,12 +151,41 @@ pub(crate) struct Call {
     pub(crate) id: String,
     /// As the method's schema has it.
     pub(crate) params: Value,
+    after: After,
+}
+
+/// What is done once the answer to a request is on its way: what comes of a request is told after its answer.
+#[derive(Clone, Default)]
+pub(crate) struct After(Arc<Mutex<Option<Act>>>);
+
+type Act = Box<dyn FnOnce() + Send>;
+
+impl After {
+    /// The answer is on its way.
+    pub(crate) fn answered(&self) {
+        let act = unpoisoned(&self.0).take();
+        if let Some(act) = act {
+            act();
+        }
+    }
 }
 
 impl Call {
     /// Answers before the answer.
     pub(crate) fn answer_first(&self, payload: Value) {
         self.client.out.send(frames::response(self.id.clone().into(), Ok(payload)));
+    }
+
+    /// Waits until whatever this client sent to a session before is accepted. What it sends is accepted in the order
+    /// in which it came, so this is called before anything is waited for.
+    pub(crate) fn turn_in(&self, key: &str) -> impl Future<Output = Option<Turn>> + Send + use<> {
+        let key = KeyPolicy::from_config(&self.gateway.config()).store_key(&text::lower(key));
+        self.client.accepting.turn(key.as_str())
+    }
+
+    /// Does something once the answer is on its way.
+    pub(crate) fn after_answer(&self, act: impl FnOnce() + Send + 'static) {
+        *unpoisoned(&self.after.0) = Some(Box::new(act));
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
@@ -264,7 +308,12 @@ pub(crate) fn advertised() -> Vec<&'static str> {
 }
 
 /// Answers a request, if whoever asks may.
-pub(crate) async fn answer(gateway: &Arc<Gateway>, client: &Arc<Client>, request: Request) -> Answer {
+pub(crate) async fn answer(
+    gateway: &Arc<Gateway>,
+    client: &Arc<Client>,
+    request: Request,
+    after: After,
+) -> Answer {
     let Request { id, method: name, params } = request;
     let method = METHODS.iter().find(|method| method.name == name);
     if let Some(refusal) = refused(client, method.map_or(Access::Admin, |method| method.access)) {
@@ -275,7 +324,7 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, client: &Arc<Client>, request
         return Err(Refusal::invalid(format!("invalid {name} params: {fault}")));
     }
     let _room = if method.access.may_wait() { None } else { client.out.room().await };
-    let call = Call { gateway: gateway.clone(), client: client.clone(), id, params };
+    let call = Call { gateway: gateway.clone(), client: client.clone(), id, params, after };
     (method.answer)(call).await
 }
 
@@ -311,6 +360,14 @@ fn refused(client: &Client, access: Access) -> Option<String> {
     };
     let may = client.has_scope(wanted) || client.has_scope(also);
     (!may).then(|| format!("missing scope: {wanted}"))
+}
+
+/// Refuses to hand out scopes that whoever asks has not got.
+fn check_scopes(client: &Client, scopes: &[String]) -> Result<(), Refusal> {
+    match scopes.iter().find(|scope| !client.has_scope(scope)) {
+        Some(missing) => Err(Refusal::invalid(format!("missing scope: {missing}"))),
+        None => Ok(()),
+    }
 }
 
 const HEAD: &str = "# Methods of the gateway

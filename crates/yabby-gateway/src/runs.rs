@@ -15,7 +15,7 @@ use yabby_domain::directive::level::{Level as _, VerboseLevel};
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::message::Message;
 use yabby_domain::reply::parse::ParsedReply;
-use yabby_domain::reply::tokens::{SILENT_TOKEN, is_silent};
+use yabby_domain::reply::tokens::SILENT_TOKEN;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::text;
 use yabby_domain::transcript::pieces::asked;
@@ -65,6 +65,8 @@ struct State {
     verbose: Option<VerboseLevel>,
     /// What tools were asked that have not answered yet, by call.
     asked: HashMap<String, String>,
+    /// What happened before whoever asked was told that the run was accepted; it is told after that.
+    held: Option<Vec<EngineEvent>>,
 }
 
 /// How a run ended.
@@ -75,11 +77,24 @@ pub(crate) struct Ended {
     pub(crate) error: Option<String>,
 }
 
-/// What a turn came to, for the task that tells.
-struct Done {
+/// Something that others say about a run, for the task that tells.
+enum Note {
+    /// Whoever asked for it was told that it is accepted.
+    Acknowledged(Arc<Run>),
+    /// What its turn came to.
+    Done { run: Arc<Run>, ending: Ending, told: oneshot::Sender<()> },
+}
+
+/// Holds back what a run tells, until whoever asked for it was told that it is accepted.
+pub(crate) struct Held {
     run: Arc<Run>,
-    ending: Ending,
-    told: oneshot::Sender<()>,
+    notes: mpsc::UnboundedSender<Note>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.notes.send(Note::Acknowledged(self.run.clone()));
+    }
 }
 
 /// What is told at the end.
@@ -97,56 +112,88 @@ pub(crate) enum Ending {
 pub(crate) struct Runs {
     known: Mutex<Known>,
     changed: Notify,
-    done: mpsc::UnboundedSender<Done>,
-    dones: Mutex<Option<mpsc::UnboundedReceiver<Done>>>,
+    notes: mpsc::UnboundedSender<Note>,
+    noted: Mutex<Option<mpsc::UnboundedReceiver<Note>>>,
 }
 
 #[derive(Default)]
 struct Known {
     by_turn: HashMap<TurnId, Arc<Run>>,
     by_id: HashMap<String, Arc<Run>>,
+    /// Runs that ended under the name of one that is not accepted yet, by its turn.
+    before: HashMap<TurnId, Arc<Run>>,
     ended: VecDeque<(i64, String)>,
 }
 
 impl Default for Runs {
     fn default() -> Self {
-        let (done, dones) = mpsc::unbounded_channel();
-        Self { known: Mutex::default(), changed: Notify::new(), done, dones: Mutex::new(Some(dones)) }
+        let (notes, noted) = mpsc::unbounded_channel();
+        Self { known: Mutex::default(), changed: Notify::new(), notes, noted: Mutex::new(Some(noted)) }
     }
 }
 
 impl Runs {
-    /// A run that is about to begin.
-    pub(crate) fn begin(
+    /// A run for which nobody waits here.
+    pub(crate) fn begin(&self, id: &str, turn: &TurnId, key: &SessionKey) -> Arc<Run> {
+        let run = self.add(Run::new(id, turn, key));
+        self.accepted(&run);
+        run
+    }
+
+    /// A run that somebody asks for. It is accepted or forgotten next, and tells nothing while it is held.
+    pub(crate) fn ask(
         &self,
         id: &str,
         turn: &TurnId,
         key: &SessionKey,
         told_key: &str,
         watcher: Option<String>,
-    ) -> Arc<Run> {
+    ) -> (Arc<Run>, Held) {
+        let state = Mutex::new(State { held: Some(Vec::new()), ..State::default() });
+        let run = self.add(Run { told_key: told_key.to_owned(), watcher, state, ..Run::new(id, turn, key) });
+        let held = Held { run: run.clone(), notes: self.notes.clone() };
+        (run, held)
+    }
+
+    /// One that goes on keeps its name until the other is accepted: that may be the same, asked for again.
+    fn add(&self, run: Run) -> Arc<Run> {
         let mut known = unpoisoned(&self.known);
-        if let Some(run) = known.by_turn.get(turn) {
+        if let Some(run) = known.by_turn.get(&run.turn) {
             return run.clone();
         }
-        let run = Arc::new(Run {
-            id: id.to_owned(),
-            turn: turn.clone(),
-            key: key.clone(),
-            told_key: told_key.to_owned(),
-            watcher,
-            state: Mutex::default(),
-        });
-        known.by_turn.insert(turn.clone(), run.clone());
-        known.by_id.insert(id.to_owned(), run.clone());
+        let run = Arc::new(run);
+        known.by_turn.insert(run.turn.clone(), run.clone());
+        let namesake = known.by_id.get(&run.id).cloned();
+        let is_taken = namesake.as_ref().is_some_and(|other| known.by_turn.contains_key(&other.turn));
+        if !is_taken {
+            known.by_id.insert(run.id.clone(), run.clone());
+            if let Some(ended) = namesake {
+                known.before.insert(run.turn.clone(), ended);
+            }
+        }
         run
     }
 
+    /// A run that came about.
+    pub(crate) fn accepted(&self, run: &Arc<Run>) {
+        let mut known = unpoisoned(&self.known);
+        known.before.remove(&run.turn);
+        known.by_id.insert(run.id.clone(), run.clone());
+    }
+
     /// A run that did not come about after all.
-    pub(crate) fn forget(&self, run: &Run) {
+    pub(crate) fn forget(&self, run: &Arc<Run>) {
         let mut known = unpoisoned(&self.known);
         known.by_turn.remove(&run.turn);
-        known.by_id.remove(&run.id);
+        let before = known.before.remove(&run.turn);
+        if known.by_id.get(&run.id).is_some_and(|known| Arc::ptr_eq(known, run)) {
+            known.by_id.remove(&run.id);
+            if let Some(before) = before {
+                known.by_id.insert(run.id.clone(), before);
+            }
+        }
+        drop(known);
+        self.changed.notify_waiters();
     }
 
     fn of_turn(&self, turn: &TurnId) -> Option<Arc<Run>> {
@@ -161,10 +208,15 @@ impl Runs {
 
     /// The runs that go on in a session.
     pub(crate) fn active_in(&self, key: &SessionKey) -> Vec<Arc<Run>> {
-        let known = unpoisoned(&self.known);
-        let runs =
-            known.by_turn.values().filter(|run| run.key == *key && !unpoisoned(&run.state).is_silenced);
-        runs.cloned().collect()
+        let mut runs = self.all();
+        runs.retain(|run| run.key == *key && !run.is_silenced());
+        runs
+    }
+
+    /// All runs that go on. Whoever tells of a run holds its state and then looks here: nobody looks at a state
+    /// while holding what is known.
+    fn all(&self) -> Vec<Arc<Run>> {
+        unpoisoned(&self.known).by_turn.values().cloned().collect()
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -177,8 +229,8 @@ impl Runs {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            let ended =
-                unpoisoned(&self.known).by_id.get(id).and_then(|run| unpoisoned(&run.state).ended.clone());
+            let run = unpoisoned(&self.known).by_id.get(id).cloned();
+            let ended = run.and_then(|run| unpoisoned(&run.state).ended.clone());
             if let Some(ended) = ended {
                 return ended;
             }
@@ -189,7 +241,7 @@ impl Runs {
     /// Tells the end of a run; comes back when everybody was told.
     pub(crate) async fn finish(&self, run: &Arc<Run>, ending: Ending) {
         let (told, heard) = oneshot::channel();
-        if self.done.send(Done { run: run.clone(), ending, told }).is_ok() {
+        if self.notes.send(Note::Done { run: run.clone(), ending, told }).is_ok() {
             let _ = heard.await;
         }
     }
@@ -215,6 +267,22 @@ impl Runs {
 }
 
 impl Run {
+    fn new(id: &str, turn: &TurnId, key: &SessionKey) -> Self {
+        Self {
+            id: id.to_owned(),
+            turn: turn.clone(),
+            key: key.clone(),
+            told_key: key.as_str().to_owned(),
+            watcher: None,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Whether somebody stopped it.
+    pub(crate) fn is_silenced(&self) -> bool {
+        unpoisoned(&self.state).is_silenced
+    }
+
     /// Says that somebody stopped it, and nothing after that; whether it was not over yet.
     pub(crate) fn silence(&self, gateway: &Gateway, reason: &str) -> bool {
         let mut state = unpoisoned(&self.state);
@@ -226,7 +294,7 @@ impl Run {
         let payload = json!({
             "runId": self.id, "sessionKey": self.told_key, "seq": seq, "state": "aborted", "stopReason": reason,
         });
-        gateway.tell("chat", &payload, Weight::Needed, None);
+        gateway.tell_talk("chat", &payload, Weight::Needed);
         true
     }
 
@@ -242,7 +310,7 @@ impl Run {
             "ts": gateway.now(),
         });
         match to {
-            Audience::All => gateway.tell("agent", &payload, Weight::Needed, None),
+            Audience::All => gateway.tell_talk("agent", &payload, Weight::Needed),
             Audience::Watcher => {
                 let watcher = self.watcher.as_ref().and_then(|watcher| gateway.hub.find(watcher));
                 if let Some(watcher) = watcher {
@@ -254,16 +322,16 @@ impl Run {
         }
     }
 
-    /// Tells what the message says by now.
-    fn tell_words(&self, gateway: &Gateway, state: &mut State) {
-        let said = shown(&state.raw);
-        let Some(delta) = said.text.strip_prefix(state.told.as_str()).map(str::to_owned) else { return };
-        if delta.is_empty() && said.media.is_empty() || is_silent(&said.text, SILENT_TOKEN) {
+    /// Tells what the message says by now. Where that is not what was told and more, it takes the place of it.
+    fn tell_words(&self, gateway: &Gateway, state: &mut State, said: Shown) {
+        let is_news = said.text != state.told || !said.media.is_empty();
+        let delta = said.text.strip_prefix(state.told.as_str()).unwrap_or_default().to_owned();
+        state.told.clone_from(&said.text);
+        if !is_news || said.is_silent {
             return;
         }
         let now = Instant::now();
         state.words_at = Some(now);
-        state.told = said.text.clone();
         let mut data = json!({"text": said.text, "delta": delta});
         if let (Some(data), false) = (data.as_object_mut(), said.media.is_empty()) {
             data.insert("mediaUrls".to_owned(), said.media.into());
@@ -282,12 +350,12 @@ impl Run {
             payload.insert("message".to_owned(), message);
         }
         let weight = if name == "delta" { Weight::Droppable } else { Weight::Needed };
-        gateway.tell("chat", &payload, weight, None);
+        gateway.tell_talk("chat", &payload, weight);
     }
 
     /// Whether there are words that were not told yet.
     fn has_words(state: &State) -> bool {
-        !state.is_silenced && !state.raw.is_empty() && shown(&state.raw).text != state.told
+        !state.is_silenced && !state.raw.is_empty() && shown(settled(&state.raw)).text != state.told
     }
 }
 
@@ -301,12 +369,33 @@ enum Audience {
 struct Shown {
     text: String,
     media: Vec<String>,
+    is_silent: bool,
 }
 
-/// What people see of a message that is being written.
+/// What people see of a message.
 fn shown(raw: &str) -> Shown {
     let parsed = ParsedReply::of(text::trim(raw), None, SILENT_TOKEN);
-    Shown { text: text::trim(&parsed.text).to_owned(), media: parsed.sources }
+    let text = text::trim(&parsed.text).to_owned();
+    Shown { text, media: parsed.sources, is_silent: parsed.is_silent }
+}
+
+/// The beginning of a message that is being written, as far as it will be shown whatever comes: without an end that
+/// may yet become the word for silence, a tag, or the name of a file.
+fn settled(raw: &str) -> &str {
+    const FILE: &str = "MEDIA:";
+    let line_at = raw.rfind('\n').map_or(0, |at| at + 1);
+    let (above, line) = raw.split_at(line_at);
+    let words = text::trim_start(line);
+    if words.starts_with(FILE) || (!words.is_empty() && FILE.starts_with(words)) {
+        return above;
+    }
+    let tag = line.rfind("[[").filter(|at| !line[*at..].contains("]]"));
+    if let Some(at) = tag.or_else(|| line.ends_with('[').then(|| line.len() - 1)) {
+        return &raw[..line_at + at];
+    }
+    let rest = raw.trim_end_matches(text::is_word);
+    let is_silence = rest.len() < raw.len() && SILENT_TOKEN.starts_with(&raw[rest.len()..]);
+    if is_silence { rest } else { raw }
 }
 
 /// A message of the agent, as conversations in a browser have it.
@@ -316,7 +405,7 @@ pub(crate) fn message(text: &str, now: i64) -> Value {
 
 /// Tells everything about runs until the end.
 pub(crate) async fn watch(gateway: Arc<Gateway>, mut events: broadcast::Receiver<EngineEvent>) {
-    let Some(mut dones) = unpoisoned(&gateway.runs.dones).take() else { return };
+    let Some(mut noted) = unpoisoned(&gateway.runs.noted).take() else { return };
     // Runs with words that were not told yet, and when they are.
     let mut waiting: VecDeque<(Instant, Arc<Run>)> = VecDeque::new();
     loop {
@@ -326,22 +415,44 @@ pub(crate) async fn watch(gateway: Arc<Gateway>, mut events: broadcast::Receiver
             biased;
             event = events.recv() => match event {
                 Ok(event) => tell_event(&gateway, event, &mut waiting).await,
-                Err(RecvError::Lagged(missed)) => tracing::warn!(missed, "clients were not told everything"),
+                Err(RecvError::Lagged(missed)) => {
+                    tracing::warn!(missed, "clients were not told everything");
+                    end_lost(&gateway);
+                }
                 Err(RecvError::Closed) => return,
             },
             () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
                 if let Some((_, run)) = waiting.pop_front() {
                     let mut state = unpoisoned(&run.state);
                     if Run::has_words(&state) {
-                        run.tell_words(&gateway, &mut state);
+                        let said = shown(settled(&state.raw));
+                        run.tell_words(&gateway, &mut state, said);
                     }
                 }
             }
-            Some(done) = dones.recv() => {
-                tell_end(&gateway, &done.run, done.ending);
-                let _ = done.told.send(());
-            }
+            Some(note) = noted.recv() => match note {
+                Note::Acknowledged(run) => {
+                    let held = unpoisoned(&run.state).held.take();
+                    for event in held.into_iter().flatten() {
+                        tell_event(&gateway, event, &mut waiting).await;
+                    }
+                }
+                Note::Done { run, ending, told } => {
+                    tell_end(&gateway, &run, ending);
+                    let _ = told.send(());
+                }
+            },
             () = gateway.ending.cancelled() => return,
+        }
+    }
+}
+
+/// Ends runs that nobody waits for and whose end was missed.
+fn end_lost(gateway: &Arc<Gateway>) {
+    let busy = gateway.engine.busy();
+    for run in gateway.runs.all() {
+        if run.watches_itself() && !busy.contains(&run.key) {
+            tell_end(gateway, &run, Ending::OfRun { aborted: false });
         }
     }
 }
@@ -354,10 +465,14 @@ async fn tell_event(gateway: &Arc<Gateway>, event: EngineEvent, waiting: &mut Ve
         // Nobody asked here: a subagent, or what was left to do after a crash.
         (None, EventKind::RunStarted { run_id, .. }) => {
             let id = run_id.as_deref().unwrap_or(turn.as_str());
-            gateway.runs.begin(id, turn, &event.session, event.session.as_str(), None)
+            gateway.runs.begin(id, turn, &event.session)
         }
         (None, _) => return,
     };
+    if let Some(held) = &mut unpoisoned(&run.state).held {
+        held.push(event);
+        return;
+    }
     let verbose = match &event.kind {
         EventKind::RunStarted { .. } if run.watcher.is_some() => Some(verbosity(gateway, &run.key).await),
         _ => None,
@@ -385,18 +500,21 @@ async fn tell_event(gateway: &Arc<Gateway>, event: EngineEvent, waiting: &mut Ve
             let now = Instant::now();
             let due = state.words_at.map_or(now, |at| at + WORDS);
             if due <= now {
-                run.tell_words(gateway, &mut state);
+                let said = shown(settled(&state.raw));
+                run.tell_words(gateway, &mut state, said);
             } else if !waiting.iter().any(|(_, other)| Arc::ptr_eq(other, &run)) {
                 let place = waiting.partition_point(|(at, _)| *at <= due);
                 waiting.insert(place, (due, run.clone()));
             }
         }
         EventKind::Called(_) => {
-            run.tell_words(gateway, &mut state);
+            let said = shown(&state.raw);
+            run.tell_words(gateway, &mut state, said);
             state.is_over = true;
         }
         EventKind::ToolStarted { call, tool, arguments } => {
-            run.tell_words(gateway, &mut state);
+            let said = shown(&state.raw);
+            run.tell_words(gateway, &mut state, said);
             if let Some(arguments) = arguments.as_object().filter(|arguments| !arguments.is_empty()) {
                 state.asked.insert(call.clone(), asked(arguments));
             }
@@ -447,7 +565,8 @@ fn tell_end(gateway: &Arc<Gateway>, run: &Arc<Run>, ending: Ending) {
     if !state.is_silenced && state.ended.is_none() {
         match ending {
             Ending::OfRun { aborted } if state.started_at.is_some() => {
-                run.tell_words(gateway, &mut state);
+                let said = shown(&state.raw);
+                run.tell_words(gateway, &mut state, said);
                 let mut data = json!({"phase": "end", "endedAt": now});
                 if let (Some(data), true) = (data.as_object_mut(), aborted) {
                     data.insert("aborted".to_owned(), true.into());
@@ -475,7 +594,7 @@ fn tell_end(gateway: &Arc<Gateway>, run: &Arc<Run>, ending: Ending) {
                     "runId": run.id, "sessionKey": run.told_key, "seq": state.seq, "state": "error",
                     "errorMessage": error,
                 });
-                gateway.tell("chat", &payload, Weight::Needed, None);
+                gateway.tell_talk("chat", &payload, Weight::Needed);
                 failure = Some(error);
             }
         }
@@ -486,6 +605,8 @@ fn tell_end(gateway: &Arc<Gateway>, run: &Arc<Run>, ending: Ending) {
 fn end(gateway: &Gateway, run: &Run, state: &mut State, at: i64, error: Option<String>) {
     if state.ended.is_none() {
         state.ended = Some(Ended { started_at: state.started_at, ended_at: at, error });
+        // What was said is in the conversation.
+        (state.raw, state.told, state.asked) = Default::default();
         gateway.runs.close(run, at);
     }
 }

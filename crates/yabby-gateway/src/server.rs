@@ -100,7 +100,7 @@ impl Listening {
     pub async fn stop(self, reason: &str, restart_expected_ms: Option<u64>) {
         let payload = json!({"reason": reason, "restartExpectedMs": restart_expected_ms});
         self.gateway.tell("shutdown", &payload, Weight::Needed, None);
-        self.gateway.hub.end(&Farewell::new(1012, "service restart"));
+        self.gateway.hub.end(&Farewell::new(1012, "service restart"), |_| true);
         self.gateway.ending.cancel();
         self.gateway.tasks.close();
         let _ = tokio::time::timeout(GOODBYE, self.gateway.tasks.wait()).await;
@@ -116,7 +116,7 @@ async fn resume(gateway: &Arc<Gateway>) -> Result<(), StartError> {
     for ticket in tickets {
         let id = ticket.run_id.clone().unwrap_or_else(|| ticket.turn.as_str().to_owned());
         let key = ticket.session_key.clone();
-        let run = gateway.runs.begin(&id, &ticket.turn, &key, key.as_str(), None);
+        let run = gateway.runs.begin(&id, &ticket.turn, &key);
         gateway.tasks.spawn(asking::see_off(gateway.clone(), ticket, run));
     }
     Ok(())

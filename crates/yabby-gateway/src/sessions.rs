@@ -47,6 +47,19 @@ impl Session {
     }
 }
 
+/// A session that somebody looks into.
+pub(crate) struct Looked {
+    pub(crate) key: SessionKey,
+    /// `None` if there is no such agent.
+    pub(crate) session: Option<Session>,
+}
+
+impl Looked {
+    pub(crate) fn entry(&self) -> Option<&SessionEntry> {
+        self.session.as_ref()?.entry.as_ref()
+    }
+}
+
 /// Who answers in sessions. What an agent's usual model is, is looked up once.
 pub(crate) struct UsualModels<'g> {
     engine: &'g Engine,
@@ -64,20 +77,39 @@ impl UsualModels<'_> {
 }
 
 impl Gateway {
-    /// The session of a key that a client sent. Keys are in small letters, unless an older one is not.
+    /// The session of a key that a client sent. Turns are taken in the one whose key is in small letters; an older
+    /// one whose key is not is found as long as there is no such session.
     pub(crate) async fn session(&self, key: &str) -> Result<Session, Refusal> {
         let key = text::non_blank(key).ok_or_else(|| Refusal::invalid("key required"))?;
         let policy = KeyPolicy::from_config(&self.config());
-        let written = policy.store_key(key);
-        let agent = policy.session_agent(written.as_str());
+        let (lowered, written) = (policy.store_key(&text::lower(key)), policy.store_key(key));
+        let agent = policy.session_agent(lowered.as_str());
         let home = self.engine.home(&agent)?;
-        let entry = home.sessions.get(&written).await?;
-        let lowered = policy.store_key(&text::lower(key));
-        if entry.is_some() || lowered == written {
-            return Ok(Session { key: written, agent, home, entry });
-        }
         let entry = home.sessions.get(&lowered).await?;
-        Ok(Session { key: lowered, agent, home, entry })
+        if entry.is_some() || lowered == written {
+            return Ok(Session { key: lowered, agent, home, entry });
+        }
+        let entry = home.sessions.get(&written).await?;
+        let key = if entry.is_some() { written } else { lowered };
+        Ok(Session { key, agent, home, entry })
+    }
+
+    /// The same for those who only look: nothing is opened for an agent that there is not.
+    pub(crate) async fn look(&self, key: &str) -> Result<Looked, Refusal> {
+        let policy = KeyPolicy::from_config(&self.config());
+        let lowered = policy.store_key(&text::lower(key));
+        if text::non_blank(key).is_some() && !self.knows_agent(&policy.session_agent(lowered.as_str())) {
+            return Ok(Looked { key: lowered, session: None });
+        }
+        let session = self.session(key).await?;
+        Ok(Looked { key: session.key.clone(), session: Some(session) })
+    }
+
+    /// Whether an agent is configured, or has a folder. What is opened for an agent stays open, so nothing is for one
+    /// that somebody made up.
+    pub(crate) fn knows_agent(&self, agent: &AgentId) -> bool {
+        agent::listed(&self.config(), &[]).contains(agent)
+            || self.place.folder.agents().unwrap_or_default().contains(agent)
     }
 
     /// Stops whatever goes on in a session, and waits for it.

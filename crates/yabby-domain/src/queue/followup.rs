@@ -98,6 +98,12 @@ impl<S: Clone> FollowupQueue<S> {
         self.waiting.iter()
     }
 
+    /// Takes the first such message out of the queue, as if it had never waited.
+    pub fn remove(&mut self, is_it: impl Fn(&S) -> bool) -> Option<Waiting<S>> {
+        let at = self.waiting.iter().position(|waiting| is_it(&waiting.run))?;
+        self.waiting.remove(at)
+    }
+
     /// How many messages gave way, and what is remembered of the last of them.
     pub fn dropped(&self) -> (usize, impl Iterator<Item = &str>) {
         (self.dropped, self.summary.iter().map(String::as_str))

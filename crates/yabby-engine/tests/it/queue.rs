@@ -573,3 +573,46 @@ async fn a_message_that_could_not_be_kept_is_refused_and_heard_when_it_comes_aga
     assert!(matches!(engine.hear(numbered("hello", "m1")).await.unwrap(), yabby_engine::Hearing::Repeated));
     assert_eq!(stage.model.asked().len(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_waits_is_taken_back_and_the_others_are_answered() {
+    for mode in ["followup", "collect", "steer"] {
+        let stage = with_mode(mode);
+        let engine = stage.engine();
+        let held = gate();
+        stage.model.will([paused("a", &held, "b")]);
+        let first = begun(&stage, &engine, "one").await;
+        let second = accepted(&engine, direct("two")).await;
+        let third = accepted(&engine, direct("three")).await;
+        assert!(engine.abort_turn(&second.session_key, &second.turn).await, "{mode}");
+        assert_eq!(outcome(second).await, Outcome::Aborted, "{mode}");
+        held.add_permits(1);
+        assert_eq!(outcome(first).await, Outcome::Answered, "{mode}");
+        let third = third.done.await.unwrap();
+        assert!(matches!(third.outcome, Outcome::Answered | Outcome::Joined), "{mode}");
+        assert!(
+            !questions(&stage).iter().any(|asked| asked.contains("two")),
+            "{mode}: {:?}",
+            questions(&stage)
+        );
+        assert!(questions(&stage).iter().any(|asked| asked.contains("three")), "{mode}");
+        assert_settled(&stage);
+        assert!(engine.busy().is_empty(), "{mode}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_after_a_session_was_stopped_is_answered() {
+    let stage = with_mode("followup");
+    let engine = stage.engine();
+    let held = gate();
+    stage.model.will([paused("a", &held, "b")]);
+    let first = begun(&stage, &engine, "one").await;
+    let second = accepted(&engine, direct("two")).await;
+    let stopping = engine.abort(&first.session_key);
+    let third = accepted(&engine, direct("three")).await;
+    assert!(stopping.await);
+    assert_eq!((outcome(first).await, outcome(second).await), (Outcome::Aborted, Outcome::Aborted));
+    assert_eq!(outcome(third).await, Outcome::Answered);
+    assert_settled(&stage);
+}

@@ -1,12 +1,14 @@
 //! `agent`: says something to an agent, and waits for the answer. It is answered twice: when the message is on
 //! record, and when the run is over (`gateway.md` §5.1).
 
+use futures_util::FutureExt as _;
 use serde_json::json;
 use yabby_domain::agent::agents;
 use yabby_domain::config::Config;
 use yabby_domain::directive::level::{Level as _, ThinkLevel};
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
+use yabby_domain::json::Value;
 use yabby_domain::seam::Choice;
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::glance::{Field, Glance};
@@ -18,9 +20,10 @@ use yabby_domain::turn::{LaneClass, Outcome, TurnOptions};
 use yabby_engine::TurnReport;
 
 use super::{Access, Call, Listing, Method};
-use crate::asking::{self, Asked, Question};
+use crate::asking::{self, Asked, INTERRUPTED, Question};
 use crate::frames::{Answer, Refusal};
-use crate::runs;
+use crate::in_turn::Turn;
+use crate::runs::{self, Ending};
 use crate::schema::{BOOLEAN, COUNT, NON_EMPTY, Schema, TEXT, optional, required};
 
 pub(super) const METHOD: Method = Method {
@@ -79,6 +82,7 @@ async fn answer(call: Call) -> Answer {
             return Err(Refusal::invalid(text));
         }
     }
+    let turn = turn(&call, agent.as_ref(), wish.as_deref()).await;
     let place = place(&call, &config, agent, wish).await?;
     if let Some(place) = &place {
         prepare(&call, place, &config).await?;
@@ -101,18 +105,39 @@ async fn answer(call: Call) -> Answer {
         options: TurnOptions { pictures, ..options(&call) },
         dedupe: remembered.clone(),
     };
-    let (ticket, run) = match asking::ask(&call.gateway, &call.client, question).await? {
-        Asked::Accepted(ticket, run) => (ticket, run),
-        // It came before we were started.
-        Asked::Repeated => return Ok(accepted),
+    let (ticket, run, held) = match asking::ask(&call.gateway, &call.client, question).await? {
+        Asked::Accepted(ticket, run, held) => (ticket, run, held),
+        // It came before, perhaps before we were started.
+        Asked::Repeated => {
+            drop(turn);
+            return repeated(&call, &run_id, accepted).await;
+        }
     };
     call.gateway.dedupe.remember(&remembered, Ok(accepted.clone()), call.gateway.now());
     call.answer_first(accepted);
+    drop((held, turn));
     let Ok(report) = ticket.done.await else {
-        return finished(&call, &remembered, Err(failed(&run_id, "Error: the gateway is stopping")));
+        call.gateway.runs.finish(&run, Ending::Failed(INTERRUPTED.to_owned())).await;
+        return finished(&call, &remembered, Err(failed(&run_id, INTERRUPTED)));
     };
     call.gateway.runs.finish(&run, runs::ending_of(&report, None)).await;
     finished(&call, &remembered, result(&run_id, &report))
+}
+
+/// Waits for a run that goes on already; what it said is in its session.
+async fn repeated(call: &Call, run_id: &str, accepted: Value) -> Answer {
+    let runs = &call.gateway.runs;
+    if runs.active(run_id).is_some() {
+        call.answer_first(accepted);
+        let ended = tokio::select! {
+            ended = runs.ended(run_id) => ended,
+            _ = call.client.out.ended() => return Err(failed(run_id, super::LEFT)),
+        };
+        if let Some(error) = ended.error {
+            return Err(failed(run_id, &error));
+        }
+    }
+    Ok(json!({"runId": run_id, "status": "ok", "summary": "completed"}))
 }
 
 fn finished(call: &Call, remembered: &str, answer: Answer) -> Answer {
@@ -164,6 +189,22 @@ fn agent(call: &Call, config: &Config) -> Result<Option<AgentId>, Refusal> {
         return Err(Refusal::invalid(format!("invalid agent params: unknown agent id \"{named}\"")));
     }
     Ok(Some(agent))
+}
+
+/// The turn of the session that is meant, as far as the request itself says which that is.
+fn turn(
+    call: &Call,
+    agent: Option<&AgentId>,
+    wish: Option<&str>,
+) -> impl Future<Output = Option<Turn>> + Send + use<> {
+    match (wish, given(call, "sessionId"), agent) {
+        (Some(key), _, _) => call.turn_in(key).left_future(),
+        (None, None, Some(agent)) => call.turn_in(&format!("agent:{agent}:main")).left_future(),
+        (None, id, _) => {
+            let name = id.or_else(|| given(call, "to")).unwrap_or_default();
+            call.client.accepting.turn(&name).right_future()
+        }
+    }
 }
 
 async fn place(

@@ -6,7 +6,7 @@ use serde_json::json;
 use yabby_domain::json::Value;
 
 use super::{Access, Call, Listing, Method};
-use crate::frames::Answer;
+use crate::frames::{Answer, Refusal};
 use crate::runs::ms;
 use crate::schema::{COUNT, NON_EMPTY, Schema, optional, required};
 
@@ -23,8 +23,12 @@ async fn answer(call: Call) -> Answer {
     let run = call.text("runId").unwrap_or_default().trim().to_owned();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of milliseconds")]
     let limit = Duration::from_millis(call.number("timeoutMs").unwrap_or(30_000.0) as u64);
-    let Ok(ended) = tokio::time::timeout(limit, call.gateway.runs.ended(&run)).await else {
-        return Ok(json!({"runId": run, "status": "timeout"}));
+    let ended = tokio::select! {
+        ended = call.gateway.runs.ended(&run) => ended,
+        () = tokio::time::sleep(limit.min(super::LONGEST_WAIT)) => {
+            return Ok(json!({"runId": run, "status": "timeout"}));
+        }
+        _ = call.client.out.ended() => return Err(Refusal::unavailable(super::LEFT)),
     };
     let status = if ended.error.is_some() { "error" } else { "ok" };
     let mut answer = json!({"runId": run, "status": status});

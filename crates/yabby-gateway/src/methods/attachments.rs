@@ -23,7 +23,7 @@ fn read(number: usize, attachment: &Value) -> Result<ShownPicture, Refusal> {
     let fault = |what: &str| Refusal::invalid(format!("Error: attachment {name}: {what}"));
     let content = text::trim(word("content").ok_or_else(|| fault("content must be base64 string"))?);
     let data = content.split_once(";base64,").map_or(content, |(_, data)| data);
-    if data.len() % 4 != 0
+    if !data.len().is_multiple_of(4)
         || !data.bytes().all(|digit| digit.is_ascii_alphanumeric() || b"+/=".contains(&digit))
     {
         return Err(fault("invalid base64 content"));

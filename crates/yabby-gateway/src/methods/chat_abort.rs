@@ -23,29 +23,31 @@ pub(super) const METHOD: Method = Method {
 
 async fn answer(call: Call) -> Answer {
     let gateway = &call.gateway;
-    let named = gateway.named(call.text("sessionKey").unwrap_or_default()).await?;
-    let runs = match call.text("runId") {
-        None => gateway.runs.active_in(&named.key),
-        Some(id) => match gateway.runs.active(id) {
-            Some(run) if run.key != named.key => {
-                return Err(Refusal::invalid("runId does not match sessionKey"));
-            }
-            run => run.into_iter().collect(),
-        },
-    };
-    Ok(stop(gateway, &named.key, runs, "rpc"))
+    let told_key = call.text("sessionKey").unwrap_or_default();
+    // What was said before it is stopped, too.
+    let _turn = call.turn_in(told_key).await;
+    let named = gateway.named(told_key).await?;
+    let Some(id) = call.text("runId") else { return Ok(stop(gateway, &named.key, "rpc")) };
+    match gateway.runs.active(id) {
+        Some(run) if run.key != named.key => Err(Refusal::invalid("runId does not match sessionKey")),
+        Some(run) if run.silence(gateway, "rpc") => {
+            gateway.tasks.spawn(gateway.engine.abort_turn(&run.key, &run.turn));
+            Ok(stopped(&[run]))
+        }
+        Some(_) | None => Ok(stopped(&[])),
+    }
 }
 
-/// Stops runs. Everybody hears of it before whoever asked gets an answer; how the engine ends them is its own
-/// business.
-pub(super) fn stop(gateway: &Arc<Gateway>, key: &SessionKey, runs: Vec<Arc<Run>>, reason: &str) -> Value {
-    let stopped: Vec<Arc<Run>> = runs.into_iter().filter(|run| run.silence(gateway, reason)).collect();
-    let ids: Vec<String> = stopped.iter().map(|run| run.id.clone()).collect();
-    let (engine, key) = (gateway.engine.clone(), key.clone());
-    gateway.tasks.spawn(async move {
-        for run in stopped {
-            engine.abort_turn(&key, &run.turn).await;
-        }
-    });
+/// Stops what goes on in a session, and what waits there. Everybody hears of it before whoever asked gets an answer;
+/// how the engine ends it is its own business.
+pub(super) fn stop(gateway: &Arc<Gateway>, key: &SessionKey, reason: &str) -> Value {
+    let mut runs = gateway.runs.active_in(key);
+    runs.retain(|run| run.silence(gateway, reason));
+    gateway.tasks.spawn(gateway.engine.abort(key));
+    stopped(&runs)
+}
+
+fn stopped(runs: &[Arc<Run>]) -> Value {
+    let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).collect();
     json!({"ok": true, "aborted": !ids.is_empty(), "runIds": ids})
 }

@@ -6,6 +6,8 @@ use yabby_domain::json::{self, Value};
 use yabby_domain::message::Message;
 use yabby_domain::model::CatalogModel;
 use yabby_domain::seam::Part;
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::SessionKey;
 use yabby_domain::transcript::envelope::without_envelope;
 use yabby_domain::transcript::preview::branch_messages;
 
@@ -34,18 +36,21 @@ const WINDOWS: [usize; 4] = [128 * 1024, 1024 * 1024, 8 * 1024 * 1024, usize::MA
 async fn answer(call: Call) -> Answer {
     let gateway = &call.gateway;
     let told_key = call.text("sessionKey").unwrap_or_default();
-    let session = gateway.session(told_key).await?;
+    let looked = gateway.look(told_key).await?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 1000")]
     let limit = call.number("limit").map_or(USUAL, |limit| limit as usize);
-    let said = said(&session, limit).await?;
-    let entry = session.entry.as_ref();
+    let said = match &looked.session {
+        Some(session) => said(session, limit).await?,
+        None => Vec::new(),
+    };
+    let entry = looked.entry();
     let config = gateway.config();
     let verbose = entry.and_then(|entry| entry.verbose_level());
     let verbose = verbose.or_else(|| config.text(&["agents", "defaults", "verboseDefault"]));
     let mut told = json!({
         "sessionKey": told_key,
         "messages": said,
-        "thinkingLevel": thinking(gateway, &session),
+        "thinkingLevel": thinking(gateway, &looked.key, entry),
     });
     if let Some(id) = entry.and_then(|entry| entry.session_id()) {
         told["sessionId"] = id.into();
@@ -56,14 +61,13 @@ async fn answer(call: Call) -> Answer {
     Ok(told)
 }
 
-fn thinking(gateway: &Gateway, session: &Session) -> String {
-    let set =
-        session.entry.as_ref().and_then(|entry| entry.thinking_level()).filter(|level| !level.is_empty());
+fn thinking(gateway: &Gateway, key: &SessionKey, entry: Option<&SessionEntry>) -> String {
+    let set = entry.and_then(|entry| entry.thinking_level()).filter(|level| !level.is_empty());
     if let Some(level) = set {
         return level.to_owned();
     }
     let config = gateway.config();
-    let model = gateway.model_in(&session.key, session.entry.as_ref());
+    let model = gateway.model_in(key, entry);
     let known = gateway.engine.model_info(&model);
     let known = known.map(|info| CatalogModel { model: model.clone(), reasoning: info.reasoning });
     let configured = config.text(&["agents", "defaults", "thinkingDefault"]);

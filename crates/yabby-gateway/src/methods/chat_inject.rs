@@ -29,7 +29,7 @@ async fn answer(call: Call) -> Answer {
         Some(label) => format!("[{label}]\n\n{said}"),
         None => said.to_owned(),
     };
-    let named = gateway.named(told_key).await?;
+    let named = gateway.kept(told_key).await?;
     let message = asking::injected(&said, gateway.now());
     let id = asking::inject(gateway, &named, &message, false).await?;
     let payload = json!({
@@ -39,6 +39,6 @@ async fn answer(call: Call) -> Answer {
         "state": "final",
         "message": asking::value_of(&message),
     });
-    gateway.tell("chat", &payload, Weight::Needed, None);
+    gateway.tell_talk("chat", &payload, Weight::Needed);
     Ok(json!({"ok": true, "messageId": id}))
 }

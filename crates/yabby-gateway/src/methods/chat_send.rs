@@ -42,12 +42,12 @@ async fn answer(call: Call) -> Answer {
         return Err(Refusal::invalid("message or attachment required"));
     }
     let gateway = &call.gateway;
+    let _turn = call.turn_in(&told_key).await;
     let named = gateway.named(&told_key).await?;
     gateway.check_send_policy(&named, &gateway.config())?;
     let word = text::trim(&said);
     if word.eq_ignore_ascii_case("/stop") || is_abort_word(word) {
-        let runs = gateway.runs.active_in(&named.key);
-        return Ok(stop(gateway, &named.key, runs, "stop"));
+        return Ok(stop(gateway, &named.key, "stop"));
     }
     let remembered = format!("chat:{run_id}");
     if let Some(answer) = gateway.dedupe.find(&remembered, gateway.now()) {
@@ -80,12 +80,18 @@ async fn answer(call: Call) -> Answer {
         dedupe: remembered.clone(),
     };
     match asking::ask(gateway, &call.client, question).await? {
-        Asked::Accepted(ticket, run) => {
-            let call = call.clone();
-            tokio::spawn(async move { follow(&call, ticket, &run, &remembered).await });
+        Asked::Accepted(ticket, run, held) => {
+            let following = call.clone();
+            call.after_answer(move || {
+                drop(held);
+                tokio::spawn(async move { follow(&following, ticket, &run, &remembered).await });
+            });
             Ok(json!({"runId": run_id, "status": "started"}))
         }
-        // It came before we were started, and is being answered or was.
+        Asked::Repeated if gateway.runs.active(&run_id).is_some() => {
+            Ok(json!({"runId": run_id, "status": "in_flight"}))
+        }
+        // It came before, perhaps before we were started, and was answered.
         Asked::Repeated => Ok(json!({"runId": run_id, "status": "ok"})),
     }
 }
@@ -93,8 +99,10 @@ async fn answer(call: Call) -> Answer {
 /// Tells the end of the run.
 async fn follow(call: &Call, ticket: Ticket, run: &std::sync::Arc<Run>, remembered: &str) {
     let gateway = &call.gateway;
-    let Ok(report) = ticket.done.await else { return };
-    let ending = runs::ending_of(&report, told(call, run, &report).await);
+    let ending = match ticket.done.await {
+        Ok(report) => runs::ending_of(&report, told(call, run, &report).await),
+        Err(_) => Ending::Failed(asking::INTERRUPTED.to_owned()),
+    };
     let answer = match &ending {
         Ending::Failed(error) => {
             let payload = json!({"runId": run.id, "status": "error", "summary": error});

@@ -22,8 +22,13 @@ async fn answer(call: Call) -> Answer {
     let gateway = &call.gateway;
     let request = call.text("requestId").unwrap_or_default().to_owned();
     let (name, token) = (request.clone(), uuid::Uuid::new_v4().simple().to_string());
-    let approved = gateway.change_devices(move |devices, now| devices.approve(&name, token, now)).await?;
-    let device = approved.ok_or_else(|| Refusal::invalid("unknown requestId"))?;
+    let client = call.client.clone();
+    let approved = gateway.change_devices(move |devices, now| {
+        let unknown = || Refusal::invalid("unknown requestId");
+        super::check_scopes(&client, &devices.asked_scopes(&name).ok_or_else(unknown)?)?;
+        devices.approve(&name, token, now).ok_or_else(unknown)
+    });
+    let device = approved.await??;
     let id = device.get("deviceId").cloned().unwrap_or(Value::Null);
     tracing::info!(device = %id, "a device was let in");
     let payload = json!({"requestId": request, "deviceId": id, "decision": "approved", "ts": gateway.now()});

@@ -27,12 +27,15 @@ async fn answer(call: Call) -> Answer {
     let scopes = call.params.get("scopes").and_then(Value::as_array).map(|scopes| {
         scopes.iter().filter_map(|scope| Some(scope.as_str()?.to_owned())).collect::<Vec<String>>()
     });
-    let device = id.clone();
+    let (device, client) = (id.clone(), call.client.clone());
     let token = call.gateway.change_devices(move |devices, now| {
+        let unknown = || Refusal::invalid("unknown deviceId/role");
+        let wanted = scopes.clone().or_else(|| devices.token_scopes(&id, &role));
+        super::check_scopes(&client, &wanted.ok_or_else(unknown)?)?;
         let fresh = uuid::Uuid::new_v4().simple().to_string();
-        devices.rotate_token(&id, &role, scopes.as_deref(), fresh, now)
+        devices.rotate_token(&id, &role, scopes.as_deref(), fresh, now).ok_or_else(unknown)
     });
-    let token = token.await?.ok_or_else(|| Refusal::invalid("unknown deviceId/role"))?;
+    let token = token.await??;
     tracing::info!(%device, role = token.role, "a device has a new token");
     Ok(json!({
         "deviceId": device,

@@ -40,7 +40,7 @@ async fn answer(call: Call) -> Answer {
     let said = |name: &str| call.params.get(name).cloned().unwrap_or(Value::Null);
     let request: Object = ASKED.into_iter().map(|name| (name.to_owned(), said(name))).collect();
     let limit = Duration::from_secs_f64(call.number("timeoutMs").unwrap_or(USUAL_MS).min(1e12) / 1000.0);
-    let asked = call.gateway.ask_approval(&id, request, limit).await;
+    let asked = call.gateway.ask_approval(&id, request, limit.min(super::LONGEST_WAIT), &call.client).await;
     let asked = asked.ok_or_else(|| Refusal::invalid("approval id already pending"))?;
     Ok(json!({
         "id": id,

@@ -35,7 +35,7 @@ async fn answer(call: Call) -> Answer {
     let (agent, memory) = remembering::needed(&call)?;
     let gateway = &call.gateway;
     let session = match call.text("sessionKey") {
-        Some(key) => Some(gateway.session(key).await?.key),
+        Some(key) => Some(gateway.look(key).await?.key),
         None => None,
     };
     let config = gateway.config();

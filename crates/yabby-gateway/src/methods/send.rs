@@ -36,6 +36,7 @@ async fn answer(call: Call) -> Answer {
     let gateway = &call.gateway;
     let run_id = call.text("idempotencyKey").unwrap_or_default();
     let remembered = format!("send:{run_id}");
+    let _alone = gateway.dedupe.alone(&remembered).await;
     if let Some(answer) = gateway.dedupe.find(&remembered, gateway.now()) {
         return answer;
     }
@@ -51,7 +52,7 @@ async fn answer(call: Call) -> Answer {
 async fn into_conversation(call: &Call, run_id: &str) -> Answer {
     let gateway = &call.gateway;
     let told_key = call.text("sessionKey").or(call.text("to")).unwrap_or_default();
-    let named = gateway.named(told_key).await?;
+    let named = gateway.kept(told_key).await?;
     gateway.check_send_policy(&named, &gateway.config())?;
     let media = call.params.get("mediaUrls").and_then(|urls| urls.as_array()).into_iter().flatten();
     let media: Vec<&str> = media.filter_map(|url| url.as_str()).chain(call.text("mediaUrl")).collect();
@@ -72,6 +73,6 @@ async fn into_conversation(call: &Call, run_id: &str) -> Answer {
         "state": "final",
         "message": asking::value_of(&message),
     });
-    gateway.tell("chat", &payload, Weight::Needed, None);
+    gateway.tell_talk("chat", &payload, Weight::Needed);
     Ok(json!({"runId": run_id, "messageId": id, "channel": WEBCHAT, "conversationId": named.key.as_str()}))
 }

@@ -62,7 +62,7 @@ async fn preview(
     key: &str,
     limits: PreviewLimits,
 ) -> Result<Option<Vec<PreviewItem>>, Refusal> {
-    let session = gateway.session(key).await?;
+    let Some(session) = gateway.look(key).await?.session else { return Ok(None) };
     let Some(transcript) = session.transcript() else { return Ok(None) };
     let transcripts = &session.home.transcripts;
     for bytes in WINDOWS {

@@ -28,14 +28,15 @@ const USUAL: usize = 2000;
 const LONGEST: usize = 200;
 
 async fn answer(call: Call) -> Answer {
-    let session = call.gateway.session(call.text("key").unwrap_or_default()).await?;
+    let looked = call.gateway.look(call.text("key").unwrap_or_default()).await?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 10,000")]
     let limit = call.number("limit").map_or(USUAL, |limit| limit as usize);
-    let loaded = match session.transcript() {
-        Some(transcript) => session.home.transcripts.load(&transcript).await?,
+    let found = looked.session.and_then(|session| Some((session.transcript()?, session.home)));
+    let loaded = match found {
+        Some((transcript, home)) => home.transcripts.load(&transcript).await?,
         None => None,
     };
-    let key = session.key.as_str().to_owned();
+    let key = looked.key.as_str().to_owned();
     on_disk(move || {
         let Some(transcript) = loaded else {
             return Ok(json!({"key": key, "sessionId": null, "leafId": null, "count": 0, "entries": []}));

@@ -117,3 +117,32 @@ async fn a_question_that_nobody_answers_is_no_decision() {
     let lasts = told["expiresAtMs"].as_i64().unwrap() - told["createdAtMs"].as_i64().unwrap();
     assert_eq!(lasts, 30);
 }
+
+#[tokio::test]
+async fn a_question_ends_with_the_connection_that_asked() {
+    let stand = Stand::new(json!({})).await;
+    let mut asking = stand.client(&["operator.approvals"]).await;
+    let mut answering = stand.client(&["operator.approvals"]).await;
+    asking.begin("exec.approval.request", json!({"id": "q1", "command": "ls", "timeoutMs": 1e15})).await;
+    let asked = answering.event("exec.approval.requested").await;
+    let lasts = asked["expiresAtMs"].as_i64().unwrap() - asked["createdAtMs"].as_i64().unwrap();
+    assert_eq!(lasts, 24 * 60 * 60 * 1000, "nobody is asked for longer than a day");
+    drop(asking);
+    let resolved = answering.event("exec.approval.resolved").await;
+    assert_eq!((&resolved["id"], &resolved["decision"]), (&json!("q1"), &json!(null)));
+    let gone = answering.refusal("exec.approval.resolve", json!({"id": "q1", "decision": "deny"})).await;
+    assert_eq!(gone, "unknown approval id");
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_node_to_decide() {
+    let stand = careful().await;
+    let _node = stand.client_as("node", &["operator.approvals"]).await;
+    let mut owner = stand.owner().await;
+    stand.stage.model.will([Line::call("exec", json!({})), Line::say("noted")]);
+    let said = json!({"sessionKey": "agent:main:main", "message": "remove it", "idempotencyKey": "k1"});
+    owner.get("chat.send", said).await;
+    while owner.event("chat").await["state"] != "final" {}
+    let said = stand.stage.said("agent:main:main").await;
+    assert!(said.iter().any(|line| line.ends_with("Decision: Unanswered")), "{said:?}");
+}

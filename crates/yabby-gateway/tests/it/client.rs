@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_tungstenite::tungstenite::Message;
@@ -23,7 +24,7 @@ const TOKEN: &str = "token-of-a-test";
 /// A gateway, and what it stands on.
 pub struct Stand {
     pub stage: Stage,
-    _listening: Listening,
+    pub listening: Listening,
     pub restarts: UnboundedReceiver<RestartWish>,
     home: tempfile::TempDir,
     port: u16,
@@ -41,7 +42,8 @@ impl Stand {
 
     pub async fn on(mut config: Value, memories: Memories, tools: Vec<Arc<dyn Tool>>) -> Self {
         let home = tempfile::tempdir().unwrap();
-        config["gateway"] = json!({"mode": "local", "auth": {"token": TOKEN}});
+        config["gateway"]["mode"] = "local".into();
+        config["gateway"]["auth"] = json!({"token": TOKEN});
         std::fs::create_dir(home.path().join(".openclaw")).unwrap();
         let text = serde_json::to_string_pretty(&config).unwrap();
         std::fs::write(home.path().join(".openclaw/openclaw.json"), text + "\n").unwrap();
@@ -57,7 +59,7 @@ impl Stand {
         };
         let (listening, restarts) = start(parts, &[IpAddr::V4(Ipv4Addr::LOCALHOST)], 0).await.unwrap();
         let port = listening.addresses[0].port();
-        Self { stage, _listening: listening, restarts, home, port }
+        Self { stage, listening, restarts, home, port }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -66,12 +68,31 @@ impl Stand {
 
     /// Somebody with these scopes.
     pub async fn client(&self, scopes: &[&str]) -> Client {
+        self.client_as("operator", scopes).await
+    }
+
+    /// What a request over HTTP is answered, with these headers besides the usual ones.
+    pub async fn http(&self, path: &str, headers: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n{headers}\r\n",
+            self.port
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// Somebody in a role.
+    pub async fn client_as(&self, role: &str, scopes: &[&str]) -> Client {
         let (socket, _) = connect_async(format!("ws://127.0.0.1:{}/", self.port)).await.unwrap();
         let mut client = Client { socket, count: 0, kept: Vec::new() };
         let params = json!({
             "minProtocol": 3,
             "maxProtocol": 3,
             "client": {"id": "gateway-client", "displayName": "tester", "version": "1", "platform": "linux", "mode": "backend"},
+            "role": role,
             "scopes": scopes,
             "auth": {"token": TOKEN},
         });
@@ -151,6 +172,29 @@ impl Client {
     /// Whether anything of a kind was told so far.
     pub fn heard(&self, name: &str) -> bool {
         self.kept.iter().any(|frame| frame["event"] == name)
+    }
+
+    /// Every frame up to the first such one, in the order in which they come.
+    pub async fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let mut frames = std::mem::take(&mut self.kept);
+        while !frames.last().is_some_and(&is_it) {
+            frames.push(self.next().await);
+        }
+        frames
+    }
+
+    /// How the gateway ends the connection.
+    pub async fn closed(&mut self) -> (u16, String) {
+        loop {
+            let next = tokio::time::timeout(Duration::from_secs(20), self.socket.next()).await;
+            match next.expect("the connection is ended in time") {
+                Some(Ok(Message::Close(Some(frame)))) => {
+                    return (frame.code.into(), frame.reason.to_string());
+                }
+                Some(Ok(_)) => {}
+                other => panic!("it ended without a word: {other:?}"),
+            }
+        }
     }
 
     async fn next(&mut self) -> Value {

@@ -5,6 +5,8 @@
 mod approvals;
 mod client;
 mod config;
+mod entrance;
 mod pictures;
 mod remembering;
+mod runs;
 mod sessions;

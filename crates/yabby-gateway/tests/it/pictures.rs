@@ -32,7 +32,7 @@ async fn the_model_sees_what_is_attached() {
     assert_eq!(answer["payload"]["result"]["payloads"][0]["text"], "A dot.", "{answer}");
     let shown = question(&stand);
     assert!(shown[0]["text"].as_str().unwrap().ends_with("What is this?"), "{shown:?}");
-    assert_eq!(shown[1..], [image.clone()]);
+    assert_eq!(&shown[1..], std::slice::from_ref(&image));
     // A picture says enough.
     let said = json!({"sessionKey": "main", "message": "", "idempotencyKey": "p2", "attachments": attached});
     owner.get("chat.send", said).await;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use yabby_config::redaction::{MARK, secrets};
 use yabby_domain::json::Value;
-use yabby_domain::secrets::is_secret_key;
+use yabby_domain::secrets::{has_password, is_secret_key, is_secret_variable};
 
 use super::text::Text;
 
@@ -40,7 +40,9 @@ pub(super) fn hidden_by_names(raw: &str) -> String {
     let hide = |found: &Captures<'_>| {
         let value = found.name("double").or(found.name("single")).map_or("", |value| value.as_str());
         let is_reference = value.starts_with("${") && value.ends_with('}');
-        if value.is_empty() || is_reference || !is_secret_key(&found["key"]) {
+        let key = &found["key"];
+        let is_secret = is_secret_key(key) || is_secret_variable(key) || has_password(value);
+        if value.is_empty() || is_reference || !is_secret {
             return found[0].to_owned();
         }
         let quote = if found.name("double").is_some() { '"' } else { '\'' };
@@ -67,5 +69,7 @@ mod tests {
     fn a_text_that_cannot_be_read_tells_no_secret_either() {
         let told = hidden_by_names("{ auth: { token: \"a\\\"b\", 'apiKey' : 'k', port: \"1\", ");
         assert_eq!(told, format!("{{ auth: {{ token: \"{MARK}\", 'apiKey' : '{MARK}', port: \"1\", "));
+        let told = hidden_by_names("{ env: { MY_PAT: 'p', SHELL: 'sh' }, proxy: 'http://u:pw@host', ");
+        assert_eq!(told, format!("{{ env: {{ MY_PAT: '{MARK}', SHELL: 'sh' }}, proxy: '{MARK}', "));
     }
 }

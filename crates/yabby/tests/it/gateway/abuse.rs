@@ -223,3 +223,23 @@ async fn whoever_does_not_read_is_cut_off_and_the_others_hear_everything() {
     let grown = gateway.resident_kb().saturating_sub(before);
     assert!(grown < 96 * 1024, "{grown} kB more than before");
 }
+
+#[tokio::test]
+async fn whoever_only_looks_makes_nothing() {
+    let (home, gateway) = Gateway::fresh();
+    let mut caller = Caller::connected(gateway.port).await;
+    for number in 0..20 {
+        let key = format!("agent:made-up-{number}:x");
+        let history = caller.call("chat.history", json!({"sessionKey": key})).await.unwrap();
+        assert_eq!(history["messages"], json!([]));
+        let preview = caller.call("sessions.preview", json!({"keys": [key]})).await.unwrap();
+        assert_eq!(preview["previews"][0]["status"], "missing");
+        let tree = caller.call("sessions.tree", json!({"key": key})).await.unwrap();
+        assert_eq!((&tree["key"], &tree["count"]), (&json!(key), &json!(0)));
+        caller.call("chat.abort", json!({"sessionKey": key})).await.unwrap();
+        caller.call("sessions.search", json!({"query": "x", "sessionKey": key})).await.unwrap();
+    }
+    let folders = std::fs::read_dir(home.path().join(".openclaw/agents")).into_iter().flatten().flatten();
+    let names: Vec<String> = folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    assert!(!names.iter().any(|name| name.starts_with("made-up")), "{names:?}");
+}

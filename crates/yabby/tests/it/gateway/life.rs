@@ -137,8 +137,11 @@ async fn a_change_of_the_configuration_is_applied() {
     let mut caller = Caller::connected(gateway.port).await;
     config(&home, gateway.port, json!({"gateway": {"auth": {"token": "another"}}}));
     gateway.wait_for("is in force");
-    // Whoever is in stays; whoever comes has to know the new secret.
-    caller.call("health", json!({})).await.unwrap();
+    // Whoever came in by the old secret has to go; whoever comes has to know the new one.
+    let closed = caller.closed().await;
+    assert_eq!((closed.code, closed.reason.as_str()), (1008, "unauthorized: the gateway token has changed"));
+    let mut caller = Caller::open(gateway.port, &[]).await;
+    caller.call("connect", super::hello(json!({"token": "another"}))).await.unwrap();
     let mut late = Caller::open(gateway.port, &[]).await;
     let refused = late.call("connect", super::hello(json!({"token": super::TOKEN}))).await.unwrap_err();
     assert!(refused.contains("token mismatch"), "{refused}");
@@ -156,6 +159,7 @@ async fn a_change_of_the_configuration_is_applied() {
     assert_eq!(caller.closed().await.code, 1012);
     gateway.wait_for("changed=memory");
     gateway.wait_for(&format!("127.0.0.1:{port}"));
+    Caller::connected(port).await.call("health", json!({})).await.unwrap();
     home.write(".openclaw/openclaw.json", "{ not json");
     gateway.wait_for("the last valid one stays in force");
     Caller::connected(port).await.call("health", json!({})).await.unwrap();

@@ -1,0 +1,240 @@
+//! Runs, as clients begin, follow and stop them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use yabby_testkit::scripted_model::Line;
+use yabby_testkit::stage::eventually;
+
+use crate::client::{Client, Stand};
+
+const KEY: &str = "agent:main:main";
+
+fn gate() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(0))
+}
+
+fn paused(first: &str, gate: &Arc<Semaphore>, second: &str) -> Line {
+    Line::Pause(first.to_owned(), gate.clone(), second.to_owned())
+}
+
+fn said(key: &str, words: &str, run: &str) -> Value {
+    json!({"sessionKey": key, "message": words, "idempotencyKey": run})
+}
+
+/// The last word on a run.
+async fn ended(client: &mut Client, run: &str) -> Value {
+    loop {
+        let told = client.event("chat").await;
+        if told["runId"] == run && told["state"] != "delta" {
+            return told;
+        }
+    }
+}
+
+/// A gateway where whatever comes during a run waits, and a run that stands still.
+async fn busy(held: &Arc<Semaphore>) -> (Stand, Client) {
+    let stand = Stand::new(json!({"messages": {"queue": {"mode": "followup", "debounceMs": 0}}})).await;
+    let mut owner = stand.owner().await;
+    stand.stage.model.will([paused("one", held, " and a half")]);
+    owner.get("chat.send", said(KEY, "first", "a")).await;
+    eventually("the model is asked", || stand.stage.model.asked().len() == 1).await;
+    (stand, owner)
+}
+
+#[tokio::test]
+async fn a_session_that_is_stopped_does_not_go_on_with_what_waited_there() {
+    let held = gate();
+    let (stand, mut owner) = busy(&held).await;
+    owner.get("chat.send", said(KEY, "second", "b")).await;
+    let stopped = owner.get("chat.abort", json!({"sessionKey": KEY})).await;
+    let mut runs: Vec<&str> =
+        stopped["runIds"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    runs.sort_unstable();
+    assert_eq!(runs, ["a", "b"]);
+    // What is said after it is answered.
+    owner.get("chat.send", said(KEY, "third", "c")).await;
+    held.add_permits(1);
+    assert_eq!(ended(&mut owner, "c").await["state"], "final");
+    let asked = stand.stage.said(KEY).await;
+    assert!(!asked.iter().any(|line| line.contains("second")), "{asked:?}");
+    assert_eq!(stand.stage.model.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn a_run_that_waits_is_stopped_alone() {
+    let held = gate();
+    let (stand, mut owner) = busy(&held).await;
+    owner.get("chat.send", said(KEY, "second", "b")).await;
+    let stopped = owner.get("chat.abort", json!({"sessionKey": KEY, "runId": "b"})).await;
+    assert_eq!(stopped, json!({"ok": true, "aborted": true, "runIds": ["b"]}));
+    let waited = owner.get("agent.wait", json!({"runId": "b"})).await;
+    assert_eq!(waited["status"], "ok", "it is over");
+    held.add_permits(1);
+    assert_eq!(ended(&mut owner, "a").await["state"], "final");
+    let answered = stand.stage.said(KEY).await;
+    assert!(answered.last().unwrap().ends_with("one and a half"), "{answered:?}");
+    assert_eq!(stand.stage.model.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_told_at_the_end_is_what_the_message_says() {
+    //  first words        the rest                 the last word
+    let table = [
+        ("NO", "_REPLY", Value::Null),
+        ("NO", " way", json!("NO way")),
+        ("[[", "reply_to_current]] Hi", json!("Hi")),
+        ("[[reply_to_cur", "rent]] Hi", json!("Hi")),
+        ("look\nMEDIA:", "./a.png", json!("look")),
+        ("look\nMEDIA:./a", ".png", json!("look")),
+        ("a[", "1]", json!("a[1]")),
+    ];
+    for (number, (first, second, expected)) in table.into_iter().enumerate() {
+        let stand = Stand::new(json!({})).await;
+        let mut owner = stand.owner().await;
+        let held = gate();
+        stand.stage.model.will([paused(first, &held, second)]);
+        let run = format!("r{number}");
+        owner.get("chat.send", said(KEY, "hello", &run)).await;
+        eventually("the model is asked", || stand.stage.model.asked().len() == 1).await;
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        held.add_permits(1);
+        let frames = owner.until(|frame| frame["payload"]["state"] == "final").await;
+        let last = &frames.last().unwrap()["payload"]["message"]["content"][0]["text"];
+        assert_eq!(*last, expected, "{first}{second}");
+        let told = frames.iter().filter(|frame| frame["payload"]["stream"] == "assistant");
+        let told: Vec<&str> = told.filter_map(|frame| frame["payload"]["data"]["text"].as_str()).collect();
+        let whole = expected.as_str().unwrap_or_default();
+        assert!(told.iter().all(|text| whole.starts_with(text)), "{first}{second}: {told:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_comes_again_leaves_its_run_alone() {
+    let held = gate();
+    let stand = Stand::new(json!({})).await;
+    let (mut owner, mut other) = (stand.owner().await, stand.owner().await);
+    stand.stage.model.will([paused("one", &held, " and a half")]);
+    let asked = said(KEY, "first", "x");
+    let first = owner.begin("agent", asked.clone()).await;
+    assert_eq!(owner.answer(&first).await["payload"]["status"], "accepted");
+    // By now nobody remembers what was answered; the engine knows the message.
+    let six_minutes = 6 * 60_000;
+    stand.stage.clock.advance(six_minutes);
+    let second = owner.begin("agent", asked.clone()).await;
+    assert_eq!(owner.answer(&second).await["payload"]["status"], "accepted");
+    assert_eq!(other.get("chat.send", asked.clone()).await["status"], "in_flight");
+    let short = other.get("agent.wait", json!({"runId": "x", "timeoutMs": 20})).await;
+    assert_eq!(short["status"], "timeout");
+    let waiting = other.begin("agent.wait", json!({"runId": "x"})).await;
+    held.add_permits(1);
+    for request in [&first, &second] {
+        assert_eq!(owner.answer(request).await["payload"]["status"], "ok");
+    }
+    assert_eq!(other.answer(&waiting).await["payload"]["status"], "ok");
+    // Whoever asks once more is told that it is over, and how it ended is still known.
+    stand.stage.clock.advance(six_minutes);
+    assert_eq!(owner.get("agent", asked).await["status"], "ok");
+    assert_eq!(other.get("agent.wait", json!({"runId": "x", "timeoutMs": 20})).await["status"], "ok");
+    assert_eq!(stand.stage.model.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn one_message_that_is_sent_twice_at_once_is_there_once() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    owner.get("sessions.patch", json!({"key": KEY, "verboseLevel": "off"})).await;
+    let sent = json!({"to": KEY, "message": "hello", "channel": "webchat", "idempotencyKey": "s"});
+    let requests = [owner.begin("send", sent.clone()).await, owner.begin("send", sent).await];
+    let [first, second] = [owner.answer(&requests[0]).await, owner.answer(&requests[1]).await];
+    assert_eq!(first["payload"]["messageId"], second["payload"]["messageId"]);
+    assert_eq!(
+        owner.get("chat.history", json!({"sessionKey": KEY})).await["messages"].as_array().unwrap().len(),
+        1
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn messages_are_accepted_in_order_and_acknowledged_before_anything_is_told_of_them() {
+    let config = json!({"messages": {"queue": {"mode": "followup", "debounceMs": 0, "cap": 100}}});
+    let stand = Stand::new(config).await;
+    let mut owner = stand.owner().await;
+    let mut requests = Vec::new();
+    for number in 0..20 {
+        let words = format!("number {number:02}.");
+        requests.push(owner.begin("chat.send", said(KEY, &words, &format!("run{number}"))).await);
+    }
+    let mut frames = Vec::new();
+    for _ in 0..20 {
+        frames.extend(owner.until(|frame| frame["payload"]["state"] == "final").await);
+    }
+    for (number, request) in requests.iter().enumerate() {
+        let run = format!("run{number}");
+        let at = |is_it: &dyn Fn(&Value) -> bool| frames.iter().position(is_it).unwrap();
+        let answered = at(&|frame| frame["type"] == "res" && frame["id"] == *request);
+        let told = at(&|frame| frame["type"] == "event" && frame["payload"]["runId"] == run);
+        assert!(answered < told, "{run} is told of before it is acknowledged");
+    }
+    let asked: Vec<String> =
+        stand.stage.said(KEY).await.into_iter().filter(|line| line.starts_with("user")).collect();
+    for (number, line) in asked.iter().enumerate() {
+        assert!(line.contains(&format!("number {number:02}.")), "{asked:?}");
+    }
+    assert_eq!(asked.len(), 20);
+}
+
+#[tokio::test]
+async fn a_message_and_its_end_may_come_in_one_breath() {
+    let held = gate();
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    stand.stage.model.will([paused("one", &held, " and a half")]);
+    owner.begin("chat.send", said(KEY, "first", "a")).await;
+    let stopping = owner.begin("chat.abort", json!({"sessionKey": KEY})).await;
+    let stopped = owner.answer(&stopping).await;
+    assert_eq!(stopped["payload"]["runIds"], json!(["a"]), "{stopped}");
+    assert_eq!(ended(&mut owner, "a").await["state"], "aborted");
+}
+
+#[tokio::test]
+async fn whoever_waits_for_much_is_heard_all_the_same() {
+    let held = gate();
+    let (_stand, mut owner) = busy(&held).await;
+    let mut waiting = Vec::new();
+    for _ in 0..1030 {
+        waiting.push(owner.begin("agent.wait", json!({"runId": "a"})).await);
+    }
+    owner.get("health", json!({})).await;
+    let refused = owner.answer(&waiting[1029]).await;
+    assert_eq!(refused["error"]["code"], "UNAVAILABLE", "{refused}");
+    held.add_permits(1);
+    assert_eq!(owner.answer(&waiting[0]).await["payload"]["status"], "ok");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn runs_that_begin_end_and_are_asked_about_at_once_do_not_stop_each_other() {
+    let stand = Arc::new(Stand::new(json!({})).await);
+    let mut tasks = Vec::new();
+    for client in 0..6 {
+        let stand = stand.clone();
+        tasks.push(tokio::spawn(async move {
+            let mut owner = stand.owner().await;
+            for number in 0..60 {
+                let (key, run) = (format!("agent:main:s{}", number % 3), format!("{client}-{number}"));
+                match client % 3 {
+                    0 => drop(owner.get("chat.send", said(&key, "hello", &run)).await),
+                    1 => drop(owner.get("chat.abort", json!({"sessionKey": key})).await),
+                    _ => {
+                        let run = format!("0-{number}");
+                        drop(owner.get("agent.wait", json!({"runId": run, "timeoutMs": 3})).await);
+                    }
+                }
+            }
+        }));
+    }
+    for task in tasks {
+        tokio::time::timeout(Duration::from_secs(60), task).await.expect("nobody waits for ever").unwrap();
+    }
+}
