@@ -221,7 +221,7 @@ async fn runs_that_begin_end_and_are_asked_about_at_once_do_not_stop_each_other(
         let stand = stand.clone();
         tasks.push(tokio::spawn(async move {
             let mut owner = stand.owner().await;
-            for number in 0..60 {
+            for number in 0..300 {
                 let (key, run) = (format!("agent:main:s{}", number % 3), format!("{client}-{number}"));
                 match client % 3 {
                     0 => drop(owner.get("chat.send", said(&key, "hello", &run)).await),
