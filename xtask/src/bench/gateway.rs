@@ -107,8 +107,8 @@ pub fn gateway(form: Form) -> Result<()> {
 
 const EXPLANATION: &str = "\
 Both gateways alone on a loopback of their own, with the same configuration, stores, model and clients; model and \
-clients share\none thread. A start is from the start of the process to the first `hello-ok`. Memory is what is resident of \
-the gateway's process:\nidle three seconds after the first client came, under load the most while eight sessions talk at \
+clients share\none thread. A start is from the start of the process to the first `hello-ok`. Memory is what the gateway's \
+processes take of the machine (PSS):\nidle three seconds after the first client came, under load the most while eight sessions talk at \
 once. A turn is from the\nrequest to the end of the answer, with a model that answers at once; ours is durable. Lists are of \
 the 10 newest sessions, or\nof all; since one list takes little longer than its way to the client and back, they \
 are also counted with 16 always\nwanted at once. Times are medians. A broadcast is from the request that sets it off until the last of \

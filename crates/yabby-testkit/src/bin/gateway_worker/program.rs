@@ -73,18 +73,18 @@ impl Program {
         lines[lines.len().saturating_sub(12)..].join("\n")
     }
 
-    /// What is resident of the largest of its processes, in bytes: the reference starts itself a second time,
-    /// and the first process only waits.
+    /// What its processes take of the machine, in bytes: the reference starts itself a second time, and both stay.
+    /// What several processes share counts for each of them in part.
     pub fn memory(&self) -> Result<u64> {
-        let mut most = 0;
+        let mut all = 0;
         for folder in fs::read_dir("/proc")?.flatten() {
             // Processes end while they are looked at.
             let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap_or_default();
             if group(&read("stat")) == Some(self.child.id()) {
-                most = most.max(resident(&read("status")).unwrap_or_default());
+                all += share(&read("smaps_rollup")).unwrap_or_default();
             }
         }
-        if most == 0 { Err("the gateway is gone".into()) } else { Ok(most) }
+        if all == 0 { Err("the gateway is gone".into()) } else { Ok(all) }
     }
 }
 
@@ -94,8 +94,8 @@ fn group(stat: &str) -> Option<u32> {
     rest.split_whitespace().nth(2)?.parse().ok()
 }
 
-fn resident(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+fn share(rollup: &str) -> Option<u64> {
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
     let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;
     Some(kilobytes * 1024)
 }
