@@ -62,7 +62,7 @@ pub(super) const DIFFERENCES: [&str; 5] = [REFERENCES_KEPT, OWN_FOLDER, OWN_MEMO
 const MARK: &str = "__OPENCLAW_REDACTED__";
 /// What the reference says of an error that it did not catch.
 const UNCAUGHT: &str = "[yabby] Failed to start CLI: ";
-/// Commands that ask for methods which come with later issues, and what ours say of it.
+/// Commands that ask for methods which come later, and what ours say of it.
 const LATER_COMMANDS: [&[&str]; 2] =
     [&["system", "heartbeat", "enable"], &["system", "heartbeat", "disable"]];
 const LATER: &str = "Error: yabby has no heartbeat yet";

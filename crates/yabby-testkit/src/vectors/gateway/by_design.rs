@@ -16,7 +16,7 @@ pub(super) struct Rule {
     promise: fn(&mut Scenario, &Scenario),
 }
 
-/// What comes with later issues is known by name, and says that it is not here.
+/// What comes later is known by name, and says that it is not here.
 pub(in crate::vectors) const LATER_METHODS: &str = "later-methods-are-unavailable";
 /// Tokens, passwords and keys of a configuration stay where they are.
 pub(in crate::vectors) const SECRETS: &str = "secrets-are-not-shown";

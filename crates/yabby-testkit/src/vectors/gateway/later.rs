@@ -1,4 +1,4 @@
-//! What comes with later issues: methods that are known by name and answer `UNAVAILABLE`, their events, and the
+//! What comes later: methods that are known by name and answer `UNAVAILABLE`, their events, and the
 //! APIs over HTTP.
 
 use serde_json::Value;
