@@ -36,11 +36,12 @@ if (!isMainThread) {
   const timed = async (program, words, { environment = {}, limit } = {}) => {
     const begun = performance.now();
     const env = { ...process.env, ...environment };
-    const child = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"], env });
+    // A group of its own: OpenClaw starts itself a second time, and both are to be stopped.
+    const child = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"], env, detached: true });
     let printed = "";
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (piece) => (printed += piece));
     let late = false;
-    const stop = limit && setTimeout(() => ((late = true), child.kill("SIGKILL")), limit * 1000);
+    const stop = limit && setTimeout(() => ((late = true), process.kill(-child.pid, "SIGKILL")), limit * 1000);
     const status = await new Promise((ended) => child.on("close", ended));
     clearTimeout(stop);
     return { status, late, seconds: (performance.now() - begun) / 1000, printed };
