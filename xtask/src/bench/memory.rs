@@ -22,7 +22,7 @@ const CHUNK: usize = 1280;
 const CHUNKS_IN_A_FILE: usize = 25;
 const SEARCHES: usize = 7;
 /// The reference writes every chunk by itself: it is not waited for longer than this.
-const LIMIT: Duration = Duration::from_secs(5 * 60);
+const LIMIT: Duration = Duration::from_secs(7 * 60);
 
 impl Form {
     /// Chunks of notes, with the reference beside us.
@@ -74,7 +74,7 @@ pub fn memory(form: Form) -> Result<()> {
 const EXPLANATION: &str = "\
 Notes: the same workspace for both, made of words that are as unevenly frequent as in real texts; the whole command from its
 start to its end, `memory index` once and `memory search` seven times (median). OpenClaw has a service for embeddings on
-loopback that costs next to nothing; yabby works by words. OpenClaw is stopped after five minutes. Messages: our index in one process, 300 questions of three to eight
+loopback that costs next to nothing; yabby works by words. OpenClaw is stopped after seven minutes. Messages: our index in one process, 300 questions of three to eight
 words; with the local model the question is embedded for real, and the vectors of the messages are made up.";
 
 /// Both index and search the same notes.
