@@ -20,5 +20,5 @@ pub(crate) mod said {
 }
 
 pub(crate) use call::timed_out;
-pub(crate) use request::{RunRequest, time_limit};
-pub(crate) use run::{Run, is_asked, overhead, run};
+pub(crate) use request::{Opening, RunRequest, time_limit};
+pub(crate) use run::{Run, is_asked, run};

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use yabby_domain::seam::recollection::Recollection;
 use yabby_domain::seam::shelf::Shelf;
 use yabby_domain::seam::tool::{Tool, ToolSource};
-use yabby_domain::seam::{SessionStore, TranscriptStore};
+use yabby_domain::seam::{SessionStore, StoreError, TranscriptStore};
+use yabby_domain::session::entry::{Patch, SessionEntry};
+use yabby_domain::session::key::SessionKey;
 
 pub struct AgentHome {
     pub sessions: Arc<dyn SessionStore>,
@@ -24,4 +26,22 @@ pub struct AgentHome {
     pub memory: Option<Arc<dyn Recollection>>,
     /// Where more tools come from.
     pub sources: Vec<Arc<dyn ToolSource>>,
+}
+
+impl AgentHome {
+    /// Changes the record of a session, if there is one; what became of it.
+    pub(crate) async fn change(
+        &self,
+        key: &SessionKey,
+        change: impl FnOnce(&SessionEntry) -> Option<Patch> + Send + 'static,
+    ) -> Result<Option<SessionEntry>, StoreError> {
+        let change = move |entry: &mut Option<SessionEntry>| {
+            if let Some(entry) = entry
+                && let Some(patch) = change(entry)
+            {
+                entry.apply(&patch);
+            }
+        };
+        self.sessions.update(key, Box::new(change)).await
+    }
 }

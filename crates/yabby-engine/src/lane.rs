@@ -25,6 +25,7 @@ use crate::events::EventKind;
 use crate::inbox::{Inbound, Words};
 use crate::report::TurnReport;
 use crate::steering::{Asked, RunControl};
+use crate::turn::Taken;
 use crate::{Engine, turn, unpoisoned};
 
 /// How long a lane with nothing to do stays open.
@@ -47,6 +48,8 @@ pub(crate) struct Lane {
     key: SessionKey,
     mailbox: mpsc::UnboundedReceiver<LaneMessage>,
     running: Option<Running>,
+    /// The end of the last turn, which is still being written down. The next one begins after that.
+    ending: Option<JoinHandle<()>>,
     waiting: VecDeque<Batch>,
 }
 
@@ -80,25 +83,23 @@ struct Work {
     place: Place,
 }
 
-/// A turn that is over, and what is still to be told of it. The lane is free again before anybody is told:
+/// A turn that has its answer, and what is still to be told of it. The lane is free again before anybody is told:
 /// whoever writes again at once must not find it busy.
 #[derive(Default)]
 struct Ended {
     reports: Vec<(oneshot::Sender<TurnReport>, TurnReport)>,
-    /// How many messages are done with.
-    count: usize,
     /// Messages that came too late to be slipped in.
     late: VecDeque<Asked>,
+    /// Writes down that it is over.
+    ending: Option<JoinHandle<()>>,
 }
 
 impl Ended {
-    /// Tells everybody who waits; the messages that came too late.
-    fn told(self, engine: &Engine, key: &SessionKey) -> VecDeque<Asked> {
-        engine.0.lanes.done(key, self.count);
-        for (done, report) in self.reports {
+    /// Tells everybody who waits.
+    fn tell(&mut self) {
+        for (done, report) in self.reports.drain(..) {
             let _ = done.send(report);
         }
-        self.late
     }
 }
 
@@ -127,7 +128,7 @@ impl Lane {
         key: SessionKey,
         mailbox: mpsc::UnboundedReceiver<LaneMessage>,
     ) -> Self {
-        Self { engine, key, mailbox, running: None, waiting: VecDeque::new() }
+        Self { engine, key, mailbox, running: None, ending: None, waiting: VecDeque::new() }
     }
 
     pub(crate) async fn run(mut self) {
@@ -137,8 +138,7 @@ impl Lane {
                 Some(running) => tokio::select! {
                     message = self.mailbox.recv() => message,
                     ended = &mut running.task => {
-                        self.running = None;
-                        let late = ended.unwrap_or_default().told(&self.engine, &self.key);
+                        let late = self.ended(ended.unwrap_or_default());
                         // What came too late for the run gets a turn of its own, before whatever came
                         // after it.
                         for asked in late.into_iter().rev() {
@@ -167,6 +167,14 @@ impl Lane {
                 None => return,
             }
         }
+    }
+
+    /// The run has its answer; the messages that came too late for it.
+    fn ended(&mut self, mut ended: Ended) -> VecDeque<Asked> {
+        self.running = None;
+        self.ending = ended.ending.take();
+        ended.tell();
+        ended.late
     }
 
     /// Decides what becomes of a message.
@@ -340,7 +348,14 @@ impl Lane {
         let (control, place) = (Arc::new(RunControl::default()), work.place);
         let is_owners = work.asked.inbound.is_owner();
         let turn = work.asked.inbound.turn.clone();
-        let task = tokio::spawn(take_turn(self.engine.clone(), self.key.clone(), work, control.clone()));
+        let (engine, key, controlled) = (self.engine.clone(), self.key.clone(), control.clone());
+        let before = self.ending.take();
+        let task = tokio::spawn(async move {
+            if let Some(before) = before {
+                let _ = before.await;
+            }
+            take_turn(engine, key, work, controlled).await
+        });
         self.running = Some(Running { turn, control, place, is_owners, task });
     }
 
@@ -350,7 +365,7 @@ impl Lane {
         let work = Work::of(asked, Urgency::AtOnce);
         let (engine, key) = (self.engine.clone(), self.key.clone());
         tokio::spawn(async move {
-            take_turn(engine.clone(), key.clone(), work, Arc::default()).await.told(&engine, &key);
+            take_turn(engine, key, work, Arc::default()).await.tell();
         });
     }
 
@@ -370,7 +385,8 @@ impl Lane {
         if let Some(running) = self.running.take() {
             running.control.cancel.cancel();
             // A turn that was cancelled writes down what it has, and ends.
-            let late = running.task.await.unwrap_or_default().told(&self.engine, &self.key);
+            let ended = running.task.await.unwrap_or_default();
+            let late = self.ended(ended);
             let late = late.into_iter().map(queued).collect();
             self.finish(late, Outcome::Aborted).await;
             stopped = true;
@@ -471,14 +487,14 @@ async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<Run
             None => None,
         }
     };
-    let report = tokio::select! {
+    let Taken { report, recording } = tokio::select! {
         permit = permitted => {
             note_joined(&engine, &run, &joined).await;
-            let report = turn::take(&engine, &inbound, &control).await;
+            let taken = turn::take(&engine, &inbound, &control).await;
             drop(permit);
-            report
+            taken
         }
-        () = control.cancel.cancelled() => TurnReport::new(&run, &key, Outcome::Aborted),
+        () = control.cancel.cancelled() => TurnReport::new(&run, &key, Outcome::Aborted).into(),
     };
     let done_with = engine.announce(&inbound, &report).await;
     let (steered, late) = control.close();
@@ -498,18 +514,24 @@ async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<Run
     let joined_outcome = report.joined(&run).outcome;
     let settled = others.iter().map(|other| (other.turn.clone(), joined_outcome));
     let settled: Vec<(TurnId, Outcome)> = settled.chain([(run.clone(), report.outcome)]).collect();
-    let count = settled.len();
-    let is_settled = engine.0.log.settle(settled).await;
-    if let Some(session) = done_with.filter(|_| is_settled) {
-        session.put_away(&engine).await;
-    }
     let waiting =
         joined.iter().map(|message| (message.inbound.turn.clone(), unpoisoned(&message.done).take()));
     let steered = steered.into_iter().map(|asked| (asked.inbound.turn, asked.done));
     let others = waiting.chain(steered).filter_map(|(turn, done)| Some((done?, report.joined(&turn))));
     let mut reports: Vec<_> = others.collect();
     reports.extend(done.map(|done| (done, report)));
-    Ended { reports, count, late }
+    let ending = tokio::spawn(async move {
+        if let Some(recording) = recording {
+            recording.await;
+        }
+        let count = settled.len();
+        let is_settled = engine.0.log.settle(settled).await;
+        if let Some(session) = done_with.filter(|_| is_settled) {
+            session.put_away(&engine).await;
+        }
+        engine.0.lanes.done(&key, count);
+    });
+    Ended { reports, late, ending: Some(ending) }
 }
 
 /// The run answers for messages that waited.

@@ -31,14 +31,17 @@ const ANNOUNCER: &str = "subagent";
 
 /// The session of a task that is done, which nobody wants to keep.
 #[must_use]
-pub(crate) struct DoneWith<'i>(&'i Inbound);
+pub(crate) struct DoneWith {
+    agent: AgentId,
+    key: SessionKey,
+}
 
-impl DoneWith<'_> {
+impl DoneWith {
     /// Puts it away. Not before its turn is settled: a turn that is taken up again and does not find its
     /// conversation does the task again.
     pub(crate) async fn put_away(self, engine: &Engine) {
-        if let Ok(home) = engine.home(&self.0.target.agent) {
-            put_away(&home, self.0.key()).await;
+        if let Ok(home) = engine.home(&self.agent) {
+            put_away(&home, &self.key).await;
         }
     }
 }
@@ -129,11 +132,7 @@ impl Engine {
 
     /// Announces the result of a task where it was asked for. Comes back when the announcement is on record;
     /// the task's session, if it is of no use from then on.
-    pub(crate) async fn announce<'i>(
-        &self,
-        inbound: &'i Inbound,
-        report: &TurnReport,
-    ) -> Option<DoneWith<'i>> {
+    pub(crate) async fn announce(&self, inbound: &Inbound, report: &TurnReport) -> Option<DoneWith> {
         let behalf = inbound.options.behalf.as_ref()?;
         let announce = behalf.announce.as_ref()?;
         if report.outcome != Outcome::Aborted {
@@ -160,7 +159,9 @@ impl Engine {
                 return None;
             }
         }
-        announce.delete_after.then_some(DoneWith(inbound))
+        announce
+            .delete_after
+            .then(|| DoneWith { agent: inbound.target.agent.clone(), key: inbound.key().clone() })
     }
 
     /// Stops what works for a session; how many agents that were.

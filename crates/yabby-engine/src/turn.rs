@@ -36,7 +36,7 @@ use payloads::build_payloads;
 use prompt::compose_prompt;
 use recall::remember;
 use skills::refresh_skills;
-use usage::record_usage;
+use usage::{Recording, record_usage};
 
 /// Why a turn has no answer. It still gets a reply: this.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -54,50 +54,65 @@ pub(crate) enum TurnError {
 }
 
 /// Takes a turn, and reports how it went. Whatever happens, the sender gets an answer.
-pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunControl) -> TurnReport {
+pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunControl) -> Taken {
     let started = Instant::now();
-    let taken = match caught(take_turn(engine, inbound, control)).await {
-        Ok(Ok(report)) => report,
-        Ok(Err(error)) => fail(engine, inbound, &error).await,
-        Err(panic) => fail(engine, inbound, &panic).await,
+    let mut taken = match caught(take_turn(engine, inbound, control)).await {
+        Ok(Ok(taken)) => taken,
+        Ok(Err(error)) => fail(engine, inbound, &error).await.into(),
+        Err(panic) => fail(engine, inbound, &panic).await.into(),
     };
-    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let taken = TurnReport { duration_ms, ..taken };
-    let ended = EventKind::RunEnded { outcome: taken.outcome, error: taken.error.clone() };
+    let report = &mut taken.report;
+    report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let ended = EventKind::RunEnded { outcome: report.outcome, error: report.error.clone() };
     engine.tell(inbound.key(), Some(&inbound.turn), ended);
     taken
+}
+
+/// A turn that was taken.
+pub(crate) struct Taken {
+    pub(crate) report: TurnReport,
+    /// What it leaves in the record of its session. It is not over before that is written down.
+    pub(crate) recording: Option<Recording>,
+}
+
+impl From<TurnReport> for Taken {
+    fn from(report: TurnReport) -> Self {
+        Self { report, recording: None }
+    }
 }
 
 async fn take_turn(
     engine: &Engine,
     inbound: &Inbound,
     control: &RunControl,
-) -> Result<TurnReport, TurnError> {
+) -> Result<Taken, TurnError> {
     if let Some(payloads) = recovery::ready_reply(inbound) {
         let report = TurnReport::new(&inbound.turn, inbound.key(), Outcome::Answered);
         // Whether it may be sent was decided before it was written down as ready.
-        return deliver_answer(engine, inbound, report, payloads).await;
+        return Ok(deliver_answer(engine, inbound, report, payloads).await?.into());
     }
     let mut opened = open_session(engine, inbound).await?;
     refresh_skills(inbound, &mut opened).await?;
     if let Some(answer) = commands::answer(engine, inbound, &mut opened, control).await? {
         opened.touch(engine).await?;
-        return deliver_answer(engine, inbound, opened.report(inbound), answer).await;
+        return Ok(deliver_answer(engine, inbound, opened.report(inbound), answer).await?.into());
     }
     let Some(prompt) = compose_prompt(engine, inbound, &mut opened) else {
-        return deliver(engine, inbound, opened.report(inbound), vec![prompt::nothing_said()]).await;
+        let told = vec![prompt::nothing_said()];
+        return Ok(deliver(engine, inbound, opened.report(inbound), told).await?.into());
     };
     let Some(mut conversation) = open_conversation(inbound, &opened, control).await? else {
-        return Ok(TurnReport { outcome: Outcome::Aborted, ..opened.report(inbound) });
+        return Ok(TurnReport { outcome: Outcome::Aborted, ..opened.report(inbound) }.into());
     };
     let prompt = remember(engine, inbound, &opened, prompt, control, &conversation).await;
-    flush_if_due(engine, inbound, &opened, &prompt, control, &mut conversation).await;
-    let request = RunRequest::turn(engine, inbound, &opened, prompt, control).await?;
+    let mut request = RunRequest::turn(engine, inbound, &opened, prompt, control).await?;
+    flush_if_due(inbound, &mut request, &mut conversation).await;
     let run = agent::run(request, &mut conversation).await?;
     drop(conversation);
-    record_usage(engine, &mut opened, &run).await;
+    let recording = Some(record_usage(engine, &opened, &run));
     let report = opened.report_of(inbound, &run);
-    deliver(engine, inbound, report, build_payloads(inbound, &opened, run)).await
+    let report = deliver(engine, inbound, report, build_payloads(inbound, &opened, run)).await?;
+    Ok(Taken { report, recording })
 }
 
 /// Waits for the transcript, which somebody else may be writing; `None` if somebody stops the turn.

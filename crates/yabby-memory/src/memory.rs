@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -54,6 +54,9 @@ const ASKED: Patience = Patience { news: PATIENCE, model: Duration::from_secs(20
 
 /// Nobody asked: whoever wrote waits for another answer.
 const UNASKED: Patience = Patience { news: Duration::from_secs(1), model: Duration::from_secs(2) };
+
+/// How long what was said may wait to be read, as long as nobody looks for anything.
+const SOON: Duration = Duration::from_millis(200);
 
 /// So many hits are looked for beyond those that are wanted, where some are told anyway.
 const MOST_TOLD: usize = 100;
@@ -138,6 +141,8 @@ struct Inner {
     embedding: tokio::sync::Mutex<()>,
     /// How often all files were looked at.
     looks: AtomicU64,
+    /// What was said is about to be read.
+    reads_soon: AtomicBool,
 }
 
 /// What is looked for, by whom.
@@ -209,6 +214,7 @@ impl Memory {
             watch: Mutex::default(),
             embedding: tokio::sync::Mutex::default(),
             looks: AtomicU64::new(0),
+            reads_soon: AtomicBool::new(false),
         })))
     }
 
@@ -420,15 +426,21 @@ impl Memory {
         .await
     }
 
-    /// A transcript has grown: what is new in it is found from now on.
+    /// A transcript has grown: what is new in it is found from now on. Whoever searches reads it; otherwise it is
+    /// read in a moment, with whatever else was said by then, and not while somebody waits for an answer.
     pub fn grew(&self, id: &TranscriptId) {
         if !self.0.parts.places.has_sessions {
             return;
         }
         self.0.news.tell(Told::Transcript(id.file_name()));
-        if let Ok(runtime) = Handle::try_current() {
+        let Ok(runtime) = Handle::try_current() else { return };
+        if !self.0.reads_soon.swap(true, Ordering::AcqRel) {
             let memory = self.clone();
-            runtime.spawn(async move { memory.catch_up().await });
+            runtime.spawn(async move {
+                tokio::time::sleep(SOON).await;
+                memory.0.reads_soon.store(false, Ordering::Release);
+                memory.catch_up().await;
+            });
         }
     }
 

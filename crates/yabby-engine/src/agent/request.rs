@@ -1,7 +1,7 @@
 //! What a run is for: who asks what, of which model, with which tools.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -20,6 +20,7 @@ use yabby_domain::turn::{Progress, TurnId};
 
 use super::context::Extent;
 use super::model::{ModelChoice, Models};
+use super::system_prompt::{overhead, system_prompt};
 use super::toolbox::{Toolbox, User};
 use crate::Engine;
 use crate::events::EventKind;
@@ -61,6 +62,17 @@ pub(crate) struct RunRequest<'r> {
     tools: Toolbox,
     /// The files of the workspace that the system prompt tells.
     pub(crate) files: Arc<Vec<Injected>>,
+    /// Made when it is first wanted.
+    opening: OnceLock<Opening>,
+}
+
+/// What a run says before anybody asks anything.
+#[derive(Clone)]
+pub(crate) struct Opening {
+    pub(crate) system: String,
+    pub(crate) tools: Vec<ToolSpec>,
+    /// About how many tokens that takes.
+    pub(crate) overhead: u64,
 }
 
 impl<'r> RunRequest<'r> {
@@ -117,11 +129,12 @@ impl<'r> RunRequest<'r> {
             status: Arc::new(engine.status_of(inbound, opened)),
             deadline: Instant::now() + limit,
             blocks: None,
-            may_flush: may_flush(inbound, opened),
+            may_flush: may_flush(inbound),
             extent: Extent::Whole,
             inbound,
             tools: Toolbox::open(opened).await,
             files: Arc::default(),
+            opening: OnceLock::new(),
         };
         request.files = Arc::new(request.workspace_files().await);
         request.equip();
@@ -132,11 +145,24 @@ impl<'r> RunRequest<'r> {
     pub(super) fn equip(&mut self) {
         let user = User { company: self.company(), is_confined: self.is_confined(), purpose: self.purpose };
         self.tools.restrict(self.inbound, self.opened, &self.choice.model, user);
+        self.opening = OnceLock::new();
     }
 
-    /// A memory flush in the midst of this run. It is told no more of the history than the model can
-    /// read.
-    pub(crate) fn flush_of(&self, prompt: Prompt, system: String) -> RunRequest<'_> {
+    pub(crate) fn opening(&self) -> &Opening {
+        self.opening.get_or_init(|| {
+            let tools = self.tools.specs();
+            let system = system_prompt(self, &tools);
+            Opening { overhead: overhead(&system, &tools), system, tools }
+        })
+    }
+
+    /// The time that the turn may take begins now.
+    pub(crate) fn start_clock(&mut self) {
+        self.deadline = Instant::now() + time_limit(self.inbound, &self.opened.config);
+    }
+
+    /// A memory flush before this run, or in the midst of it.
+    pub(crate) fn flush_of(&self, prompt: Prompt, system: String, extent: Extent) -> RunRequest<'_> {
         let mut flush = RunRequest {
             engine: self.engine,
             turn: self.turn,
@@ -157,10 +183,11 @@ impl<'r> RunRequest<'r> {
             deadline: self.deadline,
             blocks: None,
             may_flush: false,
-            extent: Extent::Recent(self.choice.window(&self.opened.config) / 2),
+            extent,
             inbound: self.inbound,
             tools: self.tools.clone(),
             files: self.files.clone(),
+            opening: OnceLock::new(),
         };
         flush.equip();
         flush
@@ -200,10 +227,6 @@ impl<'r> RunRequest<'r> {
             workspace: Some(self.opened.home.workspace.clone()),
             ..ModelRequest::new(self.choice.model.clone(), messages)
         }
-    }
-
-    pub(crate) fn specs(&self) -> Vec<ToolSpec> {
-        self.tools.specs()
     }
 }
 

@@ -29,7 +29,7 @@ use super::compact::{self, Why};
 use super::context::{Extent, told};
 use super::conversation::{Conversation, FLUSH_MARK};
 use super::failover::is_worth_another;
-use super::request::RunRequest;
+use super::request::{Opening, RunRequest};
 use super::resume::{Standing, asked_at, standing};
 use super::system_prompt;
 use super::tools::call_tools;
@@ -97,8 +97,7 @@ struct Loop {
 impl Loop {
     /// Puts the question at the end of the conversation, or finds out how far an earlier run came.
     async fn begin(request: &mut RunRequest<'_>, conversation: &mut Conversation) -> Result<Self, TurnError> {
-        let specs = request.specs();
-        let mut system = system_prompt::system_prompt(request, &specs);
+        let Opening { mut system, tools: specs, mut overhead } = request.opening().clone();
         let choice = request.choice.clone();
         let mut run = Run {
             answers: Vec::new(),
@@ -123,7 +122,10 @@ impl Loop {
             None => Standing::Unasked,
         };
         if !matches!(before, Standing::Answered(_)) {
-            system = ask_hooks(request, conversation, system).await;
+            if let Some(other) = ask_hooks(request, conversation).await {
+                overhead = system_prompt::overhead(&other, &specs);
+                system = other;
+            }
         }
         let mut done = false;
         match before {
@@ -155,7 +157,6 @@ impl Loop {
             }
         }
         run.system_prompt_report = system_prompt::report(request, &system, &specs, now);
-        let overhead = system_prompt::overhead(&system, &specs);
         Ok(Self { run, system, specs, overhead, overflows: 0, extent: request.extent, noted: false, done })
     }
 
@@ -328,7 +329,7 @@ impl Loop {
             self.run.model = next;
             request.choice = choice;
             request.equip();
-            self.specs = request.specs();
+            self.specs = request.opening().tools.clone();
             self.run.cli_session_id = None;
             self.noted = false;
             return true;
@@ -388,12 +389,6 @@ pub(crate) fn is_asked(inbound: &Inbound, prompt: &Prompt, conversation: &Conver
     inbound.resume.is_some() && asked_at(conversation.transcript(), prompt.asked_at).is_some()
 }
 
-/// About how many tokens a run takes before anything was said.
-pub(crate) fn overhead(request: &RunRequest<'_>) -> u64 {
-    let specs = request.specs();
-    system_prompt::overhead(&system_prompt::system_prompt(request, &specs), &specs)
-}
-
 /// The pieces that were sent of these answers, and what reached somebody of an answer that is lost.
 fn pieces(blocks: &[ReplyPayload], answers: &[Message]) -> (Vec<ReplyPayload>, String) {
     let mut sent: Vec<&str> = blocks.iter().filter_map(|block| block.text.as_deref()).collect();
@@ -416,10 +411,10 @@ fn too_long() -> ModelError {
 }
 
 /// Lets hooks put something before the prompt, or say other opening words.
-async fn ask_hooks(request: &mut RunRequest<'_>, conversation: &Conversation, system: String) -> String {
+async fn ask_hooks(request: &mut RunRequest<'_>, conversation: &Conversation) -> Option<String> {
     let hooks = &request.engine.0.hooks;
     if request.purpose != Purpose::Turn || !hooks.has(HookPoint::BeforeAgentStart) {
-        return system;
+        return None;
     }
     let change = hooks
         .start(HookEvent::BeforeAgentStart {
@@ -431,7 +426,7 @@ async fn ask_hooks(request: &mut RunRequest<'_>, conversation: &Conversation, sy
     if let Some(context) = change.prepend_context {
         request.prompt.text = format!("{context}\n\n{}", request.prompt.text);
     }
-    change.system_prompt.unwrap_or(system)
+    change.system_prompt
 }
 
 fn tell_end(request: &RunRequest<'_>, conversation: &Conversation, run: &Run, began: Instant) {

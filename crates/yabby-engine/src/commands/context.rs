@@ -8,7 +8,7 @@ use yabby_domain::status::tokens;
 use yabby_domain::text;
 
 use super::CommandContext;
-use crate::agent::RunRequest;
+use crate::agent::{Opening, RunRequest};
 use crate::agent::context::{Extent, told};
 use crate::agent::said::text_of;
 use crate::agent::system_prompt;
@@ -38,8 +38,7 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
     let CommandContext { engine, inbound, opened, control, rest } = context;
     let prompt = Prompt::nothing(inbound.accepted_at);
     let request = RunRequest::new(engine, inbound, opened, prompt, control, Purpose::Turn).await?;
-    let specs = request.specs();
-    let system = system_prompt::system_prompt(&request, &specs);
+    let Opening { system, tools: specs, .. } = request.opening();
     let messages = match opened.home.transcripts.load(&opened.transcript).await? {
         Some(transcript) => {
             let (choice, config) = (&request.choice, &opened.config);
@@ -60,8 +59,8 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
         return Ok(json::stringify_pretty(&all));
     }
     let window = request.choice.window(&opened.config);
-    let system_tokens = system_prompt::overhead(&system, &[]);
-    let tool_tokens = system_prompt::overhead("", &specs);
+    let system_tokens = system_prompt::overhead(system, &[]);
+    let tool_tokens = system_prompt::overhead("", specs);
     let message_tokens = estimate_all(&messages);
     let total = system_tokens + tool_tokens + message_tokens;
     let mut lines = vec![

@@ -6,56 +6,51 @@
 
 use yabby_domain::compaction::projected::projected;
 use yabby_domain::flush::{FlushBudget, FlushSettings, FlushTurn, flushed};
-use yabby_domain::seam::model::Purpose;
 use yabby_domain::session::entry::SessionEntry;
 
 use super::TurnError;
 use super::open::Opened;
 use super::prompt::Prompt;
 use crate::Engine;
+use crate::agent::context::Extent;
 use crate::agent::conversation::Conversation;
 use crate::agent::{self, Run, RunRequest};
 use crate::events::EventKind;
 use crate::inbox::Inbound;
-use crate::steering::RunControl;
 
 /// Runs the flush if the question would bring the context close to a compaction. A flush that fails does
 /// not fail the turn.
 pub(crate) async fn flush_if_due(
-    engine: &Engine,
     inbound: &Inbound,
-    opened: &Opened,
-    prompt: &Prompt,
-    control: &RunControl,
+    request: &mut RunRequest<'_>,
     conversation: &mut Conversation,
 ) {
-    let Some(settings) = settings(inbound, opened) else { return };
-    if is_flushed(&opened.entry) || agent::is_asked(inbound, prompt, conversation) {
-        return;
-    }
-    let (words, system) = (flush_prompt(engine, &settings), settings.system_prompt.clone());
-    let Ok(mut request) = RunRequest::new(engine, inbound, opened, words, control, Purpose::Flush).await
-    else {
+    let RunRequest { engine, opened, .. } = *request;
+    let Some(settings) = FlushSettings::from_config(&opened.config).filter(|_| request.may_flush) else {
         return;
     };
+    if is_flushed(&opened.entry) || agent::is_asked(inbound, &request.prompt, conversation) {
+        return;
+    }
     let window = request.choice.window(&opened.config);
-    let overhead = agent::overhead(&request);
-    let tokens = projected(&conversation.transcript().branch(), &[prompt.message()], overhead);
+    let overhead = request.opening().overhead;
+    let tokens = projected(&conversation.transcript().branch(), &[request.prompt.message()], overhead);
     #[expect(clippy::cast_precision_loss, reason = "no context is that large")]
     if (tokens as f64) < threshold(&settings, window) {
         return;
     }
-    if inbound.resume.as_ref().is_some_and(|progress| !progress.tools.is_empty()) {
+    if request.resume.as_ref().is_some_and(|progress| !progress.tools.is_empty()) {
         // It was interrupted when it had begun to do things. They are not done again.
         return note(engine, opened).await;
     }
-    request.extra_system = Some(system);
-    match run_aside(request, conversation).await {
+    let flush = request.flush_of(flush_prompt(engine, &settings), settings.system_prompt, Extent::Whole);
+    match run_aside(flush, conversation).await {
         Ok(run) if run.error.is_none() && !run.aborted => note(engine, opened).await,
         // Nothing is noted: the next turn tries again.
         Ok(_) => {}
         Err(error) => tracing::warn!(session = %opened.key, %error, "the memory flush failed"),
     }
+    request.start_clock();
 }
 
 /// Runs the flush because the history did not fit.
@@ -70,7 +65,9 @@ pub(crate) async fn flush_on_overflow(request: &RunRequest<'_>, conversation: &m
     }
     // Whatever becomes of it, there is no second attempt before the next compaction.
     note(engine, opened).await;
-    let flush = request.flush_of(flush_prompt(engine, &settings), settings.system_prompt);
+    // It is told no more of the history than the model can read.
+    let extent = Extent::Recent(request.choice.window(&opened.config) / 2);
+    let flush = request.flush_of(flush_prompt(engine, &settings), settings.system_prompt, extent);
     if let Err(error) = run_aside(flush, conversation).await {
         tracing::warn!(session = %opened.key, %error, "the memory flush failed");
     }
@@ -84,20 +81,15 @@ async fn run_aside(request: RunRequest<'_>, conversation: &mut Conversation) -> 
     run
 }
 
-/// What a turn needs to flush.
-pub(crate) fn may_flush(inbound: &Inbound, opened: &Opened) -> bool {
-    settings(inbound, opened).is_some()
-}
-
-fn settings(inbound: &Inbound, opened: &Opened) -> Option<FlushSettings> {
-    opened.model.as_ref().ok()?;
+/// Whether a turn may flush at all.
+pub(crate) fn may_flush(inbound: &Inbound) -> bool {
     let turn = FlushTurn {
         is_heartbeat: inbound.options.heartbeat,
         // A program has to remember what a compaction takes from it, like anybody else.
         is_cli_provider: false,
         workspace_is_read_only: false,
     };
-    FlushSettings::from_config(&opened.config).filter(|_| turn.can_flush())
+    turn.can_flush()
 }
 
 /// How full the context is when a flush is due. As with compaction, the margins of a large model must not

@@ -95,17 +95,7 @@ impl Opened {
         &mut self,
         change: impl FnOnce(&SessionEntry) -> Option<Patch> + Send + 'static,
     ) -> Result<(), StoreError> {
-        let changed = self.home.sessions.update(
-            &self.key,
-            Box::new(move |entry| {
-                if let Some(entry) = entry
-                    && let Some(patch) = change(entry)
-                {
-                    entry.apply(&patch);
-                }
-            }),
-        );
-        if let Some(entry) = changed.await? {
+        if let Some(entry) = self.home.change(&self.key, change).await? {
             self.entry = entry;
         }
         self.is_untouched = false;
