@@ -6,16 +6,17 @@ use crate::message::{Message, Role};
 use crate::transcript::envelope::without_envelope;
 
 /// The last `limit` user messages and what follows each; everything without a positive limit.
-pub fn limit_turns(messages: &[Message], limit: Option<i64>) -> &[Message] {
+pub fn limit_turns(mut messages: Vec<Message>, limit: Option<i64>) -> Vec<Message> {
     let Some(limit) = limit.and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0) else {
         return messages;
     };
     let users = || messages.iter().enumerate().rev().filter(|(_, message)| message.role() == Role::User);
-    if users().nth(limit).is_none() {
-        // Nothing is cut before the first turn as long as all turns stay.
-        return messages;
+    // Nothing is cut before the first turn as long as all turns stay.
+    let is_longer = users().nth(limit).is_some();
+    if let Some((first_kept, _)) = users().nth(limit - 1).filter(|_| is_longer) {
+        messages.drain(..first_kept);
     }
-    users().nth(limit - 1).map_or(messages, |(first_kept, _)| &messages[first_kept..])
+    messages
 }
 
 /// The turn limit that the configuration sets for the direct chat behind a session key, which is
@@ -111,7 +112,7 @@ mod tests {
         let table =
             [(None, 0), (Some(0), 0), (Some(-1), 0), (Some(1), 5), (Some(2), 4), (Some(3), 0), (Some(9), 0)];
         for (limit, first_kept) in table {
-            assert_eq!(limit_turns(&messages, limit), &messages[first_kept..], "{limit:?}");
+            assert_eq!(limit_turns(messages.clone(), limit), messages[first_kept..], "{limit:?}");
         }
     }
 

@@ -114,6 +114,15 @@ impl Message {
         }
     }
 
+    /// Takes the content out as a list of blocks, text being one.
+    pub fn take_blocks(&mut self) -> Vec<Value> {
+        match self.0.get_mut("content").map(Value::take) {
+            Some(Value::Array(blocks)) => blocks,
+            Some(Value::String(text)) if !text.is_empty() => vec![text_block(&text)],
+            _ => Vec::new(),
+        }
+    }
+
     /// The blocks of a content list, to change them in place.
     pub fn blocks_mut(&mut self) -> &mut [Value] {
         match self.0.get_mut("content") {

@@ -97,9 +97,9 @@ fn clean_messages(mut messages: Vec<Message>, policy: &TranscriptPolicy) -> Vec<
 
 fn clean_message(mut message: Message, policy: &TranscriptPolicy) -> Option<Message> {
     let mut blocks = match (message.role(), message.content()) {
-        (Role::User | Role::Assistant, Content::Blocks(blocks)) => blocks.to_vec(),
+        (Role::User | Role::Assistant | Role::ToolResult, Content::Blocks(_)) => message.take_blocks(),
         // A result has a list of blocks or nothing.
-        (Role::ToolResult, _) => message.blocks().to_vec(),
+        (Role::ToolResult, _) => Vec::new(),
         _ => return Some(message),
     };
     // What a failed run left is kept as evidence.

@@ -49,6 +49,25 @@ pub trait SessionStore: Send + Sync {
     /// begun first. A store that has many looks at no more of them than it must, and may leave out of them what only
     /// runs of the session need.
     async fn newest(&self, choice: Choice) -> Result<Newest, StoreError>;
+
+    /// How the store looks from outside, without reading it: as long as that is the same, so is every record. `None`
+    /// if there is no telling.
+    fn stamp(&self) -> Option<Stamp> {
+        None
+    }
+}
+
+/// How something looks from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp(u64);
+
+impl Stamp {
+    pub fn of(looks: &impl std::hash::Hash) -> Self {
+        use std::hash::{DefaultHasher, Hasher as _};
+        let mut hasher = DefaultHasher::new();
+        looks.hash(&mut hasher);
+        Self(hasher.finish())
+    }
 }
 
 /// Which records are meant.

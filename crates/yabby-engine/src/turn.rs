@@ -101,11 +101,19 @@ async fn take_turn(
         let told = vec![prompt::nothing_said()];
         return Ok(deliver(engine, inbound, opened.report(inbound), told).await?.into());
     };
-    let Some(mut conversation) = open_conversation(inbound, &opened, control).await? else {
+    // What is said stands in one file, and what the agent is told in others: neither waits for the other.
+    let (conversation, request) = tokio::join!(
+        open_conversation(inbound, &opened, control),
+        RunRequest::turn(engine, inbound, &opened, prompt, control),
+    );
+    let Some(mut conversation) = conversation? else {
         return Ok(TurnReport { outcome: Outcome::Aborted, ..opened.report(inbound) }.into());
     };
-    let prompt = remember(engine, inbound, &opened, prompt, control, &conversation).await;
-    let mut request = RunRequest::turn(engine, inbound, &opened, prompt, control).await?;
+    let mut request = request?;
+    if let Some(text) = remember(engine, inbound, &opened, &request.prompt, control, &conversation).await {
+        request.prompt.text = text;
+    }
+    request.start_clock();
     flush_if_due(inbound, &mut request, &mut conversation).await;
     let run = agent::run(request, &mut conversation).await?;
     drop(conversation);

@@ -15,7 +15,7 @@ use yabby_domain::text;
 
 use crate::Gateway;
 use crate::auth::Peer;
-use crate::frames::{self, Event, Refusal, Request};
+use crate::frames::{self, Event, Payload, Refusal, Request};
 use crate::handshake::{self, Admitted, Rejection};
 use crate::hub::{Client, Farewell, Outgoing, Weight};
 use crate::methods::{self, After};
@@ -255,9 +255,12 @@ fn read(gateway: &Gateway, client: &Client, frame: &Value) -> Option<Request> {
 /// Answers a request.
 async fn answer(gateway: Arc<Gateway>, client: Arc<Client>, request: Request) {
     let after = After::default();
-    let id = Value::from(request.id.clone());
-    let answer = methods::answer(&gateway, &client, request, after.clone()).await;
-    client.out.send(frames::response(id, answer));
+    let id = request.id.clone();
+    client.out.send(match methods::answer(&gateway, &client, request, after.clone()).await {
+        Ok(Payload::Written(text)) => frames::written_response(&id, &text),
+        Ok(Payload::Value(value)) => frames::response(id.into(), Ok(value)),
+        Err(refusal) => frames::response(id.into(), Err(refusal)),
+    });
     after.answered();
 }
 

@@ -42,6 +42,13 @@ impl Request {
 /// What becomes of a request.
 pub(crate) type Answer = Result<Value, Refusal>;
 
+/// An answer on its way to whoever asked.
+pub(crate) enum Payload {
+    Value(Value),
+    /// As it goes over the wire.
+    Written(String),
+}
+
 /// Why something was not done, for whoever asked.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
@@ -134,6 +141,18 @@ pub(crate) fn response(id: Value, answer: Answer) -> String {
         }
     }
     json::stringify(&Value::Object(frame))
+}
+
+/// The text of a response with a payload that is written already.
+pub(crate) fn written_response(id: &str, payload: &str) -> String {
+    const AROUND: usize = 64;
+    let mut frame = String::with_capacity(AROUND + id.len() + payload.len());
+    frame.push_str("{\"type\":\"res\",\"id\":");
+    json::push_string(&mut frame, id);
+    frame.push_str(",\"ok\":true,\"payload\":");
+    frame.push_str(payload);
+    frame.push('}');
+    frame
 }
 
 /// How often presence and health have changed.

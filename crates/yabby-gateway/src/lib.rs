@@ -17,6 +17,7 @@ mod health;
 mod http;
 mod hub;
 mod in_turn;
+mod kept;
 mod logs;
 mod machine;
 mod methods;
@@ -54,6 +55,7 @@ use auth::SharedSecret;
 use dedupe::Dedupe;
 use frames::{Event, Refusal, StateVersion};
 use health::Health;
+use kept::Kept;
 use hub::{Farewell, Hearers, Hub, Weight};
 use metrics::Counts;
 use presence::Presence;
@@ -105,6 +107,7 @@ pub(crate) struct Gateway {
     presence_version: AtomicU64,
     pub(crate) runs: Runs,
     pub(crate) dedupe: Dedupe,
+    pub(crate) kept: Kept,
     pub(crate) counts: Counts,
     devices: Arc<DeviceFiles>,
     nodes: Arc<NodeFiles>,
@@ -139,6 +142,7 @@ impl Gateway {
             presence_version: AtomicU64::new(1),
             runs: Runs::default(),
             dedupe: Dedupe::default(),
+            kept: Kept::default(),
             counts: Counts::default(),
             devices: Arc::new(devices),
             nodes: Arc::new(nodes),

@@ -85,9 +85,10 @@ use yabby_domain::json::Value;
 use yabby_domain::session::key::KeyPolicy;
 use yabby_domain::text;
 
-use crate::frames::{self, Answer, Refusal, Request};
+use crate::frames::{self, Answer, Payload, Refusal, Request};
 use crate::hub::{ADMIN, APPROVALS, Client, PAIRING};
 use crate::in_turn::Turn;
+use crate::kept::Known;
 use crate::schema::Schema;
 use crate::{Gateway, unpoisoned};
 
@@ -313,7 +314,7 @@ pub(crate) async fn answer(
     client: &Arc<Client>,
     request: Request,
     after: After,
-) -> Answer {
+) -> Result<Payload, Refusal> {
     let Request { id, method: name, params } = request;
     let method = METHODS.iter().find(|method| method.name == name);
     if let Some(refusal) = refused(client, method.map_or(Access::Admin, |method| method.access)) {
@@ -325,7 +326,18 @@ pub(crate) async fn answer(
     }
     let _room = if method.access.may_wait() { None } else { client.out.room().await };
     let call = Call { gateway: gateway.clone(), client: client.clone(), id, params, after };
-    (method.answer)(call).await
+    if method.name != sessions_list::METHOD.name {
+        return (method.answer)(call).await.map(Payload::Value);
+    }
+    match gateway.kept.look(gateway, &call.params) {
+        Known::Written(text) => Ok(Payload::Written(text)),
+        Known::Keepable(seen) => {
+            let params = call.params.clone();
+            let list = (method.answer)(call).await?;
+            Ok(Payload::Written(gateway.kept.keep(params, seen, list)))
+        }
+        Known::Fleeting => (method.answer)(call).await.map(Payload::Value),
+    }
 }
 
 /// The response to a frame that is at fault, before anything is done for it; `None` to any other, and to what is no

@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod config_file;
 pub mod disk;
+mod file_state;
 pub mod doctor;
 pub mod files;
 pub mod import;

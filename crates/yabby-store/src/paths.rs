@@ -10,11 +10,12 @@ use yabby_config::dotenv;
 use yabby_config::environment::Environment;
 use yabby_config::lookup::{self, Around, Named, Profile};
 use yabby_domain::id::AgentId;
-use yabby_domain::seam::StoreError;
+use yabby_domain::seam::{Stamp, StoreError};
 use yabby_domain::session::path::{self, Folders};
 use yabby_domain::text::lossy;
 
 use crate::disk::{Doing, shown};
+use crate::file_state::FileState;
 use crate::files::folder::read_plain;
 
 /// What the command line asks for.
@@ -147,7 +148,7 @@ impl StateFolder {
 
     /// The agents that have a folder.
     pub fn agents(&self) -> Result<Vec<AgentId>, StoreError> {
-        let folder = self.0.join("agents");
+        let folder = self.agents_folder();
         let entries = match fs::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.doing("list", &folder)?,
@@ -164,6 +165,15 @@ impl StateFolder {
         }
         agents.sort();
         Ok(agents)
+    }
+
+    /// As long as this is the same, so are the agents.
+    pub fn agents_stamp(&self) -> Stamp {
+        Stamp::of(&FileState::of_readable(&self.agents_folder()))
+    }
+
+    fn agents_folder(&self) -> PathBuf {
+        self.0.join("agents")
     }
 }
 

@@ -75,8 +75,6 @@ impl Cleaner<'_> {
                 }
             }
             Role::ToolResult => {
-                let content = message.to_blocks();
-                message.set("content", content);
                 if set_blocks(&mut message, |blocks| self.shown_blocks(blocks)).is_none() {
                     message.set("content", vec![text_block(NO_OUTPUT)]);
                 }
@@ -85,8 +83,6 @@ impl Cleaner<'_> {
                 if matches!(message.stop_reason(), Some("error" | "aborted")) {
                     return None;
                 }
-                let content = message.to_blocks();
-                message.set("content", content);
                 let wrote = self.recipient.wrote(&message);
                 set_blocks(&mut message, |blocks| {
                     let (blocks, lost) = self.answer_blocks(blocks, wrote);
@@ -100,26 +96,26 @@ impl Cleaner<'_> {
     }
 
     /// The text and images of a user message or a tool result.
-    fn shown_blocks(&self, blocks: &[Value]) -> Vec<Value> {
-        let shown = |block: &Value| match kind(block) {
+    fn shown_blocks(&self, blocks: Vec<Value>) -> Vec<Value> {
+        let shown = |block: Value| match kind(&block) {
             "text" => sendable_block(block),
-            "image" if formats::is_image(block, self.max_side, self.recipient.family) => Some(block.clone()),
+            "image" if formats::is_image(&block, self.max_side, self.recipient.family) => Some(block),
             "image" => Some(text_block(IMAGE_NOTE)),
             _ => None,
         };
-        blocks.iter().filter_map(shown).collect()
+        blocks.into_iter().filter_map(shown).collect()
     }
 
     /// The blocks of an answer, and whether thinking was lost.
-    fn answer_blocks(&self, blocks: &[Value], wrote: bool) -> (Vec<Value>, bool) {
-        let cleaned = |block: &Value| match kind(block) {
+    fn answer_blocks(&self, blocks: Vec<Value>, wrote: bool) -> (Vec<Value>, bool) {
+        let cleaned = |block: Value| match kind(&block) {
             "text" => sendable_block(block).map(|block| self.with_signatures(block, wrote)),
-            "thinking" | "redacted_thinking" => Some(block.clone()),
+            "thinking" | "redacted_thinking" => Some(block),
             "image" => Some(text_block(IMAGE_NOTE)),
-            _ if repair::is_call(block) => self.call(block).map(|call| self.with_signatures(call, wrote)),
+            _ if repair::is_call(&block) => self.call(&block).map(|call| self.with_signatures(call, wrote)),
             _ => None,
         };
-        let mut cleaned: Vec<Value> = blocks.iter().filter_map(cleaned).collect();
+        let mut cleaned: Vec<Value> = blocks.into_iter().filter_map(cleaned).collect();
         let had_thinking = cleaned.iter().any(is_thinking);
         cleaned
             .retain(|block| !is_thinking(block) || self.may_stay(block, wrote) || thought(block).is_some());
@@ -234,17 +230,19 @@ fn said_aloud(blocks: Vec<Value>) -> Vec<Value> {
 }
 
 /// Puts rewritten blocks in place; `None` if none are left.
-fn set_blocks(message: &mut Message, rewrite: impl FnOnce(&[Value]) -> Vec<Value>) -> Option<()> {
-    let blocks = rewrite(message.blocks());
+fn set_blocks(message: &mut Message, rewrite: impl FnOnce(Vec<Value>) -> Vec<Value>) -> Option<()> {
+    let blocks = rewrite(message.take_blocks());
     (!blocks.is_empty()).then(|| message.set("content", blocks))
 }
 
 /// A text block with sendable text.
-fn sendable_block(block: &Value) -> Option<Value> {
-    let text = sendable_text(block.get("text")?.as_str()?)?;
-    let mut block = block.clone();
-    block["text"] = text.into();
-    Some(block)
+fn sendable_block(mut block: Value) -> Option<Value> {
+    let text = block.get("text")?.as_str()?;
+    if text::has_stand_ins(text) {
+        block["text"] = sendable_text(text)?.into();
+        return Some(block);
+    }
+    text::non_blank(text).is_some().then_some(block)
 }
 
 /// The text in whole characters, unless it is blank.

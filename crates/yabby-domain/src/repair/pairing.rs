@@ -28,8 +28,8 @@ pub struct RepairedPairs {
 /// is, even with results out of order or given twice.
 pub fn pair_results(messages: Vec<Message>, now: Timestamp) -> RepairedPairs {
     let mut repair = Repair::default();
-    let mut rest = messages.iter().peekable();
-    while let Some(message) = rest.next() {
+    let mut rest = messages.iter().enumerate().peekable();
+    while let Some((at, message)) = rest.next() {
         let calls: Vec<&Value> = match message.role() {
             Role::Assistant => message.blocks().iter().filter(|block| call_id(block).is_some()).collect(),
             Role::ToolResult => {
@@ -38,28 +38,40 @@ pub fn pair_results(messages: Vec<Message>, now: Timestamp) -> RepairedPairs {
             }
             _ => Vec::new(),
         };
-        repair.out.push(message.clone());
+        repair.out.push(Placed::Old(at));
         if !calls.is_empty() {
             let mut span = Vec::new();
-            while let Some(next) = rest.next_if(|next| next.role() != Role::Assistant) {
+            while let Some(next) = rest.next_if(|(_, next)| next.role() != Role::Assistant) {
                 span.push(next);
             }
             repair.answer(&calls, &span, now);
         }
     }
-    let changed = repair.added + repair.dropped_duplicates + repair.dropped_orphans > 0 || repair.moved;
-    RepairedPairs {
-        messages: if changed { repair.out } else { messages },
-        added: repair.added,
-        dropped_duplicates: repair.dropped_duplicates,
-        dropped_orphans: repair.dropped_orphans,
-        changed,
-    }
+    let Repair { out, added, dropped_duplicates, dropped_orphans, moved } = repair;
+    let changed = added + dropped_duplicates + dropped_orphans > 0 || moved;
+    let messages = if changed { placed(messages, out) } else { messages };
+    RepairedPairs { messages, added, dropped_duplicates, dropped_orphans, changed }
+}
+
+/// A message of the history by its place, or one that was made up.
+enum Placed {
+    Old(usize),
+    Made(Message),
+}
+
+/// The messages in their new order. None is placed twice.
+fn placed(messages: Vec<Message>, places: Vec<Placed>) -> Vec<Message> {
+    let mut messages: Vec<Option<Message>> = messages.into_iter().map(Some).collect();
+    let take = |place| match place {
+        Placed::Old(at) => messages.get_mut(at).and_then(Option::take),
+        Placed::Made(message) => Some(message),
+    };
+    places.into_iter().filter_map(take).collect()
 }
 
 #[derive(Default)]
 struct Repair {
-    out: Vec<Message>,
+    out: Vec<Placed>,
     added: usize,
     dropped_duplicates: usize,
     dropped_orphans: usize,
@@ -67,19 +79,19 @@ struct Repair {
 }
 
 impl Repair {
-    /// Writes the results of `calls` and then what else the span holds.
-    fn answer(&mut self, calls: &[&Value], span: &[&Message], now: Timestamp) {
+    /// Places the results of `calls` and then what else the span holds.
+    fn answer(&mut self, calls: &[&Value], span: &[(usize, &Message)], now: Timestamp) {
         let asked: HashSet<&str> = calls.iter().filter_map(|call| call_id(call)).collect();
-        let mut results = HashMap::new();
+        let mut results: HashMap<&str, usize> = HashMap::new();
         let mut others = Vec::new();
-        for message in span {
+        for (at, message) in span {
             if message.role() != Role::ToolResult {
-                others.push((*message).clone());
+                others.push(Placed::Old(*at));
                 continue;
             }
             match answered_id(message).filter(|id| asked.contains(id)) {
                 // The first answer counts. A second one alone is no reason to touch the history.
-                Some(id) => _ = results.entry(id).or_insert(*message),
+                Some(id) => _ = results.entry(id).or_insert(*at),
                 None => self.dropped_orphans += 1,
             }
         }
@@ -89,9 +101,9 @@ impl Repair {
             let Some(id) = call_id(call) else {
                 continue;
             };
-            let result = results.get(id).map(|result| (*result).clone()).unwrap_or_else(|| {
+            let result = results.get(id).map(|at| Placed::Old(*at)).unwrap_or_else(|| {
                 self.added += 1;
-                missing_result(id, call.get("name").and_then(Value::as_str), now)
+                Placed::Made(missing_result(id, call.get("name").and_then(Value::as_str), now))
             });
             if answered.insert(id) {
                 self.out.push(result);

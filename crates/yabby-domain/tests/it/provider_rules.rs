@@ -241,7 +241,7 @@ fn request_of(file: &str, target: &ModelTarget<'_>, limit: Option<i64>) -> Vec<V
     };
     let sanitized = sanitize(messages, target, &entries, jiff::Timestamp::UNIX_EPOCH).messages;
     let joined = join_turns(sanitized, &TranscriptPolicy::of(target));
-    let mut request = limit_turns(&joined, limit).to_vec();
+    let mut request = limit_turns(joined, limit);
     // The same history is asked to go on, and is asked something.
     let mut broken = violations(&make_acceptable(request.clone(), &recipient), &recipient);
     request.extend(Message::from_value(json!({"role": "user", "content": "and now?", "timestamp": 3})));

@@ -45,7 +45,7 @@ pub(crate) fn told(
     let target = choice.target();
     let sanitized = sanitize(transcript.context().messages, &target, transcript.entries(), now);
     let joined = join_turns(sanitized.messages, &TranscriptPolicy::of(&target));
-    let mut messages = limit_turns(&joined, dm_limit(session_key, config)).to_vec();
+    let mut messages = limit_turns(joined, dm_limit(session_key, config));
     let touch = prune(&mut messages, transcript, choice, config, now);
     let custom = |entry: CustomEntry| NewEntry::Custom {
         custom_type: entry.custom_type.to_owned(),

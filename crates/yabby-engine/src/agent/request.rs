@@ -20,7 +20,7 @@ use yabby_domain::turn::{Progress, TurnId};
 
 use super::context::Extent;
 use super::model::{ModelChoice, Models};
-use super::system_prompt::{overhead, system_prompt};
+use super::system_prompt::{overhead, schema_chars, system_prompt};
 use super::toolbox::{Toolbox, User};
 use crate::Engine;
 use crate::events::EventKind;
@@ -71,7 +71,9 @@ pub(crate) struct RunRequest<'r> {
 pub(crate) struct Opening {
     pub(crate) system: String,
     pub(crate) tools: Vec<ToolSpec>,
-    /// About how many tokens that takes.
+    /// How long the schema of each of them is.
+    pub(crate) schemas: Vec<usize>,
+    /// About how many tokens all of it takes.
     pub(crate) overhead: u64,
 }
 
@@ -152,7 +154,8 @@ impl<'r> RunRequest<'r> {
         self.opening.get_or_init(|| {
             let tools = self.tools.specs();
             let system = system_prompt(self, &tools);
-            Opening { overhead: overhead(&system, &tools), system, tools }
+            let schemas: Vec<usize> = tools.iter().map(schema_chars).collect();
+            Opening { overhead: overhead(&system, &tools, &schemas), system, tools, schemas }
         })
     }
 

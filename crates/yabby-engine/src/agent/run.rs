@@ -97,7 +97,7 @@ struct Loop {
 impl Loop {
     /// Puts the question at the end of the conversation, or finds out how far an earlier run came.
     async fn begin(request: &mut RunRequest<'_>, conversation: &mut Conversation) -> Result<Self, TurnError> {
-        let Opening { mut system, tools: specs, mut overhead } = request.opening().clone();
+        let Opening { mut system, tools: specs, schemas, mut overhead } = request.opening().clone();
         let choice = request.choice.clone();
         let mut run = Run {
             answers: Vec::new(),
@@ -123,7 +123,7 @@ impl Loop {
         };
         if !matches!(before, Standing::Answered(_)) {
             if let Some(other) = ask_hooks(request, conversation).await {
-                overhead = system_prompt::overhead(&other, &specs);
+                overhead = system_prompt::overhead(&other, &specs, &schemas);
                 system = other;
             }
         }
@@ -156,7 +156,7 @@ impl Loop {
                 conversation.add(NewEntry::Message(user_message(CONTINUE, now)));
             }
         }
-        run.system_prompt_report = system_prompt::report(request, &system, &specs, now);
+        run.system_prompt_report = system_prompt::report(request, &system, now);
         Ok(Self { run, system, specs, overhead, overflows: 0, extent: request.extent, noted: false, done })
     }
 

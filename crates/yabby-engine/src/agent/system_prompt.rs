@@ -9,7 +9,7 @@ use yabby_domain::json::{self, Object, Value};
 use yabby_domain::seam::tool::ToolSpec;
 use yabby_domain::text;
 
-use super::request::RunRequest;
+use super::request::{Opening, RunRequest};
 use crate::Engine;
 use crate::commands::status::user_zone;
 
@@ -80,13 +80,14 @@ fn project_context(files: &[Injected]) -> String {
 }
 
 /// What the system prompt was made of, for the session's record (`sessions.md` §7).
-pub(crate) fn report(request: &RunRequest<'_>, prompt: &str, tools: &[ToolSpec], now: i64) -> Object {
-    let entry = |tool: &ToolSpec| {
+pub(crate) fn report(request: &RunRequest<'_>, prompt: &str, now: i64) -> Object {
+    let Opening { tools, schemas, .. } = request.opening();
+    let entry = |(tool, schema): (&ToolSpec, &usize)| {
         let properties = tool.parameters.get("properties").and_then(Value::as_object).map(Object::len);
         serde_json::json!({
             "name": tool.name,
             "summaryChars": text::units(&tool.description),
-            "schemaChars": schema_chars(tool),
+            "schemaChars": schema,
             "propertiesCount": properties.unwrap_or(0),
         })
     };
@@ -127,8 +128,8 @@ pub(crate) fn report(request: &RunRequest<'_>, prompt: &str, tools: &[ToolSpec],
         "skills": {"promptChars": text::units(skills), "entries": skill_blocks(skills)},
         "tools": {
             "listChars": listed,
-            "schemaChars": tools.iter().map(schema_chars).sum::<usize>(),
-            "entries": tools.iter().map(entry).collect::<Vec<_>>(),
+            "schemaChars": schemas.iter().sum::<usize>(),
+            "entries": tools.iter().zip(schemas).map(entry).collect::<Vec<_>>(),
         },
     });
     match report {
@@ -149,15 +150,12 @@ fn skill_blocks(prompt: &str) -> Vec<Value> {
         .collect()
 }
 
-fn schema_chars(tool: &ToolSpec) -> usize {
+pub(super) fn schema_chars(tool: &ToolSpec) -> usize {
     text::units(&json::stringify(&tool.parameters))
 }
 
 /// About how many tokens the opening words and the tools take.
-pub(crate) fn overhead(prompt: &str, tools: &[ToolSpec]) -> u64 {
-    let tools: usize = tools
-        .iter()
-        .map(|tool| text::units(&tool.name) + text::units(&tool.description) + schema_chars(tool))
-        .sum();
-    (text::units(prompt) + tools).div_ceil(4) as u64
+pub(crate) fn overhead(prompt: &str, tools: &[ToolSpec], schemas: &[usize]) -> u64 {
+    let told: usize = tools.iter().map(|tool| text::units(&tool.name) + text::units(&tool.description)).sum();
+    (text::units(prompt) + told + schemas.iter().sum::<usize>()).div_ceil(4) as u64
 }

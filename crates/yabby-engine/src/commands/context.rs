@@ -38,7 +38,7 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
     let CommandContext { engine, inbound, opened, control, rest } = context;
     let prompt = Prompt::nothing(inbound.accepted_at);
     let request = RunRequest::new(engine, inbound, opened, prompt, control, Purpose::Turn).await?;
-    let Opening { system, tools: specs, .. } = request.opening();
+    let Opening { system, tools: specs, schemas, .. } = request.opening();
     let messages = match opened.home.transcripts.load(&opened.transcript).await? {
         Some(transcript) => {
             let (choice, config) = (&request.choice, &opened.config);
@@ -59,8 +59,8 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
         return Ok(json::stringify_pretty(&all));
     }
     let window = request.choice.window(&opened.config);
-    let system_tokens = system_prompt::overhead(system, &[]);
-    let tool_tokens = system_prompt::overhead("", specs);
+    let system_tokens = system_prompt::overhead(system, &[], &[]);
+    let tool_tokens = system_prompt::overhead("", specs, schemas);
     let message_tokens = estimate_all(&messages);
     let total = system_tokens + tool_tokens + message_tokens;
     let mut lines = vec![
@@ -69,8 +69,9 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
         format!("Tools ({}): {}", specs.len(), tokens(tool_tokens)),
     ];
     lines.extend(
-        specs.iter().map(|tool| {
-            format!("  {}: {}", tool.name, system_prompt::overhead("", std::slice::from_ref(tool)))
+        specs.iter().zip(schemas).map(|(tool, schema)| {
+            let tokens = system_prompt::overhead("", std::slice::from_ref(tool), &[*schema]);
+            format!("  {}: {tokens}", tool.name)
         }),
     );
     lines.push(format!("Messages ({}): {}", messages.len(), tokens(message_tokens)));

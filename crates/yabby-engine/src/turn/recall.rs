@@ -27,23 +27,23 @@ use crate::steering::RunControl;
 /// A message does not wait longer for what is remembered about it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The prompt of a message with what is remembered for it.
+/// The text of a prompt with what is remembered for it; `None` if nothing is wanted.
 pub(crate) async fn remember(
     engine: &Engine,
     inbound: &Inbound,
     opened: &Opened,
-    prompt: Prompt,
+    prompt: &Prompt,
     control: &RunControl,
     conversation: &Conversation,
-) -> Prompt {
-    let (Some(most), Some(memory)) = (wanted(&opened.config), &opened.home.memory) else { return prompt };
+) -> Option<String> {
+    let (most, memory) = (wanted(&opened.config)?, opened.home.memory.as_ref()?);
     let words = said(inbound, opened);
     let is_of_a_person = inbound.options.behalf.is_none() && !inbound.options.heartbeat;
-    if !is_of_a_person || words == Some(BARE_RESET) || is_asked(inbound, &prompt, conversation) {
-        return prompt;
+    if !is_of_a_person || words == Some(BARE_RESET) || is_asked(inbound, prompt, conversation) {
+        return None;
     }
     let Some(words) = words.and_then(text::non_blank) else {
-        return Prompt { text: with_memories(&[], &prompt.text, Says::Nothing), ..prompt };
+        return Some(with_memories(&[], &prompt.text, Says::Nothing));
     };
     let asked = Asked {
         words: question(words),
@@ -59,7 +59,7 @@ pub(crate) async fn remember(
         // The run sees to it that nothing more happens.
         () = control.cancel.cancelled() => Vec::new(),
     };
-    Prompt { text: with_memories(&remembered, &prompt.text, Says::Something), ..prompt }
+    Some(with_memories(&remembered, &prompt.text, Says::Something))
 }
 
 async fn remembered(memory: &dyn Recollection, asked: Asked) -> Vec<Remembered> {

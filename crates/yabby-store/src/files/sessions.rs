@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::oneshot;
-use yabby_domain::seam::{Change, Choice, Clock, Newest, SessionStore, StoreError};
+use yabby_domain::seam::{Change, Choice, Clock, Newest, SessionStore, Stamp, StoreError};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::glance::Glance;
 use yabby_domain::session::key::SessionKey;
@@ -28,7 +28,9 @@ use yabby_domain::session::store_cache;
 
 use crate::clock::SystemClock;
 use crate::disk::{Disk, Doing, LocalDisk, shown};
-use keeper::{Keeper, Message};
+use crate::file_state::FileState;
+use keeper::reading::older_store;
+use keeper::{Keeper, Message, journal_of};
 
 pub(crate) use mending::{JournalLook, Look, free_lock, mend};
 
@@ -38,6 +40,8 @@ pub struct SessionFile(Arc<Handle>);
 
 struct Handle {
     path: PathBuf,
+    /// Everything that records are read from; empty if what was read is never used again.
+    sources: Vec<PathBuf>,
     sender: Sender<Message>,
     keeper: Option<JoinHandle<()>>,
 }
@@ -84,11 +88,15 @@ impl SessionFile {
         // Whoever changes the current folder later does not mean this store.
         let path = std::path::absolute(&path).doing("resolve", &path)?;
         let (sender, receiver) = mpsc::channel();
+        let sources = match settings.cache_ms > 0.0 {
+            true => [path.clone(), journal_of(&path)].into_iter().chain(older_store(&path)).collect(),
+            false => Vec::new(),
+        };
         let keeper = Keeper::new(path.clone(), settings, sender.clone());
         let named = thread::Builder::new().name("session store".to_owned());
         let keeper = named.spawn(move || keeper.run(&receiver));
         let keeper = keeper.doing("start a thread for", &path)?;
-        Ok(Self(Arc::new(Handle { path, sender, keeper: Some(keeper) })))
+        Ok(Self(Arc::new(Handle { path, sources, sender, keeper: Some(keeper) })))
     }
 
     pub fn path(&self) -> &Path {
@@ -218,5 +226,11 @@ impl SessionStore for SessionFile {
         let catalog = self.waiting(|reply| Message::List { reply }).await??;
         let looking = tokio::task::spawn_blocking(move || catalog.chosen(&keys, &records, most));
         Ok(Newest { count, entries: looking.await.map_err(|_| self.closed())? })
+    }
+
+    fn stamp(&self) -> Option<Stamp> {
+        let sources = &self.0.sources;
+        let look = || sources.iter().map(|path| FileState::of_readable(path)).collect::<Vec<_>>();
+        (!sources.is_empty()).then(|| Stamp::of(&look()))
     }
 }

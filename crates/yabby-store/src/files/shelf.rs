@@ -223,8 +223,12 @@ fn changed_at(meta: &fs::Metadata) -> f64 {
 
 /// A file of the workspace. A link is followed as long as it stays in there.
 fn text_of(workspace: &Path, path: &Path) -> Option<String> {
-    let (real, workspace) = (path.canonicalize().ok()?, workspace.canonicalize().ok()?);
-    if !real.starts_with(workspace) || !fs::symlink_metadata(&real).is_ok_and(|meta| meta.is_file()) {
+    let mut real = path.to_owned();
+    if fs::symlink_metadata(&real).ok()?.is_symlink() {
+        let workspace = workspace.canonicalize().ok()?;
+        real = real.canonicalize().ok().filter(|real| real.starts_with(workspace))?;
+    }
+    if !fs::symlink_metadata(&real).is_ok_and(|meta| meta.is_file()) {
         return None;
     }
     Some(text::from_outside(&text::lossy(&fs::read(real).ok()?)).into_owned())

@@ -5,7 +5,7 @@ pub(super) mod reading;
 pub(super) mod writing;
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -104,10 +104,15 @@ const LONG: Duration = Duration::from_secs(3600);
 /// How many updates may share a sync.
 const BATCH: usize = 1024;
 
+/// Where the journal of a store is.
+pub(super) fn journal_of(store: &Path) -> PathBuf {
+    beside(store, ".journal")
+}
+
 impl Keeper {
     pub(super) fn new(store: PathBuf, settings: Settings, sender: Sender<Message>) -> Self {
         let Settings { disk, clock, cache_ms, follow_after } = settings;
-        let journal = JournalFile::new(disk.clone(), beside(&store, ".journal"));
+        let journal = JournalFile::new(disk.clone(), journal_of(&store));
         let older_store = older_store(&store);
         Self {
             store,

@@ -18,10 +18,11 @@ use yabby_domain::session::store_text::{join_store, record_text};
 use yabby_domain::text::lossy;
 
 use super::journal_file::{Access, JournalFile};
-use super::keeper::reading::{FileState, is_in_place};
+use super::keeper::reading::is_in_place;
 use super::keeper::writing::new_header;
 use super::lock;
 use crate::disk::{Disk, Doing, beside, no_wait};
+use crate::file_state::FileState;
 use crate::files::atomic::Draft;
 use crate::files::folder::plain;
 use crate::files::keeping::keep_by_content;

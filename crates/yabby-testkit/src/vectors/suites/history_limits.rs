@@ -28,7 +28,7 @@ fn answer(case: &Case) -> Option<Value> {
         "limitHistoryTurns" => {
             let set = case.arg("set").as_array()?;
             let messages: Vec<Message> = set.iter().cloned().filter_map(Message::from_value).collect();
-            let kept = limit_turns(&messages, case.arg("limit").as_i64());
+            let kept = limit_turns(messages, case.arg("limit").as_i64());
             (messages.len() - kept.len()).into()
         }
         "dmHistoryLimit" => {

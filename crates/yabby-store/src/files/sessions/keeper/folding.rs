@@ -13,11 +13,12 @@ use yabby_domain::transcript::file_name::{self, ArchiveReason};
 
 use super::super::fold::{Drafted, Placed, Point, Snapshot, Unplaced, fold, writer_of};
 use super::super::journal_file::Access;
-use super::reading::{FileState, Loaded, UNAPPLIED};
+use super::reading::{Loaded, UNAPPLIED};
 use super::writing::new_header;
 use super::{Fold, Keeper, Message};
 use crate::clock::millis;
 use crate::disk::{Doing, beside, parent, shown, write_all};
+use crate::file_state::FileState;
 use crate::files::atomic::sync_parent;
 use crate::files::folder::plain;
 

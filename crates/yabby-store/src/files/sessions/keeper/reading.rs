@@ -1,9 +1,7 @@
 //! What the keeper knows of the files, and how it learns what others wrote (`sessions.md` §6).
 
-use std::fmt;
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -19,6 +17,7 @@ use super::super::order::Order;
 use super::{Fold, Found, Keeper, LONG};
 use crate::clock::millis;
 use crate::disk::{Doing, beside, parent, shown};
+use crate::file_state::FileState;
 use crate::files::atomic::Draft;
 
 /// What is known of the files.
@@ -44,13 +43,6 @@ pub(super) struct Loaded {
     /// The journal holds lines that we cannot read.
     pub(super) is_journal_damaged: bool,
     pub(super) unapplied: Vec<(Change, Conflict)>,
-}
-
-/// Enough of a file to see that it was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum FileState {
-    Missing,
-    There { inode: u64, size: u64, modified_ns: i128, changed_ns: i128 },
 }
 
 /// No reading is kept for longer than an hour.
@@ -316,48 +308,6 @@ pub(in super::super) fn older_store(store: &Path) -> Option<PathBuf> {
     // Wherever else somebody keeps a store, what lies beside its folder is none of ours.
     agent.parent().filter(|agents| is_called(agents, "agents"))?;
     Some(agent.join(store.file_name()?))
-}
-
-impl FileState {
-    pub(in super::super) fn of(path: &Path) -> io::Result<Self> {
-        match path.metadata() {
-            Ok(metadata) => Ok(Self::There {
-                inode: metadata.ino(),
-                size: metadata.size(),
-                modified_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
-                changed_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
-            }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::Missing),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The same; a file that cannot be looked at is as good as missing.
-    pub(super) fn of_readable(path: &Path) -> Self {
-        Self::of(path).unwrap_or(Self::Missing)
-    }
-
-    pub(super) fn modified(self) -> Option<f64> {
-        match self {
-            Self::Missing => None,
-            #[expect(clippy::cast_precision_loss, reason = "equal times stay equal")]
-            Self::There { modified_ns, .. } => Some(modified_ns as f64),
-        }
-    }
-}
-
-impl fmt::Display for FileState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing => f.write_str("none"),
-            // Without the time of the change: renaming a file sets it.
-            Self::There { inode, size, modified_ns, .. } => write!(f, "{inode}-{size}-{modified_ns}"),
-        }
-    }
-}
-
-fn nanoseconds(seconds: i64, rest: i64) -> i128 {
-    i128::from(seconds) * 1_000_000_000 + i128::from(rest)
 }
 
 #[cfg(test)]

@@ -1,0 +1,107 @@
+//! Lists of sessions that are kept as they were written, for as long as nothing that they tell has changed.
+//!
+//! Clients ask for the same lists again and again. Whether a list still holds is seen by the files that it comes
+//! from; they are looked at each time, and read only if they are not what they were.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use yabby_domain::config::Config;
+use yabby_domain::json::{self, Value};
+use yabby_domain::seam::Stamp;
+use yabby_engine::AgentHome;
+
+use crate::{Gateway, unpoisoned};
+
+/// How many lists are kept.
+const MOST: usize = 8;
+/// How long a list may be that is kept.
+const LONGEST: usize = 1024 * 1024;
+
+/// The lists that were asked for last.
+#[derive(Default)]
+pub(crate) struct Kept(Mutex<VecDeque<List>>);
+
+struct List {
+    params: Value,
+    seen: Seen,
+    /// What follows the time at which it is told.
+    rest: Arc<str>,
+}
+
+/// What a list comes from.
+pub(crate) struct Seen {
+    config: Arc<Config>,
+    /// Which agents there are.
+    agents: Stamp,
+    stores: Vec<(Arc<AgentHome>, Stamp)>,
+}
+
+impl Seen {
+    /// What is there now; `None` if some store cannot say.
+    fn now(gateway: &Gateway) -> Option<Self> {
+        let config = gateway.config();
+        let agents = gateway.place.folder.agents_stamp();
+        let stores = gateway.stores().into_iter().map(|(agent, _)| {
+            let home = gateway.engine.home(&agent).ok()?;
+            let stamp = home.sessions.stamp()?;
+            Some((home, stamp))
+        });
+        Some(Self { config, agents, stores: stores.collect::<Option<_>>()? })
+    }
+
+    fn still_holds(&self, gateway: &Gateway) -> bool {
+        let is_same = |(home, stamp): &(Arc<AgentHome>, Stamp)| home.sessions.stamp() == Some(*stamp);
+        Arc::ptr_eq(&self.config, &gateway.config())
+            && self.agents == gateway.place.folder.agents_stamp()
+            && self.stores.iter().all(is_same)
+    }
+}
+
+/// What is known of a list before anybody makes it.
+pub(crate) enum Known {
+    /// It was made before, and still holds.
+    Written(String),
+    /// It is to be made, and can be kept if it is: this is what it comes from.
+    Keepable(Seen),
+    /// It depends on more than records.
+    Fleeting,
+}
+
+impl Kept {
+    pub(crate) fn look(&self, gateway: &Gateway, params: &Value) -> Known {
+        // These depend on what was said, or on the time.
+        let fleeting = ["includeDerivedTitles", "includeLastMessage", "activeMinutes"];
+        if fleeting.iter().any(|name| params.get(name).is_some()) {
+            return Known::Fleeting;
+        }
+        let mut lists = unpoisoned(&self.0);
+        if let Some(at) = lists.iter().position(|list| list.params == *params)
+            && let Some(list) = lists.remove(at)
+            && list.seen.still_holds(gateway)
+        {
+            let text = written(gateway.now(), &list.rest);
+            lists.push_front(list);
+            return Known::Written(text);
+        }
+        Seen::now(gateway).map_or(Known::Fleeting, Known::Keepable)
+    }
+
+    /// Keeps a list; its text.
+    pub(crate) fn keep(&self, params: Value, seen: Seen, mut list: Value) -> String {
+        let at = list.as_object_mut().and_then(|list| list.shift_remove("ts")).unwrap_or_default();
+        let text = json::stringify(&list);
+        let rest = text.strip_prefix('{').unwrap_or_default();
+        let told = written(at.as_i64().unwrap_or_default(), rest);
+        if rest.len() <= LONGEST {
+            let mut lists = unpoisoned(&self.0);
+            lists.push_front(List { params, seen, rest: rest.into() });
+            lists.truncate(MOST);
+        }
+        told
+    }
+}
+
+fn written(at: i64, rest: &str) -> String {
+    format!("{{\"ts\":{at},{rest}")
+}
