@@ -28,8 +28,8 @@ fn answer(case: &Case) -> Option<Value> {
         "limitHistoryTurns" => {
             let set = case.arg("set").as_array()?;
             let messages: Vec<Message> = set.iter().cloned().filter_map(Message::from_value).collect();
-            let kept = limit_turns(messages, case.arg("limit").as_i64());
-            (messages.len() - kept.len()).into()
+            let count = messages.len();
+            (count - limit_turns(messages, case.arg("limit").as_i64()).len()).into()
         }
         "dmHistoryLimit" => {
             let config = Config::new(case.arg("config").clone());
