@@ -22,6 +22,11 @@ pub trait Keys: Send + Sync {
     /// wants.
     fn usable(&self, agent: &AgentId, pinned: Option<&str>) -> Result<Vec<Key>, NoKey>;
 
+    /// Whether they are had by a look at small files. Otherwise a program may be asked.
+    fn is_quick(&self) -> bool {
+        false
+    }
+
     /// It was answered with this one.
     fn worked(&self, agent: &AgentId, profile: &str);
 
@@ -134,8 +139,14 @@ impl ModelProvider for Rotating {
         request: &ModelRequest,
         heard: &mut (dyn FnMut(ModelEvent) + Send),
     ) -> Result<Answer, ModelError> {
-        let (agent, pinned) = (request.agent.clone(), request.profile.clone());
-        let keys = match self.with_keys(move |keys| keys.usable(&agent, pinned.as_deref())).await? {
+        let usable = match self.keys.is_quick() {
+            true => self.keys.usable(&request.agent, request.profile.as_deref()),
+            false => {
+                let (agent, pinned) = (request.agent.clone(), request.profile.clone());
+                self.with_keys(move |keys| keys.usable(&agent, pinned.as_deref())).await?
+            }
+        };
+        let keys = match usable {
             Ok(keys) => keys,
             Err(NoKey::Missing(remedy)) => return Err(ModelError::new(ModelErrorKind::Auth, remedy)),
             Err(NoKey::Resting { for_another, unpaid }) => return Err(self.resting(for_another, unpaid)),
@@ -150,8 +161,9 @@ impl ModelProvider for Rotating {
             match self.with(&key, &request.model.model).stream(request, &mut listen).await {
                 Ok(answer) => {
                     if let Some(profile) = key.profile {
-                        let agent = request.agent.clone();
-                        self.with_keys(move |keys| keys.worked(&agent, &profile)).await?;
+                        let (agent, keys) = (request.agent.clone(), self.keys.clone());
+                        // Nobody waits for that to be written down.
+                        tokio::task::spawn_blocking(move || keys.worked(&agent, &profile));
                     }
                     return Ok(answer);
                 }

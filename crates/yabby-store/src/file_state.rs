@@ -31,6 +31,13 @@ impl FileState {
         Self::of(path).unwrap_or(Self::Missing)
     }
 
+    pub(crate) fn size(self) -> u64 {
+        match self {
+            Self::Missing => 0,
+            Self::There { size, .. } => size,
+        }
+    }
+
     pub(crate) fn modified(self) -> Option<f64> {
         match self {
             Self::Missing => None,

@@ -10,6 +10,7 @@ mod journal_file;
 mod keeper;
 mod lock;
 mod mending;
+mod mirror;
 mod order;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +32,7 @@ use crate::disk::{Disk, Doing, LocalDisk, shown};
 use crate::file_state::FileState;
 use keeper::reading::older_store;
 use keeper::{Keeper, Message, journal_of};
+use mirror::Mirror;
 
 pub(crate) use mending::{JournalLook, Look, free_lock, mend};
 
@@ -42,6 +44,7 @@ struct Handle {
     path: PathBuf,
     /// Everything that records are read from; empty if what was read is never used again.
     sources: Vec<PathBuf>,
+    mirror: Arc<Mirror>,
     sender: Sender<Message>,
     keeper: Option<JoinHandle<()>>,
 }
@@ -93,10 +96,11 @@ impl SessionFile {
             false => Vec::new(),
         };
         let keeper = Keeper::new(path.clone(), settings, sender.clone());
+        let mirror = keeper.mirror();
         let named = thread::Builder::new().name("session store".to_owned());
         let keeper = named.spawn(move || keeper.run(&receiver));
         let keeper = keeper.doing("start a thread for", &path)?;
-        Ok(Self(Arc::new(Handle { path, sources, sender, keeper: Some(keeper) })))
+        Ok(Self(Arc::new(Handle { path, sources, mirror, sender, keeper: Some(keeper) })))
     }
 
     pub fn path(&self) -> &Path {
@@ -180,6 +184,12 @@ impl SessionFile {
     }
 }
 
+/// How the files look of which records are read: the store, its journal, and where an older program kept it, if there
+/// is such a place.
+fn stamp_of(states: Vec<FileState>) -> Stamp {
+    Stamp::of(&states)
+}
+
 impl Drop for Handle {
     fn drop(&mut self) {
         let _ = self.sender.send(Message::Close);
@@ -194,6 +204,9 @@ impl Drop for Handle {
 #[async_trait]
 impl SessionStore for SessionFile {
     async fn get(&self, key: &SessionKey) -> Result<Option<SessionEntry>, StoreError> {
+        if let Some(record) = self.stamp().and_then(|stamp| self.0.mirror.find(key, stamp)) {
+            return Ok(record);
+        }
         self.waiting(|reply| Message::Get { key: key.clone(), reply }).await?
     }
 
@@ -230,7 +243,7 @@ impl SessionStore for SessionFile {
 
     fn stamp(&self) -> Option<Stamp> {
         let sources = &self.0.sources;
-        let look = || sources.iter().map(|path| FileState::of_readable(path)).collect::<Vec<_>>();
-        (!sources.is_empty()).then(|| Stamp::of(&look()))
+        let states = || sources.iter().map(|path| FileState::of_readable(path)).collect();
+        (!sources.is_empty()).then(|| stamp_of(states()))
     }
 }

@@ -95,12 +95,27 @@ impl FolderShelf {
     }
 }
 
+fn is_watching_wanted(config: &Config) -> bool {
+    config.flag(&["skills", "load", "watch"]) != Some(false)
+}
+
 impl Folders {
+    /// The version of what was last seen, if somebody watches and nothing has changed since.
+    fn unchanged(&self, config: &Config) -> Option<f64> {
+        let folders = self.places.folders(config);
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = known.watcher.is_some()
+            && known.watches == is_watching_wanted(config)
+            && known.folders.iter().eq(folders.iter().map(|(_, path)| path))
+            && !self.changed.load(Ordering::Acquire);
+        is_same.then_some(known.version)
+    }
+
     /// Looks through the folders, if anything may have changed since.
     fn look(&self, config: &Config) -> (f64, Vec<SkillFile>) {
         let folders = self.places.folders(config);
         let paths: Vec<PathBuf> = folders.iter().map(|(_, path)| path.clone()).collect();
-        let wanted = config.flag(&["skills", "load", "watch"]) != Some(false);
+        let wanted = is_watching_wanted(config);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let is_first = known.folders != paths || known.watches != wanted;
         let has_changed = self.changed.swap(false, Ordering::AcqRel);
@@ -257,7 +272,10 @@ impl Shelf for FolderShelf {
     }
 
     async fn skills_version(&self, config: &Config) -> f64 {
-        self.look(config).await.0
+        match self.0.unchanged(config) {
+            Some(version) => version,
+            None => self.look(config).await.0,
+        }
     }
 
     fn has_program(&self, name: &str) -> bool {

@@ -228,6 +228,10 @@ impl Keys for AgentsKeys {
         self.of(agent).usable(pinned)
     }
 
+    fn is_quick(&self) -> bool {
+        !self.main.configured().is_some_and(|key| key.starts_with("command:"))
+    }
+
     fn worked(&self, agent: &AgentId, profile: &str) {
         self.of(agent).worked(profile);
     }

@@ -19,6 +19,7 @@ use super::Settings;
 use super::catalog::{Catalog, Record, TooDeep};
 use super::fold::{Drafted, Placed, Snapshot, Unplaced};
 use super::journal_file::JournalFile;
+use super::mirror::Mirror;
 use crate::disk::{Disk, beside, shown};
 use reading::{Loaded, older_store};
 use writing::Update;
@@ -77,6 +78,7 @@ pub(super) struct Keeper {
     follow_after: Duration,
     journal: JournalFile,
     loaded: Option<Loaded>,
+    mirror: Arc<Mirror>,
     sender: Sender<Message>,
     fold: Fold,
     is_closing: bool,
@@ -123,6 +125,7 @@ impl Keeper {
             follow_after,
             journal,
             loaded: None,
+            mirror: Arc::default(),
             sender,
             fold: Fold::Idle,
             is_closing: false,
@@ -131,6 +134,11 @@ impl Keeper {
             notices: Vec::new(),
             noticed: HashSet::new(),
         }
+    }
+
+    /// Where the records are that it was asked for last.
+    pub(super) fn mirror(&self) -> Arc<Mirror> {
+        self.mirror.clone()
     }
 
     /// Serves until it is told to close.
@@ -191,6 +199,9 @@ impl Keeper {
             Message::Get { key, reply } => {
                 let found = self.read().map(|loaded| loaded.catalog.entry(key.as_str()));
                 let found = found.and_then(|found| found.map_err(|TooDeep| self.too_deep(&key)));
+                if let Ok(record) = &found {
+                    self.mirror.add(key, record.clone());
+                }
                 let _ = reply.send(found);
             }
             Message::List { reply } => {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures_util::{SinkExt as _, StreamExt as _};
+use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -55,11 +55,27 @@ impl Client {
 
     /// Asks without waiting; the id of the request.
     pub async fn send(&mut self, method: &str, params: &Value) -> Result<String> {
+        let id = self.prepare(method, params).await?;
+        self.socket.flush().await?;
+        Ok(id)
+    }
+
+    /// Asks with whatever is asked next.
+    pub async fn prepare(&mut self, method: &str, params: &Value) -> Result<String> {
         self.asked += 1;
         let id = format!("r{}", self.asked);
         let frame = json!({"type": "req", "id": id, "method": method, "params": params});
-        self.socket.send(Message::text(frame.to_string())).await?;
+        self.socket.feed(Message::text(frame.to_string())).await?;
         Ok(id)
+    }
+
+    /// The next text. What was prepared is asked before anything is waited for.
+    pub async fn text_or_ask(&mut self) -> Result<String> {
+        if let Some(text) = self.text().now_or_never() {
+            return text;
+        }
+        self.socket.flush().await?;
+        self.text().await
     }
 
     /// The next frame that is meant.

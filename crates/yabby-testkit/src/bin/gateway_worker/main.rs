@@ -120,14 +120,14 @@ async fn rate(client: &mut Client, times: usize, method: &str, params: &Value) -
     let begun = Instant::now();
     let mut asked = 0;
     for _ in 0..WANTED.min(times) {
-        client.send(method, params).await?;
+        client.prepare(method, params).await?;
         asked += 1;
     }
     for _ in 0..times {
         // Only whether it is an answer is looked at: reading it all would measure the reader.
-        while !client.text().await?.starts_with(r#"{"type":"res""#) {}
+        while !client.text_or_ask().await?.starts_with(r#"{"type":"res""#) {}
         if asked < times {
-            client.send(method, params).await?;
+            client.prepare(method, params).await?;
             asked += 1;
         }
     }

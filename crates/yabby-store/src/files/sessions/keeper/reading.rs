@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use yabby_domain::seam::{Keys, StoreError};
+use yabby_domain::seam::{Keys, Stamp, StoreError};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::store_cache::Reading;
@@ -14,6 +14,7 @@ use yabby_domain::session::store_journal::{Change, Conflict, Folded, Journal};
 use super::super::catalog::{Catalog, Put, TooDeep};
 use super::super::journal_file::Access;
 use super::super::order::Order;
+use super::super::stamp_of;
 use super::{Fold, Found, Keeper, LONG};
 use crate::clock::millis;
 use crate::disk::{Doing, beside, parent, shown};
@@ -56,6 +57,7 @@ impl Keeper {
     pub(super) fn read(&mut self) -> Result<&Loaded, StoreError> {
         let has_journal = self.journal.lock(Access::Read)?;
         let caught_up = self.catch_up(has_journal);
+        self.mirror.follow(self.stamp());
         self.journal.unlock();
         caught_up?;
         self.loaded()
@@ -90,7 +92,17 @@ impl Keeper {
         };
         if self.fold == Fold::Idle && self.loaded.as_ref().is_some_and(is_spent) {
             self.loaded = None;
+            self.mirror.follow(None);
         }
+    }
+
+    /// How the files look that were read, while the journal is locked. `None` if there is more in them.
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        let loaded = self.loaded.as_ref()?;
+        let journal = FileState::of_readable(self.journal.path());
+        let older = self.older_store.is_some().then_some(loaded.older_store);
+        let states = [loaded.store, journal].into_iter().chain(older).collect();
+        (journal.size() == loaded.journal_end).then(|| stamp_of(states))
     }
 
     /// Does something that no other process may interfere with.
@@ -99,7 +111,9 @@ impl Keeper {
         act: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
         self.journal.lock(Access::Write)?;
-        let done = self.catch_up(true).map_err(E::from).and_then(|()| act(self));
+        let caught_up = self.catch_up(true);
+        self.mirror.follow(self.stamp());
+        let done = caught_up.map_err(E::from).and_then(|()| act(self));
         self.journal.unlock();
         if self.fold == Fold::Idle && self.loaded.as_ref().is_some_and(Loaded::wants_fold) {
             self.fold = Fold::Due(Instant::now() + self.follow_after);

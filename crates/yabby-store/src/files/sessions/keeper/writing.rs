@@ -30,13 +30,20 @@ impl Keeper {
         let mut made = Vec::with_capacity(updates.len());
         let mut waiting = Vec::with_capacity(updates.len());
         let mut updates = Some(updates);
-        let kept = self.locked(|keeper| {
+        let kept: Result<(), StoreError> = self.locked(|keeper| {
             let mut lines = String::new();
+            let mut changed = Vec::new();
             for Update { key, change, reply } in updates.take().into_iter().flatten() {
-                made.push(keeper.make(&key, change, &mut lines));
+                let record = keeper.make(&key, change, &mut lines);
+                if let Ok(record) = &record {
+                    changed.push((key, record.clone()));
+                }
+                made.push(record);
                 waiting.push(reply);
             }
-            keeper.keep(lines)
+            keeper.keep(lines)?;
+            keeper.mirror.move_on(keeper.stamp(), changed);
+            Ok(())
         });
         if let Err(error) = &kept {
             // What is in memory may be ahead of the disk now.
