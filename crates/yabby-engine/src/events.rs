@@ -1,6 +1,10 @@
 //! What clients may want to see while a turn is taken.
 
-use tokio::sync::broadcast;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TryRecvError;
 use yabby_domain::json::Value;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
@@ -10,6 +14,8 @@ use yabby_domain::seam::office::{Decision, Question};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::turn::{Outcome, TurnId};
 use yabby_domain::usage::Usage;
+
+use crate::unpoisoned;
 
 /// Something that happened in a session.
 #[derive(Clone, Debug)]
@@ -121,31 +127,78 @@ pub struct Call {
     pub duration_ms: u64,
 }
 
-/// How many events somebody slow may lag behind before they miss some.
+/// How many events may wait for somebody slow before they miss some.
 const BACKLOG: usize = 4096;
 
+/// Somebody who listens. What waits for them takes room only while it waits.
+pub struct Listener {
+    waiting: mpsc::Receiver<EngineEvent>,
+    missed: Arc<AtomicU64>,
+}
+
+/// Why there is no event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unheard {
+    /// There were so many more than could wait.
+    Missed(u64),
+    /// None waits.
+    Nothing,
+    /// There will be none.
+    Over,
+}
+
+impl Listener {
+    /// Waits for the next event.
+    pub async fn recv(&mut self) -> Result<EngineEvent, Unheard> {
+        self.check_missed()?;
+        self.waiting.recv().await.ok_or(Unheard::Over)
+    }
+
+    /// The next event, if one waits.
+    pub fn try_recv(&mut self) -> Result<EngineEvent, Unheard> {
+        self.check_missed()?;
+        self.waiting.try_recv().map_err(|error| match error {
+            TryRecvError::Empty => Unheard::Nothing,
+            TryRecvError::Disconnected => Unheard::Over,
+        })
+    }
+
+    fn check_missed(&self) -> Result<(), Unheard> {
+        match self.missed.swap(0, Ordering::Relaxed) {
+            0 => Ok(()),
+            missed => Err(Unheard::Missed(missed)),
+        }
+    }
+}
+
 /// Tells everybody who listens.
+#[derive(Default)]
 pub(crate) struct Events {
-    sender: broadcast::Sender<EngineEvent>,
-    count: std::sync::atomic::AtomicU64,
+    listeners: Mutex<Vec<(mpsc::Sender<EngineEvent>, Arc<AtomicU64>)>>,
+    count: AtomicU64,
 }
 
 impl Events {
-    pub(crate) fn new() -> Self {
-        Self { sender: broadcast::channel(BACKLOG).0, count: std::sync::atomic::AtomicU64::new(0) }
-    }
-
-    pub(crate) fn subscribe(&self) -> broadcast::Receiver<EngineEvent> {
-        self.sender.subscribe()
+    pub(crate) fn subscribe(&self) -> Listener {
+        let (sender, waiting) = mpsc::channel(BACKLOG);
+        let missed = Arc::new(AtomicU64::new(0));
+        unpoisoned(&self.listeners).push((sender, missed.clone()));
+        Listener { waiting, missed }
     }
 
     pub(crate) fn tell(&self, at: i64, session: &SessionKey, turn: Option<&TurnId>, kind: EventKind) {
+        let mut listeners = unpoisoned(&self.listeners);
+        listeners.retain(|(sender, _)| !sender.is_closed());
         // Deltas are many; nobody pays for them where nobody listens.
-        if self.sender.receiver_count() == 0 {
+        if listeners.is_empty() {
             return;
         }
-        let number = self.count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let _ =
-            self.sender.send(EngineEvent { number, at, session: session.clone(), turn: turn.cloned(), kind });
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let event = EngineEvent { number, at, session: session.clone(), turn: turn.cloned(), kind };
+        for (sender, missed) in listeners.iter() {
+            if sender.try_send(event.clone()).is_err() {
+                missed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
     }
 }

@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use tokio::sync::{Semaphore, broadcast, watch};
+use tokio::sync::{Semaphore, watch};
 use yabby_domain::config::Config;
 use yabby_domain::history::HistoryBook;
 use yabby_domain::id::AgentId;
@@ -48,7 +48,7 @@ pub use inbox::{Heard, HeardFrom, Hearing, Ticket};
 pub use report::TurnReport;
 
 use approvals::Approvals;
-use events::{EngineEvent, EventKind, Events};
+use events::{EventKind, Events, Listener};
 use hooks::Hooks;
 use lanes::Lanes;
 use log::TurnLog;
@@ -166,7 +166,7 @@ impl Engine {
             default_model: parts.default_model,
             channels: parts.channels,
             hooks: parts.hooks,
-            events: Events::new(),
+            events: Events::default(),
             lanes: Lanes::default(),
             classes,
             last_accepted: AtomicI64::new(i64::MIN),
@@ -179,7 +179,7 @@ impl Engine {
     }
 
     /// Everything that happens from now on.
-    pub fn subscribe(&self) -> broadcast::Receiver<EngineEvent> {
+    pub fn subscribe(&self) -> Listener {
         self.0.events.subscribe()
     }
 

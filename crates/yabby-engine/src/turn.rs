@@ -81,11 +81,7 @@ impl From<TurnReport> for Taken {
     }
 }
 
-async fn take_turn(
-    engine: &Engine,
-    inbound: &Inbound,
-    control: &RunControl,
-) -> Result<Taken, TurnError> {
+async fn take_turn(engine: &Engine, inbound: &Inbound, control: &RunControl) -> Result<Taken, TurnError> {
     if let Some(payloads) = recovery::ready_reply(inbound) {
         let report = TurnReport::new(&inbound.turn, inbound.key(), Outcome::Answered);
         // Whether it may be sent was decided before it was written down as ready.

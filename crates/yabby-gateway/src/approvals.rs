@@ -6,14 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::oneshot;
 use yabby_domain::device::Role;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::seam::office::{Decision, Question};
 use yabby_domain::session::key::SessionKey;
 use yabby_engine::approvals::{Approver, TIME_LIMIT};
-use yabby_engine::events::{EngineEvent, EventKind};
+use yabby_engine::events::{EngineEvent, EventKind, Listener, Unheard};
 
 use crate::hub::{APPROVALS, Client, Weight};
 use crate::{Gateway, unpoisoned};
@@ -141,7 +140,7 @@ pub(crate) struct Asked {
 }
 
 /// Tells what our own runs ask, and what was decided.
-pub(crate) async fn watch(gateway: Arc<Gateway>, mut events: broadcast::Receiver<EngineEvent>) {
+pub(crate) async fn watch(gateway: Arc<Gateway>, mut events: Listener) {
     loop {
         let event = tokio::select! {
             event = events.recv() => event,
@@ -162,8 +161,8 @@ pub(crate) async fn watch(gateway: Arc<Gateway>, mut events: broadcast::Receiver
             }
             Ok(_) => {}
             // Questions stand for two minutes; of those that were missed clients hear when they ask.
-            Err(RecvError::Lagged(missed)) => tracing::warn!(missed, "events were missed"),
-            Err(RecvError::Closed) => return,
+            Err(Unheard::Missed(missed)) => tracing::warn!(missed, "events were missed"),
+            Err(Unheard::Nothing | Unheard::Over) => return,
         }
     }
 }

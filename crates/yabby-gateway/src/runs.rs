@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{Notify, broadcast, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 use yabby_domain::directive::level::{Level as _, VerboseLevel};
 use yabby_domain::json::{self, Object, Value};
@@ -21,7 +20,7 @@ use yabby_domain::text;
 use yabby_domain::transcript::pieces::asked;
 use yabby_domain::turn::{Outcome, TurnId};
 use yabby_engine::TurnReport;
-use yabby_engine::events::{EngineEvent, EventKind};
+use yabby_engine::events::{EngineEvent, EventKind, Listener, Unheard};
 
 use crate::frames::Event;
 use crate::hub::Weight;
@@ -404,7 +403,7 @@ pub(crate) fn message(text: &str, now: i64) -> Value {
 }
 
 /// Tells everything about runs until the end.
-pub(crate) async fn watch(gateway: Arc<Gateway>, mut events: broadcast::Receiver<EngineEvent>) {
+pub(crate) async fn watch(gateway: Arc<Gateway>, mut events: Listener) {
     let Some(mut noted) = unpoisoned(&gateway.runs.noted).take() else { return };
     // Runs with words that were not told yet, and when they are.
     let mut waiting: VecDeque<(Instant, Arc<Run>)> = VecDeque::new();
@@ -415,11 +414,11 @@ pub(crate) async fn watch(gateway: Arc<Gateway>, mut events: broadcast::Receiver
             biased;
             event = events.recv() => match event {
                 Ok(event) => tell_event(&gateway, event, &mut waiting).await,
-                Err(RecvError::Lagged(missed)) => {
+                Err(Unheard::Missed(missed)) => {
                     tracing::warn!(missed, "clients were not told everything");
                     end_lost(&gateway);
                 }
-                Err(RecvError::Closed) => return,
+                Err(Unheard::Nothing | Unheard::Over) => return,
             },
             () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
                 if let Some((_, run)) = waiting.pop_front() {

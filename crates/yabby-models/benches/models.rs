@@ -14,12 +14,11 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use tokio::sync::broadcast::error::RecvError;
 use yabby_domain::json::Object;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::seam::model::{ModelEvent, ModelProvider as _, ModelRequest};
-use yabby_engine::events::{EngineEvent, EventKind};
+use yabby_engine::events::{EngineEvent, EventKind, Unheard};
 use yabby_models::settings::{Api, ModelSettings, ProviderSettings};
 use yabby_models::{Http, Patience, RemoteProvider, Retries};
 use yabby_testkit::stage::{Stage, direct, say};
@@ -171,7 +170,7 @@ async fn engine_first(address: &str, answers: usize) -> Value {
                     match events.recv().await {
                         Ok(EngineEvent { kind: EventKind::Text(text), .. }) => return delay(&text),
                         Ok(_) => {}
-                        Err(error) => panic!("{error}"),
+                        Err(error) => panic!("{error:?}"),
                     }
                 }
             });
@@ -213,8 +212,8 @@ async fn engine_long(address: &str, letters: usize) -> Value {
             match events.recv().await {
                 Ok(EngineEvent { kind: EventKind::Text(text), .. }) => heard += text.len(),
                 // Whoever is slow misses some; it is told how many.
-                Ok(_) | Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return heard,
+                Ok(_) | Err(Unheard::Missed(_) | Unheard::Nothing) => {}
+                Err(Unheard::Over) => return heard,
             }
         }
     });

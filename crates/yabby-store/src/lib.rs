@@ -6,8 +6,8 @@
 pub mod clock;
 pub mod config_file;
 pub mod disk;
-mod file_state;
 pub mod doctor;
+mod file_state;
 pub mod files;
 pub mod import;
 pub mod paths;

@@ -8,10 +8,10 @@ use yabby_domain::status::tokens;
 use yabby_domain::text;
 
 use super::CommandContext;
-use crate::agent::{Opening, RunRequest};
 use crate::agent::context::{Extent, told};
 use crate::agent::said::text_of;
 use crate::agent::system_prompt;
+use crate::agent::{Opening, RunRequest};
 use crate::turn::TurnError;
 use crate::turn::prompt::{Prompt, user_message};
 
@@ -68,12 +68,10 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
         format!("System prompt: {}", tokens(system_tokens)),
         format!("Tools ({}): {}", specs.len(), tokens(tool_tokens)),
     ];
-    lines.extend(
-        specs.iter().zip(schemas).map(|(tool, schema)| {
-            let tokens = system_prompt::overhead("", std::slice::from_ref(tool), &[*schema]);
-            format!("  {}: {tokens}", tool.name)
-        }),
-    );
+    lines.extend(specs.iter().zip(schemas).map(|(tool, schema)| {
+        let tokens = system_prompt::overhead("", std::slice::from_ref(tool), &[*schema]);
+        format!("  {}: {tokens}", tool.name)
+    }));
     lines.push(format!("Messages ({}): {}", messages.len(), tokens(message_tokens)));
     let skipped = messages.len().saturating_sub(LISTED);
     if skipped > 0 {

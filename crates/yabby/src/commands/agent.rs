@@ -9,7 +9,6 @@ use std::io::{IsTerminal as _, Read as _, Write as _};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
-use tokio::sync::broadcast::Receiver;
 use uuid::Uuid;
 use yabby_domain::config::Config;
 use yabby_domain::directive::level::{Level as _, ThinkLevel, VerboseLevel};
@@ -22,7 +21,7 @@ use yabby_domain::session::key::{KeyPolicy, SessionKey};
 use yabby_domain::text;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::turn::{Outcome, TurnOptions};
-use yabby_engine::events::EngineEvent;
+use yabby_engine::events::Listener;
 use yabby_engine::{Engine, Heard, Hearing, Ticket, TurnReport};
 use yabby_store::files::turns::Kind;
 
@@ -223,12 +222,7 @@ async fn finish_interrupted(engine: &Engine) -> Result<()> {
 }
 
 /// Waits for what goes on in the background. Ctrl-C leaves it to the next start.
-async fn finish_tasks(
-    engine: &Engine,
-    meanwhile: &mut Receiver<EngineEvent>,
-    key: &SessionKey,
-    json: bool,
-) -> Result<()> {
+async fn finish_tasks(engine: &Engine, meanwhile: &mut Listener, key: &SessionKey, json: bool) -> Result<()> {
     let busy = engine.busy().len();
     if busy > 0 {
         let tasks = terminal::counted(busy, "task");

@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use anyhow::Result;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
-use tokio::sync::broadcast::Receiver;
 use yabby_domain::text;
 use yabby_domain::turn::{Outcome, TurnOptions};
 use yabby_engine::Engine;
-use yabby_engine::events::EngineEvent;
+use yabby_engine::events::Listener;
 
 use super::{Destination, Left, ask, hint, shown};
 use crate::failure::{self, is_closed_pipe};
@@ -23,7 +22,7 @@ pub(super) async fn run(
     engine: &Engine,
     destination: &Destination,
     options: TurnOptions,
-    meanwhile: &mut Receiver<EngineEvent>,
+    meanwhile: &mut Listener,
 ) -> Result<()> {
     let key = terminal::harmless(destination.key.as_str());
     writeln!(anstream::stdout(), "yabby {} · {key}", env!("CARGO_PKG_VERSION"))?;

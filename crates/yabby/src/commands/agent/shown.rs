@@ -4,14 +4,12 @@ use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, anyhow};
-use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use yabby_domain::json::Value;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::reply::tokens::{HEARTBEAT_TOKEN, SILENT_TOKEN};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::text;
-use yabby_engine::events::{EngineEvent, EventKind};
+use yabby_engine::events::{EngineEvent, EventKind, Listener, Unheard};
 use yabby_engine::{Engine, Ticket, TurnReport};
 
 use super::approval;
@@ -24,7 +22,7 @@ const ERROR: Style = AnsiColor::Red.on_default();
 /// about commands are put to them.
 pub(super) async fn until_done(
     ticket: Ticket,
-    mut listener: Receiver<EngineEvent>,
+    mut listener: Listener,
     live: bool,
     answers: Option<&Engine>,
 ) -> Result<TurnReport> {
@@ -42,8 +40,8 @@ pub(super) async fn until_done(
                     }
                 }
                 // Somebody who prints slowly misses deltas; the report has everything.
-                Ok(_) | Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => {
+                Ok(_) | Err(Unheard::Missed(_) | Unheard::Nothing) => {}
+                Err(Unheard::Over) => {
                     let report = done.await.map_err(|_| lost())?;
                     return Ok(report);
                 }
@@ -60,7 +58,7 @@ pub(super) async fn until_done(
 }
 
 /// Shows what was said in a session while nobody waited for it.
-pub(super) fn said_meanwhile(listener: &mut Receiver<EngineEvent>, key: &SessionKey) -> Result<()> {
+pub(super) fn said_meanwhile(listener: &mut Listener, key: &SessionKey) -> Result<()> {
     loop {
         match listener.try_recv() {
             Ok(EngineEvent { session, kind: EventKind::Said(payload), .. }) if session == *key => {
@@ -68,8 +66,8 @@ pub(super) fn said_meanwhile(listener: &mut Receiver<EngineEvent>, key: &Session
                     writeln!(anstream::stdout(), "{}", harmless_lines(text))?;
                 }
             }
-            Ok(_) | Err(TryRecvError::Lagged(_)) => {}
-            Err(TryRecvError::Empty | TryRecvError::Closed) => return Ok(()),
+            Ok(_) | Err(Unheard::Missed(_)) => {}
+            Err(Unheard::Nothing | Unheard::Over) => return Ok(()),
         }
     }
 }
