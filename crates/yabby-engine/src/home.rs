@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use yabby_domain::seam::recollection::Recollection;
 use yabby_domain::seam::shelf::Shelf;
-use yabby_domain::seam::tool::{Tool, ToolSource};
+use yabby_domain::seam::tool::{Tool, ToolSource, ToolSpec};
 use yabby_domain::seam::{SessionStore, StoreError, TranscriptStore};
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::SessionKey;
+use yabby_domain::{json, text};
 
 pub struct AgentHome {
     pub sessions: Arc<dyn SessionStore>,
@@ -18,14 +19,46 @@ pub struct AgentHome {
     /// The folder of the conversations, as records name it.
     pub conversations: String,
     pub workspace: PathBuf,
-    /// In the order in which models are told about them, which stays the same.
-    pub tools: Vec<Arc<dyn Tool>>,
+    pub tools: Tools,
     /// What the agent is told in writing.
     pub shelf: Arc<dyn Shelf>,
     /// What is remembered, for turns that are to begin with it.
     pub memory: Option<Arc<dyn Recollection>>,
     /// Where more tools come from.
     pub sources: Vec<Arc<dyn ToolSource>>,
+}
+
+/// The tools of an agent, in the order in which models are told about them, which stays the same.
+#[derive(Default)]
+pub struct Tools(Vec<Known>);
+
+/// A tool, and what models are told about it. That is the same in every turn.
+#[derive(Clone)]
+pub(crate) struct Known {
+    pub(crate) tool: Arc<dyn Tool>,
+    pub(crate) spec: Arc<ToolSpec>,
+    /// How long its schema is.
+    pub(crate) schema_chars: usize,
+}
+
+impl Known {
+    pub(crate) fn of(tool: Arc<dyn Tool>) -> Self {
+        let spec = Arc::new(tool.spec());
+        let schema_chars = text::units(&json::stringify(&spec.parameters));
+        Self { tool, spec, schema_chars }
+    }
+}
+
+impl Tools {
+    pub(crate) fn known(&self) -> &[Known] {
+        &self.0
+    }
+}
+
+impl From<Vec<Arc<dyn Tool>>> for Tools {
+    fn from(tools: Vec<Arc<dyn Tool>>) -> Self {
+        Self(tools.into_iter().map(Known::of).collect())
+    }
 }
 
 impl AgentHome {

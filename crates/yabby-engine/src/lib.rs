@@ -43,7 +43,7 @@ use yabby_domain::session::key::SessionKey;
 use yabby_domain::system_events::SystemEvents;
 use yabby_domain::turn::{LaneClass, TurnId};
 
-pub use home::AgentHome;
+pub use home::{AgentHome, Tools};
 pub use inbox::{Heard, HeardFrom, Hearing, Ticket};
 pub use report::TurnReport;
 

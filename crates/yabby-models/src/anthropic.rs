@@ -3,6 +3,7 @@
 //! Thinking is signed and goes back as it came: the text, its signature, and what was redacted.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::json;
 use yabby_domain::directive::level::ThinkLevel;
@@ -86,8 +87,8 @@ fn marked(mut block: Value) -> Value {
     block
 }
 
-fn tools(specs: &[ToolSpec]) -> Value {
-    let tool = |spec: &ToolSpec| json!({"name": spec.name, "description": spec.description, "input_schema": spec.parameters});
+fn tools(specs: &[Arc<ToolSpec>]) -> Value {
+    let tool = |spec: &Arc<ToolSpec>| json!({"name": spec.name, "description": spec.description, "input_schema": spec.parameters});
     let mut tools: Vec<Value> = specs.iter().map(tool).collect();
     if let Some(last) = tools.pop() {
         tools.push(marked(last));

@@ -28,7 +28,7 @@ pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
         body["systemInstruction"] = json!({"parts": [{"text": request.system}]});
     }
     if !request.tools.is_empty() {
-        let tools: Vec<Value> = request.tools.iter().map(tool).collect();
+        let tools: Vec<Value> = request.tools.iter().map(|spec| tool(spec)).collect();
         body["tools"] = json!([{"functionDeclarations": tools}]);
     }
     if model.reasoning

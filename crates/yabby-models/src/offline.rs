@@ -139,7 +139,7 @@ fn fitting(words: String, tokens: u64) -> (String, Stop) {
 }
 
 fn input_tokens(request: &ModelRequest) -> u64 {
-    let tool_units = |tool: &yabby_domain::seam::tool::ToolSpec| {
+    let tool_units = |tool: &std::sync::Arc<yabby_domain::seam::tool::ToolSpec>| {
         text::units(&tool.name)
             + text::units(&tool.description)
             + text::units(&json::stringify(&tool.parameters))

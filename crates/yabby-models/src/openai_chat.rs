@@ -43,7 +43,7 @@ pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
     };
     body[field] = room(model, request).asked.into();
     if !request.tools.is_empty() {
-        body["tools"] = request.tools.iter().map(tool).collect();
+        body["tools"] = request.tools.iter().map(|spec| tool(spec)).collect();
     }
     if compat.prompt_cache_key && !request.session_id.is_empty() {
         body["prompt_cache_key"] = request.session_id.as_str().into();

@@ -36,7 +36,7 @@ pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
         body["instructions"] = request.system.as_str().into();
     }
     if !request.tools.is_empty() {
-        body["tools"] = request.tools.iter().map(tool).collect();
+        body["tools"] = request.tools.iter().map(|spec| tool(spec)).collect();
     }
     if !request.session_id.is_empty() {
         body["prompt_cache_key"] = request.session_id.as_str().into();

@@ -1,5 +1,7 @@
 //! What the wire formats have in common: a request goes out, and events come back.
 
+use std::sync::Arc;
+
 use yabby_domain::compaction::tokens;
 use yabby_domain::directive::level::{Level as _, ThinkLevel, supports_xhigh};
 use yabby_domain::json::Value;
@@ -93,12 +95,25 @@ pub(crate) fn room(model: &ModelSettings, request: &ModelRequest) -> Room {
 
 /// About how many tokens a request is, rather too many than too few.
 fn about(request: &ModelRequest) -> u64 {
-    let tool = |tool: &ToolSpec| {
-        text::units(&tool.name) + text::units(&tool.description) + tool.parameters.to_string().len()
+    let tool = |tool: &Arc<ToolSpec>| {
+        text::units(&tool.name) + text::units(&tool.description) + length(&tool.parameters)
     };
     let units = text::units(&request.system) + request.tools.iter().map(tool).sum::<usize>();
     let tokens = units as u64 / 4 + tokens::estimate_all(&request.messages);
     tokens + tokens / 5
+}
+
+/// About how long a value is as text.
+fn length(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 5,
+        Value::Number(_) => 10,
+        Value::String(text) => text.len() + 3,
+        Value::Array(items) => 2 + items.iter().map(length).sum::<usize>(),
+        Value::Object(members) => {
+            2 + members.iter().map(|(name, value)| name.len() + 4 + length(value)).sum::<usize>()
+        }
+    }
 }
 
 /// The word for a level that services understand; few models know the highest.

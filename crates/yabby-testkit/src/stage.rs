@@ -107,7 +107,7 @@ impl Stage {
                 state: "/state".to_owned(),
                 conversations: path::sessions_folder("/state", agent),
                 workspace: workspace.clone(),
-                tools: tools.clone(),
+                tools: tools.clone().into(),
                 shelf: Arc::new(shelf.clone()),
                 sources: Vec::new(),
             })

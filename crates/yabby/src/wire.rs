@@ -154,7 +154,7 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
         state,
         conversations,
         workspace,
-        tools,
+        tools: tools.into(),
         shelf: skills,
         memory: remembering.map(|remembering| recollection(&remembering, common.stays)),
         sources: common.sources.clone(),

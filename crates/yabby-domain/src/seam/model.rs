@@ -1,6 +1,7 @@
 //! The door to whoever answers: a language model, or something that does as if (`sessions.md` §15).
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -57,7 +58,7 @@ pub struct ModelRequest {
     pub system: String,
     pub messages: Vec<Message>,
     /// In an order that does not change while a session lasts: providers cache the beginning of a request.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Vec<Arc<ToolSpec>>,
     pub thinking: ThinkLevel,
     pub max_tokens: Option<u64>,
     /// What caches may be keyed by.

@@ -14,16 +14,17 @@ use yabby_domain::leash::confinement::Confinement;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::seam::model::{ModelError, ModelRequest, Purpose};
-use yabby_domain::seam::tool::{Company, Tool, ToolSpec};
+use yabby_domain::seam::tool::{Company, Tool};
 use yabby_domain::status::SessionStatus;
 use yabby_domain::turn::{Progress, TurnId};
 
 use super::context::Extent;
 use super::model::{ModelChoice, Models};
-use super::system_prompt::{overhead, schema_chars, system_prompt};
+use super::system_prompt::{overhead, system_prompt};
 use super::toolbox::{Toolbox, User};
 use crate::Engine;
 use crate::events::EventKind;
+use crate::home::Known;
 use crate::inbox::Inbound;
 use crate::lane::address;
 use crate::steering::RunControl;
@@ -70,9 +71,7 @@ pub(crate) struct RunRequest<'r> {
 #[derive(Clone)]
 pub(crate) struct Opening {
     pub(crate) system: String,
-    pub(crate) tools: Vec<ToolSpec>,
-    /// How long the schema of each of them is.
-    pub(crate) schemas: Vec<usize>,
+    pub(crate) tools: Vec<Known>,
     /// About how many tokens all of it takes.
     pub(crate) overhead: u64,
 }
@@ -152,10 +151,9 @@ impl<'r> RunRequest<'r> {
 
     pub(crate) fn opening(&self) -> &Opening {
         self.opening.get_or_init(|| {
-            let tools = self.tools.specs();
+            let tools: Vec<Known> = self.tools.allowed().cloned().collect();
             let system = system_prompt(self, &tools);
-            let schemas: Vec<usize> = tools.iter().map(schema_chars).collect();
-            Opening { overhead: overhead(&system, &tools, &schemas), system, tools, schemas }
+            Opening { overhead: overhead(&system, &tools), system, tools }
         })
     }
 

@@ -35,6 +35,7 @@ use super::system_prompt;
 use super::tools::call_tools;
 use crate::commands::queued_prompt;
 use crate::events::{Compacted, EventKind};
+use crate::home::Known;
 use crate::hooks::{HookEvent, HookPoint};
 use crate::inbox::Inbound;
 use crate::turn::TurnError;
@@ -83,7 +84,7 @@ pub(crate) async fn run(
 struct Loop {
     run: Run,
     system: String,
-    specs: Vec<ToolSpec>,
+    specs: Vec<Arc<ToolSpec>>,
     overhead: u64,
     /// How often the request was too long.
     overflows: usize,
@@ -97,7 +98,7 @@ struct Loop {
 impl Loop {
     /// Puts the question at the end of the conversation, or finds out how far an earlier run came.
     async fn begin(request: &mut RunRequest<'_>, conversation: &mut Conversation) -> Result<Self, TurnError> {
-        let Opening { mut system, tools: specs, schemas, mut overhead } = request.opening().clone();
+        let Opening { mut system, tools, mut overhead } = request.opening().clone();
         let choice = request.choice.clone();
         let mut run = Run {
             answers: Vec::new(),
@@ -123,7 +124,7 @@ impl Loop {
         };
         if !matches!(before, Standing::Answered(_)) {
             if let Some(other) = ask_hooks(request, conversation).await {
-                overhead = system_prompt::overhead(&other, &specs, &schemas);
+                overhead = system_prompt::overhead(&other, &tools);
                 system = other;
             }
         }
@@ -157,6 +158,7 @@ impl Loop {
             }
         }
         run.system_prompt_report = system_prompt::report(request, &system, now);
+        let specs = specs_of(&tools);
         Ok(Self { run, system, specs, overhead, overflows: 0, extent: request.extent, noted: false, done })
     }
 
@@ -329,7 +331,7 @@ impl Loop {
             self.run.model = next;
             request.choice = choice;
             request.equip();
-            self.specs = request.opening().tools.clone();
+            self.specs = specs_of(&request.opening().tools);
             self.run.cli_session_id = None;
             self.noted = false;
             return true;
@@ -382,6 +384,11 @@ impl Loop {
         });
         Ok(())
     }
+}
+
+/// What the model is told about its tools.
+fn specs_of(tools: &[Known]) -> Vec<Arc<ToolSpec>> {
+    tools.iter().map(|known| known.spec.clone()).collect()
 }
 
 /// Whether the question of a turn stands in the transcript already: the turn goes on from there.

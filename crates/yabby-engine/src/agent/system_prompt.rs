@@ -5,16 +5,17 @@
 
 use yabby_domain::bootstrap::{self, Injected};
 use yabby_domain::config::Config;
-use yabby_domain::json::{self, Object, Value};
+use yabby_domain::json::{Object, Value};
 use yabby_domain::seam::tool::ToolSpec;
 use yabby_domain::text;
 
-use super::request::{Opening, RunRequest};
+use super::request::RunRequest;
 use crate::Engine;
 use crate::commands::status::user_zone;
+use crate::home::Known;
 
 /// The system prompt of a run. What changes least stands first.
-pub(crate) fn system_prompt(request: &RunRequest<'_>, tools: &[ToolSpec]) -> String {
+pub(crate) fn system_prompt(request: &RunRequest<'_>, tools: &[Known]) -> String {
     let workspace = request.opened.home.workspace.display();
     let config = &request.opened.config;
     let mut prompt = format!(
@@ -34,8 +35,8 @@ pub(crate) fn system_prompt(request: &RunRequest<'_>, tools: &[ToolSpec]) -> Str
     );
     if !tools.is_empty() {
         prompt.push_str("\n\n## Tools");
-        for tool in tools {
-            prompt.push_str(&format!("\n- {}: {}", tool.name, summary(tool)));
+        for Known { spec, .. } in tools {
+            prompt.push_str(&format!("\n- {}: {}", spec.name, summary(spec)));
         }
     }
     if let Some(skills) = skills_prompt(request) {
@@ -81,13 +82,13 @@ fn project_context(files: &[Injected]) -> String {
 
 /// What the system prompt was made of, for the session's record (`sessions.md` §7).
 pub(crate) fn report(request: &RunRequest<'_>, prompt: &str, now: i64) -> Object {
-    let Opening { tools, schemas, .. } = request.opening();
-    let entry = |(tool, schema): (&ToolSpec, &usize)| {
-        let properties = tool.parameters.get("properties").and_then(Value::as_object).map(Object::len);
+    let tools = &request.opening().tools;
+    let entry = |Known { spec, schema_chars, .. }: &Known| {
+        let properties = spec.parameters.get("properties").and_then(Value::as_object).map(Object::len);
         serde_json::json!({
-            "name": tool.name,
-            "summaryChars": text::units(&tool.description),
-            "schemaChars": schema,
+            "name": spec.name,
+            "summaryChars": text::units(&spec.description),
+            "schemaChars": schema_chars,
             "propertiesCount": properties.unwrap_or(0),
         })
     };
@@ -108,8 +109,7 @@ pub(crate) fn report(request: &RunRequest<'_>, prompt: &str, now: i64) -> Object
         })
         .collect();
     let skills = skills_prompt(request).unwrap_or_default();
-    let listed: usize =
-        tools.iter().map(|tool| text::units(&tool.name) + text::units(&tool.description)).sum();
+    let listed: usize = tools.iter().map(listed_chars).sum();
     let report = serde_json::json!({
         "source": "run",
         "generatedAt": now,
@@ -128,8 +128,8 @@ pub(crate) fn report(request: &RunRequest<'_>, prompt: &str, now: i64) -> Object
         "skills": {"promptChars": text::units(skills), "entries": skill_blocks(skills)},
         "tools": {
             "listChars": listed,
-            "schemaChars": schemas.iter().sum::<usize>(),
-            "entries": tools.iter().zip(schemas).map(entry).collect::<Vec<_>>(),
+            "schemaChars": tools.iter().map(|tool| tool.schema_chars).sum::<usize>(),
+            "entries": tools.iter().map(entry).collect::<Vec<_>>(),
         },
     });
     match report {
@@ -150,12 +150,13 @@ fn skill_blocks(prompt: &str) -> Vec<Value> {
         .collect()
 }
 
-pub(super) fn schema_chars(tool: &ToolSpec) -> usize {
-    text::units(&json::stringify(&tool.parameters))
+/// How much a tool takes without its schema.
+fn listed_chars(Known { spec, .. }: &Known) -> usize {
+    text::units(&spec.name) + text::units(&spec.description)
 }
 
 /// About how many tokens the opening words and the tools take.
-pub(crate) fn overhead(prompt: &str, tools: &[ToolSpec], schemas: &[usize]) -> u64 {
-    let told: usize = tools.iter().map(|tool| text::units(&tool.name) + text::units(&tool.description)).sum();
-    (text::units(prompt) + told + schemas.iter().sum::<usize>()).div_ceil(4) as u64
+pub(crate) fn overhead(prompt: &str, tools: &[Known]) -> u64 {
+    let tools: usize = tools.iter().map(|tool| listed_chars(tool) + tool.schema_chars).sum();
+    (text::units(prompt) + tools).div_ceil(4) as u64
 }

@@ -6,9 +6,10 @@ use yabby_domain::access::group_policy::GroupSender;
 use yabby_domain::access::tool_policy::{ToolPolicy, ToolUser};
 use yabby_domain::model::ModelRef;
 use yabby_domain::seam::model::Purpose;
-use yabby_domain::seam::tool::{Company, Tool, ToolSpec};
+use yabby_domain::seam::tool::{Company, Tool};
 use yabby_domain::session::key::SessionKey;
 
+use crate::home::Known;
 use crate::inbox::Inbound;
 use crate::turn::open::Opened;
 
@@ -25,24 +26,23 @@ pub(crate) struct User {
 
 #[derive(Clone)]
 pub(crate) struct Toolbox {
-    known: Vec<(ToolSpec, Arc<dyn Tool>)>,
+    known: Vec<Known>,
     allowed: Vec<usize>,
 }
 
 impl Toolbox {
     /// Every tool that the agent has.
     pub(crate) async fn open(opened: &Opened) -> Self {
-        let mut tools = opened.home.tools.clone();
+        let mut known = opened.home.tools.known().to_vec();
         for source in &opened.home.sources {
-            tools.extend(source.tools().await);
+            known.extend(source.tools().await.into_iter().map(Known::of));
         }
-        let known: Vec<_> = tools.into_iter().map(|tool| (tool.spec(), tool)).collect();
         Self { allowed: (0..known.len()).collect(), known }
     }
 
     /// Leaves what may be used with a model.
     pub(crate) fn restrict(&mut self, inbound: &Inbound, opened: &Opened, model: &ModelRef, whose: User) {
-        let names: Vec<&str> = self.known.iter().map(|(spec, _)| spec.name.as_str()).collect();
+        let names: Vec<&str> = self.known.iter().map(|known| known.spec.name.as_str()).collect();
         let spawned_by = opened.entry.spawned_by().map(SessionKey::new);
         let sender = inbound.message.sender();
         let user = ToolUser {
@@ -69,14 +69,10 @@ impl Toolbox {
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.tools().find(|(spec, _)| spec.name == name).map(|(_, tool)| tool.clone())
+        self.allowed().find(|known| known.spec.name == name).map(|known| known.tool.clone())
     }
 
-    pub(crate) fn specs(&self) -> Vec<ToolSpec> {
-        self.tools().map(|(spec, _)| spec.clone()).collect()
-    }
-
-    fn tools(&self) -> impl Iterator<Item = &(ToolSpec, Arc<dyn Tool>)> {
+    pub(crate) fn allowed(&self) -> impl Iterator<Item = &Known> {
         self.allowed.iter().filter_map(|at| self.known.get(*at))
     }
 }

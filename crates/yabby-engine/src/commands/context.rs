@@ -12,6 +12,7 @@ use crate::agent::context::{Extent, told};
 use crate::agent::said::text_of;
 use crate::agent::system_prompt;
 use crate::agent::{Opening, RunRequest};
+use crate::home::Known;
 use crate::turn::TurnError;
 use crate::turn::prompt::{Prompt, user_message};
 
@@ -38,7 +39,7 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
     let CommandContext { engine, inbound, opened, control, rest } = context;
     let prompt = Prompt::nothing(inbound.accepted_at);
     let request = RunRequest::new(engine, inbound, opened, prompt, control, Purpose::Turn).await?;
-    let Opening { system, tools: specs, schemas, .. } = request.opening();
+    let Opening { system, tools: known, .. } = request.opening();
     let messages = match opened.home.transcripts.load(&opened.transcript).await? {
         Some(transcript) => {
             let (choice, config) = (&request.choice, &opened.config);
@@ -51,26 +52,26 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
     };
     if text::lower(rest) == "json" {
         let messages: Vec<json::Value> = messages.into_iter().map(|message| message.into_value()).collect();
-        let tools: Vec<json::Value> = specs
+        let tools: Vec<json::Value> = known
             .iter()
-            .map(|tool| serde_json::json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters}))
+            .map(|Known { spec: tool, .. }| serde_json::json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters}))
             .collect();
         let all = serde_json::json!({"model": request.choice.model.to_string(), "system": system, "tools": tools, "messages": messages});
         return Ok(json::stringify_pretty(&all));
     }
     let window = request.choice.window(&opened.config);
-    let system_tokens = system_prompt::overhead(system, &[], &[]);
-    let tool_tokens = system_prompt::overhead("", specs, schemas);
+    let system_tokens = system_prompt::overhead(system, &[]);
+    let tool_tokens = system_prompt::overhead("", known);
     let message_tokens = estimate_all(&messages);
     let total = system_tokens + tool_tokens + message_tokens;
     let mut lines = vec![
         format!("{} sees about {} of {} tokens:", request.choice.model, tokens(total), tokens(window)),
         format!("System prompt: {}", tokens(system_tokens)),
-        format!("Tools ({}): {}", specs.len(), tokens(tool_tokens)),
+        format!("Tools ({}): {}", known.len(), tokens(tool_tokens)),
     ];
-    lines.extend(specs.iter().zip(schemas).map(|(tool, schema)| {
-        let tokens = system_prompt::overhead("", std::slice::from_ref(tool), &[*schema]);
-        format!("  {}: {tokens}", tool.name)
+    lines.extend(known.iter().map(|tool| {
+        let tokens = system_prompt::overhead("", std::slice::from_ref(tool));
+        format!("  {}: {tokens}", tool.spec.name)
     }));
     lines.push(format!("Messages ({}): {}", messages.len(), tokens(message_tokens)));
     let skipped = messages.len().saturating_sub(LISTED);

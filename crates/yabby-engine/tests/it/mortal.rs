@@ -408,7 +408,7 @@ impl World {
                 state: "/state".to_owned(),
                 conversations: path::sessions_folder("/state", agent),
                 workspace: PathBuf::from("/workspace"),
-                tools: tools.clone(),
+                tools: tools.clone().into(),
                 shelf: Arc::new(yabby_testkit::memory_shelf::MemoryShelf::default()),
                 sources: Vec::new(),
             })

@@ -150,7 +150,7 @@ impl Room {
 fn request(tools: Vec<yabby_domain::seam::tool::ToolSpec>) -> ModelRequest {
     ModelRequest {
         system: "You are a personal assistant.".to_owned(),
-        tools,
+        tools: tools.into_iter().map(Arc::new).collect(),
         session_id: "s".to_owned(),
         ..ModelRequest::new(ModelRef::new("offline", "rules"), Vec::new())
     }

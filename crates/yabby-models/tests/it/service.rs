@@ -1,5 +1,7 @@
 //! A provider of each wire format, and the stand-in that it asks.
 
+use std::sync::Arc;
+
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -63,7 +65,7 @@ impl Service {
         let messages = make_acceptable(messages, &Recipient::of(target));
         ModelRequest {
             system: "You are a crab.".to_owned(),
-            tools: tools(),
+            tools: tools().into_iter().map(Arc::new).collect(),
             thinking: ThinkLevel::Low,
             session_id: "0a1b2c3d-0000-4000-8000-000000000000".to_owned(),
             ..ModelRequest::new(self.model.clone(), messages)

@@ -73,7 +73,7 @@ impl OnDisk {
                 state: text.clone(),
                 conversations: conversations.clone(),
                 workspace: workspace.clone(),
-                tools: Vec::new(),
+                tools: yabby_engine::Tools::default(),
                 shelf: Arc::new(MemoryShelf::default()),
                 sources: Vec::new(),
             })

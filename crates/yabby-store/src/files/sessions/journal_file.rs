@@ -158,8 +158,13 @@ impl JournalFile {
     }
 
     /// Appends lines behind the first `whole` bytes, and comes back when they are safe. Otherwise none of
-    /// them remains.
-    pub(super) fn append(&mut self, whole: u64, lines: &[u8]) -> Result<(), StoreError> {
+    /// them remains. Everybody can read them from when `written` is called.
+    pub(super) fn append(
+        &mut self,
+        whole: u64,
+        lines: &[u8],
+        written: impl FnOnce(),
+    ) -> Result<(), StoreError> {
         let Some(file) = &self.open else {
             return Err(io::Error::from(io::ErrorKind::NotFound)).doing("append to", &self.path);
         };
@@ -167,7 +172,10 @@ impl JournalFile {
             // Somebody died while writing.
             self.disk.truncate(file, whole).doing("truncate", &self.path)?;
         }
-        let appended = write_all(&*self.disk, file, lines).and_then(|()| self.disk.sync(file));
+        let appended = write_all(&*self.disk, file, lines).and_then(|()| {
+            written();
+            self.disk.sync(file)
+        });
         let appended = appended.doing("append to", &self.path);
         let appended = appended.and_then(|()| match whole {
             0 => sync_parent(&*self.disk, &self.path),
@@ -182,7 +190,7 @@ impl JournalFile {
 
     /// Takes back what stands behind the first `whole` bytes.
     pub(super) fn take_back(&mut self, whole: u64) -> Result<(), StoreError> {
-        self.append(whole, &[])
+        self.append(whole, &[], || {})
     }
 
     /// Begins a new journal with these lines in the place of this one. The lock is let go of.

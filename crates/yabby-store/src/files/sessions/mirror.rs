@@ -11,6 +11,9 @@ use yabby_domain::session::key::SessionKey;
 /// Sessions in which something goes on are few.
 const MOST: usize = 64;
 
+/// Records, which may be none, by their keys.
+pub(super) type Records = Vec<(SessionKey, Option<SessionEntry>)>;
+
 /// The keeper writes it, and everybody reads it; nobody holds it for longer than it takes to look.
 #[derive(Default)]
 pub(super) struct Mirror(Mutex<Seen>);
@@ -20,6 +23,15 @@ struct Seen {
     /// How the files look of which the records are.
     stamp: Option<Stamp>,
     records: HashMap<SessionKey, Option<SessionEntry>>,
+}
+
+impl Seen {
+    fn add(&mut self, key: SessionKey, record: Option<SessionEntry>) {
+        if self.records.len() >= MOST {
+            self.records.clear();
+        }
+        self.records.insert(key, record);
+    }
 }
 
 impl Mirror {
@@ -42,18 +54,15 @@ impl Mirror {
     }
 
     pub(super) fn add(&self, key: SessionKey, record: Option<SessionEntry>) {
-        let mut seen = self.seen();
-        if seen.records.len() >= MOST {
-            seen.records.clear();
-        }
-        seen.records.insert(key, record);
+        self.seen().add(key, record);
     }
 
     /// We changed these records, and nothing else, and now the files look like this.
-    pub(super) fn move_on(&self, stamp: Option<Stamp>, changed: Vec<(SessionKey, Option<SessionEntry>)>) {
-        self.seen().stamp = stamp;
+    pub(super) fn move_on(&self, stamp: Stamp, changed: Records) {
+        let mut seen = self.seen();
+        seen.stamp = Some(stamp);
         for (key, record) in changed {
-            self.add(key, record);
+            seen.add(key, record);
         }
     }
 

@@ -239,7 +239,7 @@ impl Keeper {
             draft: draft.unwrap_or_default(),
             base: drafted.point.base.clone(),
         };
-        self.journal.append(end, Line::Folded(folded).text().as_bytes())
+        self.journal.append(end, Line::Folded(folded).text().as_bytes(), || {})
     }
 
     /// The new store is in its place: the journal and what we know follow.

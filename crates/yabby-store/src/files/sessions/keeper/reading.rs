@@ -100,9 +100,8 @@ impl Keeper {
     pub(super) fn stamp(&self) -> Option<Stamp> {
         let loaded = self.loaded.as_ref()?;
         let journal = FileState::of_readable(self.journal.path());
-        let older = self.older_store.is_some().then_some(loaded.older_store);
-        let states = [loaded.store, journal].into_iter().chain(older).collect();
-        (journal.size() == loaded.journal_end).then(|| stamp_of(states))
+        let stamp = || loaded.stamp(journal, self.older_store.is_some());
+        (journal.size() == loaded.journal_end).then(stamp)
     }
 
     /// Does something that no other process may interfere with.
@@ -250,6 +249,12 @@ impl Loaded {
     /// Whether the store or the journal is to be written.
     pub(super) fn wants_fold(&self) -> bool {
         self.is_behind || self.is_journal_spent
+    }
+
+    /// How the files look that were read, with this journal.
+    pub(super) fn stamp(&self, journal: FileState, has_older: bool) -> Stamp {
+        let older = has_older.then_some(self.older_store);
+        stamp_of([self.store, journal].into_iter().chain(older).collect())
     }
 
     /// Sets or removes a record.

@@ -13,7 +13,9 @@ use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::store_journal::{self, Line, difference, keeps_order};
 
 use super::super::catalog::TooDeep;
+use super::super::mirror::Records;
 use super::{Fold, Keeper};
+use crate::file_state::FileState;
 
 pub(super) struct Update {
     pub(super) key: SessionKey,
@@ -41,13 +43,12 @@ impl Keeper {
                 made.push(record);
                 waiting.push(reply);
             }
-            keeper.keep(lines)?;
-            keeper.mirror.move_on(keeper.stamp(), changed);
-            Ok(())
+            keeper.keep(lines, changed)
         });
         if let Err(error) = &kept {
             // What is in memory may be ahead of the disk now.
             self.loaded = None;
+            self.mirror.follow(None);
             let unmade = updates.into_iter().flatten().map(|update| update.reply);
             for reply in waiting.into_iter().chain(unmade) {
                 let _ = reply.send(Err(error.clone()));
@@ -102,8 +103,9 @@ impl Keeper {
         Ok(record)
     }
 
-    /// Appends lines to the journal; comes back when they are safe.
-    fn keep(&mut self, lines: String) -> Result<(), StoreError> {
+    /// Appends lines to the journal; comes back when they are safe. Whoever only looks at a record sees it when
+    /// every other process could, which is before that.
+    fn keep(&mut self, lines: String, changed: Records) -> Result<(), StoreError> {
         if lines.is_empty() {
             return Ok(());
         }
@@ -115,7 +117,12 @@ impl Keeper {
         } else {
             lines
         };
-        self.journal.append(loaded.journal_end, lines.as_bytes())?;
+        let journal = self.journal.path().to_owned();
+        let has_older = self.older_store.is_some();
+        let written = || {
+            self.mirror.move_on(loaded.stamp(FileState::of_readable(&journal), has_older), changed);
+        };
+        self.journal.append(loaded.journal_end, lines.as_bytes(), written)?;
         loaded.journal_end += lines.len() as u64;
         loaded.is_behind = true;
         match &mut self.fold {
