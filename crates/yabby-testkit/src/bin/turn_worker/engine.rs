@@ -80,7 +80,7 @@ fn home(
         sessions: Arc::new(SessionFile::open(store, store_settings)?),
         transcripts: Arc::new(TranscriptFolder::open_with(&conversations, folder_settings)),
         workspace: Path::new(&state).join("workspace"),
-        tools: Tools::from(vec![mark.clone() as _]),
+        tools: vec![mark.clone()].into(),
         shelf: Arc::new(yabby_testkit::memory_shelf::MemoryShelf::default()),
         sources: Vec::new(),
         conversations,
