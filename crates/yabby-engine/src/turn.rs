@@ -114,6 +114,11 @@ async fn take_turn(engine: &Engine, inbound: &Inbound, control: &RunControl) -> 
     let run = agent::run(request, &mut conversation).await?;
     drop(conversation);
     let recording = Some(record_usage(engine, &opened, &run));
+    if !run.compactions.is_empty()
+        && let Some(entry) = opened.home.sessions.get(&opened.key).await?
+    {
+        opened.entry = entry;
+    }
     let report = opened.report_of(inbound, &run);
     let report = deliver(engine, inbound, report, build_payloads(inbound, &opened, run)).await?;
     Ok(Taken { report, recording })

@@ -154,7 +154,9 @@ impl Loop {
             if !reached.is_empty() && !done {
                 // Part of an answer was sent, and the rest of it is lost.
                 conversation.add(NewEntry::Message(answer::interrupted(&reached, &choice, now)));
-                conversation.add(NewEntry::Message(user_message(CONTINUE, now)));
+                // No message may be taken for this one: they are told apart by their times.
+                let at = request.engine.not_before(now);
+                conversation.add(NewEntry::Message(user_message(CONTINUE, at)));
             }
         }
         run.system_prompt_report = system_prompt::report(request, &system, now);

@@ -114,7 +114,8 @@ fn flush_prompt(engine: &Engine, settings: &FlushSettings) -> Prompt {
     let now = engine.now();
     let day = now.to_zoned(engine.0.zone.clone()).date();
     let text = settings.prompt.replace("YYYY-MM-DD", &day.to_string());
-    Prompt { text, ..Prompt::nothing(now.as_millisecond()) }
+    // No message may be taken for this one: they are told apart by their times.
+    Prompt { text, ..Prompt::nothing(engine.not_before(now.as_millisecond())) }
 }
 
 async fn note(engine: &Engine, opened: &Opened) {

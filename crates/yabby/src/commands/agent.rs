@@ -86,6 +86,8 @@ struct Destination {
     id: Option<String>,
 }
 
+/// What ends within this is not waited for aloud.
+const MOMENT: std::time::Duration = std::time::Duration::from_millis(300);
 /// Nothing goes on for longer, whatever it is.
 const LONGEST_TASK: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
 
@@ -223,9 +225,9 @@ async fn finish_interrupted(engine: &Engine) -> Result<()> {
 
 /// Waits for what goes on in the background. Ctrl-C leaves it to the next start.
 async fn finish_tasks(engine: &Engine, meanwhile: &mut Listener, key: &SessionKey, json: bool) -> Result<()> {
-    let busy = engine.busy().len();
-    if busy > 0 {
-        let tasks = terminal::counted(busy, "task");
+    // What is only being written down needs no word.
+    if !engine.idle(MOMENT).await {
+        let tasks = terminal::counted(engine.busy().len(), "task");
         anstream::eprintln!(
             "Waiting for {tasks} in the background; Ctrl-C leaves it to the next `yabby agent`."
         );
