@@ -62,6 +62,14 @@ impl From<Vec<Arc<dyn Tool>>> for Tools {
 }
 
 impl AgentHome {
+    /// Before a session lets go of its conversation: whose that was is known by the record of the session, so that
+    /// whatever was said has to be in the memory by then.
+    pub async fn let_go_of_conversation(&self) {
+        if let Some(memory) = &self.memory {
+            memory.catch_up().await;
+        }
+    }
+
     /// Changes the record of a session, if there is one; what became of it.
     pub(crate) async fn change(
         &self,

@@ -842,4 +842,16 @@ impl Recollection for Memory {
         let remembered = |hit: &Hit| Remembered { score: f64::from(hit.score), text: shown::snippet(hit) };
         found.hits.iter().filter(|hit| !is_told(hit)).take(asked.most).map(remembered).collect()
     }
+
+    async fn catch_up(&self) {
+        if self.0.news.is_read() {
+            return;
+        }
+        let memory = self.clone();
+        // What was begun is done also if nobody waits for it any longer.
+        let reading = tokio::spawn(async move { memory.read_news().await });
+        if !matches!(tokio::time::timeout(UNASKED.news, reading).await, Ok(Ok(Ok(_)))) {
+            tracing::warn!("what was said last is not in the memory yet");
+        }
+    }
 }

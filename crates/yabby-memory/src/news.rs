@@ -80,6 +80,10 @@ impl News {
         std::mem::take(&mut self.unread().changed)
     }
 
+    pub(crate) fn is_read(&self) -> bool {
+        self.unread().changed.is_nothing()
+    }
+
     /// The same for the reference's index, which is not read from here.
     pub(crate) fn take_for_reference(&self) -> Changed {
         std::mem::take(&mut self.unread().for_reference)

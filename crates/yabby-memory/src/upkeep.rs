@@ -80,6 +80,10 @@ impl Recollection for Upkeep {
     async fn recollect(&self, asked: Asked) -> Vec<Remembered> {
         self.memory.recollect(asked).await
     }
+
+    async fn catch_up(&self) {
+        Recollection::catch_up(&self.memory).await;
+    }
 }
 
 impl Drop for Upkeep {

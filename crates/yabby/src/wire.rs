@@ -20,6 +20,7 @@ use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::model::ModelRef;
 use yabby_domain::seam::recollection::Recollection;
+use yabby_domain::seam::recollection::Recollection as _;
 use yabby_domain::seam::shelf::Shelf as _;
 use yabby_domain::seam::tool::{Tool, ToolSource};
 use yabby_domain::seam::{SessionStore, StoreError, TranscriptStore};
@@ -105,6 +106,11 @@ impl Wired {
 
     /// Lets go of everything; comes back when it is on the disk.
     pub async fn close(self) {
+        let memories: Vec<Memory> =
+            self.memories.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        for memory in memories {
+            memory.catch_up().await;
+        }
         drop(self.engine);
         self.journal.close().await;
     }

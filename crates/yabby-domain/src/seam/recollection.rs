@@ -12,6 +12,9 @@ use crate::session::key::SessionKey;
 pub trait Recollection: Send + Sync {
     /// What is remembered about some words, the best first. Whoever cannot look remembers nothing.
     async fn recollect(&self, asked: Asked) -> Vec<Remembered>;
+
+    /// Reads what was said until now, if that is still to be done.
+    async fn catch_up(&self) {}
 }
 
 /// What is asked, and where the answer is read.

@@ -226,6 +226,9 @@ async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<Opened>, 
     } else {
         let wanted = planned.session_id().map(str::to_owned);
         let seen = stored.as_ref().and_then(SessionEntry::session_id).map(str::to_owned);
+        if seen.is_some() && seen != wanted {
+            home.let_go_of_conversation().await;
+        }
         let change = move |entry: &mut Option<SessionEntry>| {
             let found = entry.as_ref().and_then(SessionEntry::session_id).map(str::to_owned);
             if found == seen {

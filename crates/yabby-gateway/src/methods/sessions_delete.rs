@@ -30,6 +30,7 @@ async fn answer(call: Call) -> Answer {
         return Err(Refusal::invalid(format!("Cannot delete the main session ({main}).")));
     }
     gateway.stop_session(&session.key).await?;
+    session.home.let_go_of_conversation().await;
     // What can fail comes first: then nothing has changed yet.
     let archived = match session.transcript() {
         Some(transcript) if call.flag("deleteTranscript") != Some(false) && !is_shared(&session).await? => {

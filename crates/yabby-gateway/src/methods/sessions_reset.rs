@@ -32,6 +32,7 @@ async fn answer(call: Call) -> Answer {
         *unpoisoned(&slot) = fresh.clone();
         *entry = Some(fresh);
     };
+    session.home.let_go_of_conversation().await;
     session.update(Box::new(change)).await?;
     // As it was begun: the store fills in where its replies go.
     let entry = std::mem::take(&mut *unpoisoned(&begun));
