@@ -202,3 +202,29 @@ impl Events {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_is_too_slow_is_told_how_much_they_missed() {
+        let events = Events::default();
+        let key = SessionKey::new("agent:main:main");
+        events.tell(1, &key, None, EventKind::Flushed);
+        let (mut slow, mut gone) = (events.subscribe(), events.subscribe());
+        assert_eq!(gone.try_recv().map(|event| event.at), Err(Unheard::Nothing));
+        drop(gone);
+        for at in 0..=BACKLOG {
+            events.tell(i64::try_from(at).unwrap(), &key, None, EventKind::Flushed);
+        }
+        assert_eq!(slow.recv().await.map(|event| event.at), Err(Unheard::Missed(1)));
+        assert_eq!(slow.recv().await.map(|event| (event.number, event.at)), Ok((0, 0)));
+        drop(events);
+        let mut heard = 1;
+        while slow.recv().await.is_ok() {
+            heard += 1;
+        }
+        assert_eq!((heard, slow.try_recv().map(|event| event.at)), (BACKLOG, Err(Unheard::Over)));
+    }
+}

@@ -487,7 +487,7 @@ async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<Run
             None => None,
         }
     };
-    let Taken { report, recording } = tokio::select! {
+    let Taken { report, conversation, recording } = tokio::select! {
         permit = permitted => {
             note_joined(&engine, &run, &joined).await;
             let taken = turn::take(&engine, &inbound, &control).await;
@@ -521,6 +521,7 @@ async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<Run
     let mut reports: Vec<_> = others.collect();
     reports.extend(done.map(|done| (done, report)));
     let ending = tokio::spawn(async move {
+        drop(conversation);
         if let Some(recording) = recording {
             recording.await;
         }

@@ -1,5 +1,7 @@
 //! What a turn comes to.
 
+use std::sync::Arc;
+
 use yabby_domain::json::{Object, Value, number};
 use yabby_domain::model::ModelRef;
 use yabby_domain::reply::payload::ReplyPayload;
@@ -22,7 +24,7 @@ pub struct TurnReport {
     /// What the last call of the model used.
     pub usage: Option<Usage>,
     pub duration_ms: u64,
-    pub system_prompt_report: Option<Object>,
+    pub system_prompt_report: Option<Arc<Object>>,
 }
 
 impl TurnReport {
@@ -76,8 +78,8 @@ impl TurnReport {
         meta.insert("durationMs".to_owned(), self.duration_ms.into());
         meta.insert("agentMeta".to_owned(), Value::Object(agent));
         meta.insert("aborted".to_owned(), (self.outcome == Outcome::Aborted).into());
-        if let Some(report) = self.system_prompt_report.clone() {
-            meta.insert("systemPromptReport".to_owned(), Value::Object(report));
+        if let Some(report) = &self.system_prompt_report {
+            meta.insert("systemPromptReport".to_owned(), Value::Object(Object::clone(report)));
         }
         if let Some(error) = &self.error {
             meta.insert("error".to_owned(), error.clone().into());

@@ -71,13 +71,15 @@ pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunContro
 /// A turn that was taken.
 pub(crate) struct Taken {
     pub(crate) report: TurnReport,
+    /// Let go of with the turn, if not before.
+    pub(crate) conversation: Option<Conversation>,
     /// What it leaves in the record of its session. It is not over before that is written down.
     pub(crate) recording: Option<Recording>,
 }
 
 impl From<TurnReport> for Taken {
     fn from(report: TurnReport) -> Self {
-        Self { report, recording: None }
+        Self { report, conversation: None, recording: None }
     }
 }
 
@@ -112,7 +114,6 @@ async fn take_turn(engine: &Engine, inbound: &Inbound, control: &RunControl) -> 
     request.start_clock();
     flush_if_due(inbound, &mut request, &mut conversation).await;
     let run = agent::run(request, &mut conversation).await?;
-    drop(conversation);
     let recording = Some(record_usage(engine, &opened, &run));
     if !run.compactions.is_empty()
         && let Some(entry) = opened.home.sessions.get(&opened.key).await?
@@ -120,8 +121,11 @@ async fn take_turn(engine: &Engine, inbound: &Inbound, control: &RunControl) -> 
         opened.entry = entry;
     }
     let report = opened.report_of(inbound, &run);
-    let report = deliver(engine, inbound, report, build_payloads(inbound, &opened, run)).await?;
-    Ok(Taken { report, recording })
+    let payloads = build_payloads(inbound, &opened, run);
+    // A platform may take its time; whoever waits for the answer here is told before anything else is done.
+    let conversation = inbound.options.to_caller.then_some(conversation);
+    let report = deliver(engine, inbound, report, payloads).await?;
+    Ok(Taken { report, conversation, recording })
 }
 
 /// Waits for the transcript, which somebody else may be writing; `None` if somebody stops the turn.

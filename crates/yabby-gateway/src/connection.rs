@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
 use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
 use serde_json::json;
@@ -195,45 +196,63 @@ async fn attend(gateway: &Arc<Gateway>, admitted: Admitted, stream: &mut Stream)
     let _leaving = Leaving { gateway, client: &client };
     let _approver = gateway.approver(&client);
     gateway.refresh_health();
-    let mut answering = FuturesUnordered::new();
-    // Who waits for runs and people is heard all the same: an answer may be what they wait for.
-    let mut waiting = FuturesUnordered::new();
-    let farewell = loop {
-        let has_room = answering.len() < AT_ONCE && !client.out.is_slow();
+    let mut begun = Begun::default();
+    loop {
+        let has_room = begun.answering.len() < AT_ONCE && !client.out.is_slow();
         tokio::select! {
-            farewell = client.out.ended() => break farewell,
-            Some(()) = answering.next(), if !answering.is_empty() => {}
-            Some(()) = waiting.next(), if !waiting.is_empty() => {}
+            farewell = client.out.ended() => return farewell,
+            Some(()) = begun.answering.next(), if !begun.answering.is_empty() => {}
+            Some(()) = begun.waiting.next(), if !begun.waiting.is_empty() => {}
             () = client.out.drained(), if client.out.is_slow() => {}
             heard = hear(stream), if has_room => match heard {
                 Heard::Frame(frame) => {
-                    let Some(request) = read(gateway, &client, &frame) else { continue };
-                    let is_patient = methods::is_patient(&request.method);
-                    if !is_patient || waiting.len() < WAITED_FOR {
-                        let mut answer = answer(gateway.clone(), client.clone(), request).boxed();
-                        // Requests begin in the order in which they came.
-                        if (&mut answer).now_or_never().is_none() {
-                            if is_patient { waiting.push(answer) } else { answering.push(answer) }
-                        }
-                    } else {
-                        let refusal = Refusal::unavailable(format!(
-                            "Error: {WAITED_FOR} requests of this connection are waited for already; try again when one is answered"
-                        ));
-                        client.out.send(frames::response(request.id.into(), Err(refusal)));
+                    if let Some(request) = read(gateway, &client, &frame) {
+                        begun.begin(gateway, &client, request);
                     }
                 }
                 Heard::Noise => {}
-                Heard::Gone(farewell) => break farewell,
+                Heard::Gone(farewell) => return farewell,
             },
         }
-    };
-    // What was begun is finished, also if nobody hears of it.
-    for mut unfinished in [answering, waiting] {
-        if !unfinished.is_empty() {
-            tokio::spawn(async move { while unfinished.next().await.is_some() {} });
+    }
+}
+
+/// The requests of a connection that are not answered yet.
+#[derive(Default)]
+struct Begun {
+    answering: FuturesUnordered<BoxFuture<'static, ()>>,
+    /// Who waits for runs and people is heard all the same: an answer may be what they wait for.
+    waiting: FuturesUnordered<BoxFuture<'static, ()>>,
+}
+
+impl Begun {
+    /// Begins to answer. Requests begin in the order in which they came.
+    fn begin(&mut self, gateway: &Arc<Gateway>, client: &Arc<Client>, request: Request) {
+        let is_patient = methods::is_patient(&request.method);
+        if is_patient && self.waiting.len() >= WAITED_FOR {
+            let refusal = Refusal::unavailable(format!(
+                "Error: {WAITED_FOR} requests of this connection are waited for already; try again when one is answered"
+            ));
+            client.out.send(frames::response(request.id.into(), Err(refusal)));
+            return;
+        }
+        let mut answer = answer(gateway.clone(), client.clone(), request).boxed();
+        if (&mut answer).now_or_never().is_none() {
+            let unanswered = if is_patient { &mut self.waiting } else { &mut self.answering };
+            unanswered.push(answer);
         }
     }
-    farewell
+}
+
+impl Drop for Begun {
+    /// What was begun is finished, also if nobody hears of it.
+    fn drop(&mut self) {
+        for mut unfinished in [std::mem::take(&mut self.answering), std::mem::take(&mut self.waiting)] {
+            if !unfinished.is_empty() {
+                tokio::spawn(async move { while unfinished.next().await.is_some() {} });
+            }
+        }
+    }
 }
 
 /// The request in a frame; whoever sent anything else is told so.
@@ -257,7 +276,7 @@ async fn answer(gateway: Arc<Gateway>, client: Arc<Client>, request: Request) {
     let after = After::default();
     let id = request.id.clone();
     client.out.send(match methods::answer(&gateway, &client, request, after.clone()).await {
-        Ok(Payload::Written(text)) => frames::written_response(&id, &text),
+        Ok(Payload::Written(payload)) => frames::written_response(&id, &payload),
         Ok(Payload::Value(value)) => frames::response(id.into(), Ok(value)),
         Err(refusal) => frames::response(id.into(), Err(refusal)),
     });

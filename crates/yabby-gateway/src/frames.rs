@@ -1,5 +1,7 @@
 //! What goes over the wire: requests, responses and events (`gateway.md` §1).
 
+use std::sync::Arc;
+
 use serde_json::json;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::seam::StoreError;
@@ -45,8 +47,14 @@ pub(crate) type Answer = Result<Value, Refusal>;
 /// An answer on its way to whoever asked.
 pub(crate) enum Payload {
     Value(Value),
-    /// As it goes over the wire.
-    Written(String),
+    Written(Written),
+}
+
+/// A payload as it goes over the wire.
+pub(crate) struct Written {
+    pub(crate) start: String,
+    /// Others may be told the same.
+    pub(crate) rest: Arc<str>,
 }
 
 /// Why something was not done, for whoever asked.
@@ -144,13 +152,15 @@ pub(crate) fn response(id: Value, answer: Answer) -> String {
 }
 
 /// The text of a response with a payload that is written already.
-pub(crate) fn written_response(id: &str, payload: &str) -> String {
+pub(crate) fn written_response(id: &str, payload: &Written) -> String {
     const AROUND: usize = 64;
-    let mut frame = String::with_capacity(AROUND + id.len() + payload.len());
+    let Written { start, rest } = payload;
+    let mut frame = String::with_capacity(AROUND + id.len() + start.len() + rest.len());
     frame.push_str("{\"type\":\"res\",\"id\":");
     json::push_string(&mut frame, id);
     frame.push_str(",\"ok\":true,\"payload\":");
-    frame.push_str(payload);
+    frame.push_str(start);
+    frame.push_str(rest);
     frame.push('}');
     frame
 }

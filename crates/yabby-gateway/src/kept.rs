@@ -11,6 +11,7 @@ use yabby_domain::json::{self, Value};
 use yabby_domain::seam::Stamp;
 use yabby_engine::AgentHome;
 
+use crate::frames::Written;
 use crate::{Gateway, unpoisoned};
 
 /// How many lists are kept.
@@ -61,7 +62,7 @@ impl Seen {
 /// What is known of a list before anybody makes it.
 pub(crate) enum Known {
     /// It was made before, and still holds.
-    Written(String),
+    Written(Written),
     /// It is to be made, and can be kept if it is: this is what it comes from.
     Keepable(Seen),
     /// It depends on more than records.
@@ -80,28 +81,27 @@ impl Kept {
             && let Some(list) = lists.remove(at)
             && list.seen.still_holds(gateway)
         {
-            let text = written(gateway.now(), &list.rest);
+            let written = written(gateway.now(), list.rest.clone());
             lists.push_front(list);
-            return Known::Written(text);
+            return Known::Written(written);
         }
         Seen::now(gateway).map_or(Known::Fleeting, Known::Keepable)
     }
 
-    /// Keeps a list; its text.
-    pub(crate) fn keep(&self, params: Value, seen: Seen, mut list: Value) -> String {
+    /// Keeps a list as it is told.
+    pub(crate) fn keep(&self, params: Value, seen: Seen, mut list: Value) -> Written {
         let at = list.as_object_mut().and_then(|list| list.shift_remove("ts")).unwrap_or_default();
         let text = json::stringify(&list);
-        let rest = text.strip_prefix('{').unwrap_or_default();
-        let told = written(at.as_i64().unwrap_or_default(), rest);
+        let rest: Arc<str> = text.strip_prefix('{').unwrap_or_default().into();
         if rest.len() <= LONGEST {
             let mut lists = unpoisoned(&self.0);
-            lists.push_front(List { params, seen, rest: rest.into() });
+            lists.push_front(List { params, seen, rest: rest.clone() });
             lists.truncate(MOST);
         }
-        told
+        written(at.as_i64().unwrap_or_default(), rest)
     }
 }
 
-fn written(at: i64, rest: &str) -> String {
-    format!("{{\"ts\":{at},{rest}")
+fn written(at: i64, rest: Arc<str>) -> Written {
+    Written { start: format!("{{\"ts\":{at},"), rest }
 }

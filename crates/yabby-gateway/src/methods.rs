@@ -124,10 +124,10 @@ pub(crate) enum Access {
 }
 
 impl Access {
-    /// Whether an answer may have to wait for a model or for a person. Such answers are short, and many of them may
-    /// be waited for at once.
-    fn may_wait(self) -> bool {
-        matches!(self, Self::Write | Self::Approvals)
+    /// Whether an answer may be long, so that only a few are made for a client at once. Whoever says something or
+    /// stops it is answered in a few words, and must not wait behind lists.
+    fn may_be_long(self) -> bool {
+        !matches!(self, Self::Write | Self::Approvals)
     }
 }
 
@@ -324,13 +324,13 @@ pub(crate) async fn answer(
     if let Some(fault) = method.params.fault(&params) {
         return Err(Refusal::invalid(format!("invalid {name} params: {fault}")));
     }
-    let _room = if method.access.may_wait() { None } else { client.out.room().await };
+    let _room = if method.access.may_be_long() { client.out.room().await } else { None };
     let call = Call { gateway: gateway.clone(), client: client.clone(), id, params, after };
     if method.name != sessions_list::METHOD.name {
         return (method.answer)(call).await.map(Payload::Value);
     }
     match gateway.kept.look(gateway, &call.params) {
-        Known::Written(text) => Ok(Payload::Written(text)),
+        Known::Written(list) => Ok(Payload::Written(list)),
         Known::Keepable(seen) => {
             let params = call.params.clone();
             let list = (method.answer)(call).await?;

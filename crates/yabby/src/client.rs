@@ -1,24 +1,20 @@
 //! A connection to a gateway, ours or OpenClaw's (`gateway.md` §2, §10.1, `cli.md` §0).
 
+mod certificate;
+
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
 use futures_util::{SinkExt as _, StreamExt as _};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, SignatureScheme};
 use serde_json::json;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message};
-use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use yabby_domain::config::Config;
 use yabby_domain::json::{self, Object, Value};
-use yabby_domain::session::path::user_path;
 use yabby_domain::text;
 
 use crate::commands::gateway::listen::{self, Bind};
@@ -133,7 +129,7 @@ impl Target {
             config_path: setting.place.config.display().to_string(),
             token: given(&options.token).or_else(token),
             password: given(&options.password).or_else(password),
-            certificate: certificate(setting, config),
+            certificate: certificate::of_gateway(setting, config),
         }
     }
 
@@ -146,77 +142,6 @@ impl Target {
         ];
         lines.extend(self.bind.map(|bind| format!("Bind: {bind}")));
         lines.join("\n")
-    }
-}
-
-/// The certificate of the gateway on this machine: the one that is named, or its own.
-fn certificate(setting: &Setting, config: &Config) -> Option<PathBuf> {
-    let place = &setting.place;
-    let named = config.text(&["gateway", "tls", "certPath"]).and_then(text::non_blank);
-    let path = match named {
-        Some(path) => place.with_folders(|folders| user_path(path, folders.home, folders.current)).into(),
-        None => place.folder.path().join("gateway/tls/gateway-cert.pem"),
-    };
-    listen::is_encrypted(config).then_some(path)
-}
-
-/// Trusts this certificate and no other, whatever name it is for: our own gateway is asked by an address. `None` if it
-/// cannot be read, and then whoever the system trusts.
-fn trusting(certificate: &Path) -> Option<Connector> {
-    use rustls::pki_types::pem::PemObject as _;
-    // The first one of a chain is the gateway's own.
-    let certificate = CertificateDer::pem_file_iter(certificate).ok()?.next()?.ok()?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let pinned = Pinned { certificate, provider: provider.clone() };
-    let builder = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let builder = builder.ok()?.dangerous().with_custom_certificate_verifier(Arc::new(pinned));
-    Some(Connector::Rustls(Arc::new(builder.with_no_client_auth())))
-}
-
-/// One certificate, known byte for byte. Whoever shows it has to prove that they have its key.
-#[derive(Debug)]
-struct Pinned {
-    certificate: CertificateDer<'static>,
-    provider: Arc<CryptoProvider>,
-}
-
-impl ServerCertVerifier for Pinned {
-    fn verify_server_cert(
-        &self,
-        shown: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        match *shown == self.certificate {
-            true => Ok(ServerCertVerified::assertion()),
-            false => Err(rustls::CertificateError::UnknownIssuer.into()),
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        shown: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let known = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, shown, signed, known)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        shown: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let known = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, shown, signed, known)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
 
@@ -334,7 +259,7 @@ impl Client {
     async fn connect(target: &Target, mode: Mode) -> Result<Self, CallError> {
         let gone = |reason: String| CallError::Closed { code: 1006, reason, details: target.details() };
         let limits = WebSocketConfig::default().max_message_size(Some(LONGEST)).max_frame_size(Some(LONGEST));
-        let connector = target.certificate.as_deref().and_then(trusting);
+        let connector = target.certificate.as_deref().and_then(certificate::trusting);
         let connecting = tokio_tungstenite::connect_async_tls_with_config(
             target.url.as_str(),
             Some(limits),

@@ -20,7 +20,6 @@ use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::model::ModelRef;
 use yabby_domain::seam::recollection::Recollection;
-use yabby_domain::seam::recollection::Recollection as _;
 use yabby_domain::seam::shelf::Shelf as _;
 use yabby_domain::seam::tool::{Tool, ToolSource};
 use yabby_domain::seam::{SessionStore, StoreError, TranscriptStore};

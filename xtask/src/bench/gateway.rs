@@ -213,31 +213,19 @@ fn rows(all: &[Pair]) -> Result<Vec<Row>> {
     for pair in all {
         let sessions = pair.sessions;
         for Timed { name, what, promise } in &TIMED {
-            let (ours, theirs) = (pair.ours.times(name)?, pair.theirs.times(name)?);
-            let ratio = theirs / ours;
-            rows.push(Row {
-                what: format!("{what}, {sessions} sessions"),
-                yabby: seconds(ours),
-                reference: seconds(theirs),
-                ratio: times(ratio),
-                target: promise.of_time(sessions, ratio),
-            });
+            let measured = (pair.ours.times(name)?, pair.theirs.times(name)?);
+            let target = |ratio| promise.of_time(sessions, ratio);
+            rows.push(compared(format!("{what}, {sessions} sessions"), seconds, measured, target));
         }
         rows.push(rate_row("lists of 10, 16 at once", "listRate", pair)?);
         rows.push(rate_row("turns of eight sessions at once", "rate", pair)?);
         for (name, when) in [("idle", "idle"), ("load", "under load"), ("after", "after it")] {
-            let (ours, theirs) = (pair.ours.number(name)?, pair.theirs.number(name)?);
-            let ratio = theirs / ours;
-            rows.push(Row {
-                what: format!("memory {when}, {sessions} sessions"),
-                yabby: bytes(ours),
-                reference: bytes(theirs),
-                ratio: times(ratio),
-                target: match name {
-                    "idle" => Target::wanted("≥ 20 × less", ratio >= 20.0),
-                    _ => Target::None,
-                },
-            });
+            let measured = (pair.ours.number(name)?, pair.theirs.number(name)?);
+            let target = |ratio| match name {
+                "idle" => Target::wanted("≥ 20 × less", ratio >= 20.0),
+                _ => Target::None,
+            };
+            rows.push(compared(format!("memory {when}, {sessions} sessions"), bytes, measured, target));
         }
         if !pair.ours["crowd"].is_null() {
             rows.extend(crowd_rows(pair)?);
@@ -283,18 +271,25 @@ fn rate_row(what: &str, name: &str, pair: &Pair) -> Result<Row> {
 
 fn crowd_rows(pair: &Pair) -> Result<Vec<Row>> {
     let (ours, theirs) = (&pair.ours["crowd"], &pair.theirs["crowd"]);
-    let row = |what: &str, written: &dyn Fn(f64) -> String, ours: f64, theirs: f64| Row {
-        what: what.to_owned(),
-        yabby: written(ours),
-        reference: written(theirs),
-        ratio: times(theirs / ours),
-        target: Target::None,
+    let row = |what: &str, written: fn(f64) -> String, measured| {
+        compared(what.to_owned(), written, measured, |_| Target::None)
     };
     Ok(vec![
-        row("all clients connect", &seconds, ours.number("connecting")?, theirs.number("connecting")?),
-        row("memory with all clients", &bytes, ours.number("memory")?, theirs.number("memory")?),
-        row("a broadcast to all clients", &seconds, ours.times("broadcasts")?, theirs.times("broadcasts")?),
+        row("all clients connect", seconds, (ours.number("connecting")?, theirs.number("connecting")?)),
+        row("memory with all clients", bytes, (ours.number("memory")?, theirs.number("memory")?)),
+        row("a broadcast to all clients", seconds, (ours.times("broadcasts")?, theirs.times("broadcasts")?)),
     ])
+}
+
+/// What was measured of both, where less is better; what is wanted depends on how many times less ours is.
+fn compared(
+    what: String,
+    written: fn(f64) -> String,
+    (ours, theirs): (f64, f64),
+    target: impl FnOnce(f64) -> Target,
+) -> Row {
+    let ratio = theirs / ours;
+    Row { what, yabby: written(ours), reference: written(theirs), ratio: times(ratio), target: target(ratio) }
 }
 
 fn growth_row(what: &str, name: &str, least: &Pair, most: &Pair) -> Result<Row> {

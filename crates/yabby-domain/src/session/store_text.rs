@@ -146,16 +146,16 @@ pub fn read_record(text: &str) -> Option<Value> {
 const OF_RUNS: [&str; 2] = ["skillsSnapshot", "systemPromptReport"];
 
 /// The same without what only runs need, which is skipped.
-pub fn read_brief_record(text: &str) -> Option<Value> {
+pub fn read_brief_record(text: &str) -> Option<SessionEntry> {
     match serde_json::from_str(&json::readable(text)) {
         Ok(Brief(mut entry)) => {
             rename_old_fields(&mut entry);
-            Some(Value::Object(entry))
+            Some(SessionEntry::new(entry))
         }
         // Something about it is out of the ordinary.
         Err(_) => match read_record(text)? {
-            Value::Object(entry) => Some(Value::Object(without_runs(entry.into_iter()))),
-            other => Some(other),
+            Value::Object(entry) => Some(brief(&SessionEntry::new(entry))),
+            _ => None,
         },
     }
 }
@@ -164,10 +164,6 @@ pub fn read_brief_record(text: &str) -> Option<Value> {
 pub fn brief(entry: &SessionEntry) -> SessionEntry {
     let fields = entry.as_object().iter().filter(|(name, _)| !OF_RUNS.contains(&name.as_str()));
     SessionEntry::new(fields.map(|(name, value)| (name.clone(), value.clone())).collect())
-}
-
-fn without_runs(fields: impl Iterator<Item = (String, Value)>) -> Object {
-    fields.filter(|(name, _)| !OF_RUNS.contains(&name.as_str())).collect()
 }
 
 struct Brief(Object);
@@ -270,10 +266,10 @@ mod tests {
         ] {
             let Some(Value::Object(whole)) = read_record(&text) else { panic!("{text}") };
             let expected = brief(&SessionEntry::new(whole));
-            assert_eq!(read_brief_record(&text), Some(Value::Object(expected.as_object().clone())), "{text}");
+            assert_eq!(read_brief_record(&text).as_ref(), Some(&expected), "{text}");
             assert!(expected.as_object().keys().all(|name| !OF_RUNS.contains(&name.as_str())));
         }
-        assert_eq!(read_brief_record("null"), Some(Value::Null));
+        assert_eq!(read_brief_record("null"), None);
         assert_eq!(read_brief_record("{"), None);
     }
 

@@ -54,7 +54,7 @@ pub(crate) struct Run {
     pub(crate) last_usage: Option<Usage>,
     pub(crate) model: ModelRef,
     pub(crate) context_window: u64,
-    pub(crate) system_prompt_report: Object,
+    pub(crate) system_prompt_report: Arc<Object>,
     pub(crate) cli_session_id: Option<String>,
     pub(crate) aborted: bool,
     pub(crate) error: Option<ModelError>,
@@ -105,7 +105,7 @@ impl Loop {
             last_usage: None,
             model: choice.model.clone(),
             context_window: choice.window(&request.opened.config),
-            system_prompt_report: Object::new(),
+            system_prompt_report: Arc::default(),
             cli_session_id: None,
             aborted: false,
             error: None,
@@ -159,7 +159,7 @@ impl Loop {
                 conversation.add(NewEntry::Message(user_message(CONTINUE, at)));
             }
         }
-        run.system_prompt_report = system_prompt::report(request, &system, now);
+        run.system_prompt_report = Arc::new(system_prompt::report(request, &system, now));
         let specs = specs_of(&tools);
         Ok(Self { run, system, specs, overhead, overflows: 0, extent: request.extent, noted: false, done })
     }

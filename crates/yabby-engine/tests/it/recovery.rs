@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 use yabby_domain::message::Role;
 use yabby_domain::seam::channel::Capabilities;
+use yabby_domain::turn::ShownPicture;
 use yabby_engine::Heard;
 use yabby_testkit::scripted_model::told;
 use yabby_testkit::stage::direct;
@@ -368,5 +369,23 @@ fn a_disk_that_refuses_a_step_costs_an_answer_at_most() {
             let twice = deeds.iter().find(|(deed, times)| deed.starts_with("write") && **times > 1);
             assert_eq!(twice, None, "{what}");
         }
+    }
+}
+
+#[test]
+fn a_picture_is_shown_once_whenever_the_engine_dies() {
+    let mut scenario = Scenario::of(&["use a tool on this"]);
+    scenario.messages[0].options.pictures =
+        vec![ShownPicture { data: "AAAA".to_owned(), mime_type: "image/png".to_owned() }];
+    for died_after in 1..=scenario.steps() {
+        let mut world = scenario.world();
+        let mut acknowledged = [false];
+        world.live(&Life::of(died_after), &scenario.messages, &mut acknowledged);
+        assert!(world.live(&Life::of(FOREVER), &scenario.messages, &mut acknowledged));
+        let said = world.said(MAIN);
+        let pictures =
+            said.iter().flat_map(|message| message.blocks()).filter(|block| block["type"] == "image");
+        let pictures: Vec<&Value> = pictures.map(|block| &block["data"]).collect();
+        assert_eq!(pictures, [&json!("AAAA")], "dead after {died_after}");
     }
 }

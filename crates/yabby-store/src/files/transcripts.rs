@@ -111,6 +111,9 @@ impl TranscriptFolder {
     fn end_of(&self, path: &Path, cwd: &str) -> Result<Option<TranscriptFile>, StoreError> {
         /// Shorter files are read as a whole.
         const LONG: u64 = 1024 * 1024;
+        if path.metadata().is_ok_and(|file| file.len() < LONG) {
+            return Ok(None);
+        }
         let Some(conversation) = Conversation::at(path)?.filter(|found| !found.has_journal()) else {
             return Ok(None);
         };

@@ -589,3 +589,58 @@ async fn the_newest_are_those_of_the_file_whoever_wrote_it() {
     fs::remove_file(home.path("sessions.json")).unwrap();
     assert_eq!(newest().await.1, 0);
 }
+
+#[tokio::test]
+async fn whoever_looks_at_a_record_sees_what_was_written_last_whoever_wrote_it() {
+    let home = Home::with_store(r#"{"a":{"sessionId":"s","updatedAt":1}}"#);
+    let (one, other) = (home.open(), home.open());
+    let label = async |store: &SessionFile| {
+        let record = store.get(&key("a")).await.unwrap();
+        // Once more, of what was kept.
+        assert_eq!(store.get(&key("a")).await.unwrap(), record);
+        record.map(|record| record.label().unwrap_or_default().to_owned())
+    };
+    let both = async || (label(&one).await, label(&other).await);
+    let said = |label: &str| (Some(label.to_owned()), Some(label.to_owned()));
+    assert_eq!(both().await, said(""));
+    for number in 0..3 {
+        let (first, second) = (format!("one {number}"), format!("other {number}"));
+        one.update(&key("a"), set("label", first.as_str())).await.unwrap();
+        assert_eq!(both().await, said(&first));
+        other.update(&key("a"), set("label", second.as_str())).await.unwrap();
+        assert_eq!(both().await, said(&second));
+        // What happens to others does not matter.
+        other.update(&key("b"), set("label", "b")).await.unwrap();
+        assert_eq!(both().await, said(&second));
+    }
+    one.flush().unwrap();
+    assert_eq!(both().await, said("other 2"));
+    // As OpenClaw writes it: another file in its place.
+    fs::write(home.path("draft"), r#"{"a":{"sessionId":"s","updatedAt":1,"label":"theirs"}}"#).unwrap();
+    fs::rename(home.path("draft"), home.path("sessions.json")).unwrap();
+    assert_eq!(both().await, said("theirs"));
+    one.update(&key("a"), remove()).await.unwrap();
+    assert_eq!(both().await, (None, None));
+}
+
+#[tokio::test]
+async fn a_store_looks_the_same_as_long_as_its_records_are_the_same() {
+    let home = Home::with_store(r#"{"a":{"sessionId":"s","updatedAt":1}}"#);
+    let store = home.open();
+    let mut seen = vec![store.stamp().unwrap()];
+    store.get(&key("a")).await.unwrap();
+    assert_eq!(store.stamp(), Some(seen[0]), "looking changes nothing");
+    let mut changed = |what: &str| {
+        let now = store.stamp().unwrap();
+        assert!(!seen.contains(&now), "{what}");
+        seen.push(now);
+    };
+    store.update(&key("a"), set("label", "l")).await.unwrap();
+    changed("an update");
+    store.flush().unwrap();
+    changed("a fold");
+    fs::write(home.path("sessions.json"), "{}").unwrap();
+    changed("another text");
+    let always_read = home.open_with(Settings { cache_ms: 0.0, ..Home::settings() });
+    assert_eq!(always_read.stamp(), None);
+}

@@ -390,6 +390,16 @@ fn about_to_run(service: &exec::Service, arguments: &[&str]) -> (Home, Terminal)
     (home, terminal)
 }
 
+/// Answers whether `touch ran` may run, and waits for the end; whether it ran.
+fn decided(home: &Home, terminal: &mut Terminal, keys: &str) -> bool {
+    let trace = home.path().join(".openclaw/workspace/ran");
+    assert!(!trace.exists());
+    terminal.type_in(keys);
+    assert_eq!(terminal.finish(), 0, "{keys:?}: {}", terminal.screen());
+    assert!(terminal.screen().trim_end().ends_with("done"), "{}", terminal.screen());
+    trace.exists()
+}
+
 #[test]
 fn whoever_sits_at_the_terminal_is_asked_before_a_command_runs() {
     //  keys, whether it ran
@@ -402,12 +412,7 @@ fn whoever_sits_at_the_terminal_is_asked_before_a_command_runs() {
         terminal.wait_for("May this run in");
         terminal.wait_for("  touch ran");
         terminal.wait_for("[o]nce, [a]lways or [n]o?");
-        let workspace = home.path().join(".openclaw/workspace");
-        assert!(!workspace.join("ran").exists());
-        terminal.type_in(keys);
-        assert_eq!(terminal.finish(), 0, "{keys:?}: {}", terminal.screen());
-        assert!(terminal.screen().trim_end().ends_with("done"), "{}", terminal.screen());
-        assert_eq!(workspace.join("ran").exists(), ran, "{keys:?}: {}", exec::told(&service));
+        assert_eq!(decided(&home, &mut terminal, keys), ran, "{keys:?}: {}", exec::told(&service));
         assert!(!home.out(&["approvals", "get"]).contains("touch"));
     }
 }
@@ -427,12 +432,7 @@ fn whoever_sits_at_the_terminal_is_asked_by_a_gateway_as_well() {
         let mut terminal = Terminal::start(&home, 120, &[("PATH", &path)], &ask);
         terminal.wait_for("▸ exec");
         terminal.wait_for("[o]nce, [a]lways or [n]o?");
-        let workspace = home.path().join(".openclaw/workspace");
-        assert!(!workspace.join("ran").exists());
-        terminal.type_in(keys);
-        assert_eq!(terminal.finish(), 0, "{keys:?}: {}", terminal.screen());
-        assert!(terminal.screen().trim_end().ends_with("done"), "{}", terminal.screen());
-        assert_eq!(workspace.join("ran").exists(), ran, "{keys:?}: {}", exec::told(&service));
+        assert_eq!(decided(&home, &mut terminal, keys), ran, "{keys:?}: {}", exec::told(&service));
     }
 }
 

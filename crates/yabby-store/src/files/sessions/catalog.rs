@@ -224,10 +224,7 @@ impl Record {
     pub(super) fn brief(&self) -> Option<SessionEntry> {
         match &self.content {
             Content::Entry(entry) => Some(brief(entry)),
-            Content::Text(text) => match read_brief_record(text.as_str())? {
-                Value::Object(entry) => Some(SessionEntry::new(entry)),
-                _ => None,
-            },
+            Content::Text(text) => read_brief_record(text.as_str()),
         }
     }
 

@@ -374,3 +374,43 @@ async fn it_encrypts_where_that_is_wanted() {
         0
     );
 }
+
+#[tokio::test]
+async fn a_list_tells_what_is_there_now_whoever_put_it_there() {
+    let (home, gateway) = Gateway::fresh();
+    let mut caller = Caller::connected(gateway.port).await;
+    let mut listed = async |params: Value| {
+        // What was listed before may be kept, and is what it is.
+        let list = caller.call("sessions.list", params.clone()).await.unwrap();
+        let again = caller.call("sessions.list", params).await.unwrap();
+        assert_eq!((&list["sessions"], &list["defaults"]), (&again["sessions"], &again["defaults"]));
+        assert!(list["ts"].as_i64() <= again["ts"].as_i64(), "{list} {again}");
+        let rows = list["sessions"].as_array().unwrap().iter();
+        let names = rows.map(|row| (row["key"].as_str().unwrap().to_owned(), row["label"].clone()));
+        let mut names: Vec<(String, Value)> = names.collect();
+        names.sort_by(|one, other| one.0.cmp(&other.0));
+        assert_eq!(list["count"], names.len());
+        names
+    };
+    assert_eq!(listed(json!({})).await, []);
+    let row = |key: &str, label: Value| (key.to_owned(), label);
+    let store = ".openclaw/agents/main/sessions/sessions.json";
+    let record = |label: &str| json!({"sessionId": "s", "updatedAt": 1, "label": label});
+    home.write(store, &json!({"agent:main:x": record("one")}).to_string());
+    assert_eq!(listed(json!({})).await, [row("agent:main:x", json!("one"))]);
+    // As long as before.
+    home.write(store, &json!({"agent:main:x": record("two")}).to_string());
+    assert_eq!(listed(json!({})).await, [row("agent:main:x", json!("two"))]);
+    let mut other = Caller::connected(gateway.port).await;
+    other.call("sessions.patch", json!({"key": "agent:main:x", "label": "three"})).await.unwrap();
+    assert_eq!(listed(json!({})).await, [row("agent:main:x", json!("three"))]);
+    assert_eq!(listed(json!({"label": "two"})).await, []);
+    // An agent that nobody knew of.
+    let theirs = json!({"agent:ann:y": {"sessionId": "t", "updatedAt": 2}}).to_string();
+    home.write(".openclaw/agents/ann/sessions/sessions.json", &theirs);
+    let both = [row("agent:ann:y", Value::Null), row("agent:main:x", json!("three"))];
+    assert_eq!(listed(json!({})).await, both);
+    assert_eq!(listed(json!({"agentId": "ann"})).await, both[..1]);
+    other.call("sessions.delete", json!({"key": "agent:main:x"})).await.unwrap();
+    assert_eq!(listed(json!({})).await, both[..1]);
+}
