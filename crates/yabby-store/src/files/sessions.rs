@@ -1,8 +1,9 @@
 //! The records of an agent's sessions in `sessions.json`, with a journal beside it (`sessions.md` §6).
 //!
 //! An update is one line in the journal, and durable with it; the store, which OpenClaw reads, follows
-//! within a second and on exit. A thread of its own, the [`keeper`], does all the work on the files of
-//! one store; everybody else sends to it. What waits while the disk is busy goes there together.
+//! within a second, a large one within some seconds, and on exit. A thread of its own, the [`keeper`], does
+//! all the work on the files of one store; everybody else sends to it. What waits while the disk is busy
+//! goes there together.
 
 mod catalog;
 mod fold;

@@ -76,6 +76,8 @@ pub(super) struct Keeper {
     clock: Arc<dyn Clock>,
     cache_ms: f64,
     follow_after: Duration,
+    /// How long the last fold took.
+    fold_took: Duration,
     journal: JournalFile,
     loaded: Option<Loaded>,
     mirror: Arc<Mirror>,
@@ -96,6 +98,7 @@ enum Fold {
     /// There is something to fold at this time.
     Due(Instant),
     Running {
+        since: Instant,
         again: bool,
     },
 }
@@ -123,6 +126,7 @@ impl Keeper {
             clock,
             cache_ms,
             follow_after,
+            fold_took: Duration::ZERO,
             journal,
             loaded: None,
             mirror: Arc::default(),

@@ -24,7 +24,7 @@ use crate::files::folder::plain;
 
 impl Keeper {
     pub(super) fn start_fold(&mut self) {
-        self.fold = Fold::Running { again: false };
+        self.fold = Fold::Running { since: Instant::now(), again: false };
         let (disk, clock, store, sender) =
             (self.disk.clone(), self.clock.clone(), self.store.clone(), self.sender.clone());
         let work = move || {
@@ -40,13 +40,23 @@ impl Keeper {
         }
     }
 
+    /// When what has just changed is to be in the store. A store of thousands of sessions takes its time to write, and
+    /// whoever waits for another file would wait for that: it is written for a small part of the time only.
+    pub(super) fn fold_due(&self) -> Fold {
+        const PAUSES: u32 = 10;
+        Fold::Due(Instant::now() + self.follow_after.max(self.fold_took * PAUSES))
+    }
+
     pub(super) fn fold_ended(&mut self, folded: Result<(), StoreError>) {
         /// What went wrong may go wrong again at once.
         const RETRY_AFTER: Duration = Duration::from_secs(2);
-        let again = matches!(self.fold, Fold::Running { again: true });
+        let again = matches!(self.fold, Fold::Running { again: true, .. });
+        if let Fold::Running { since, .. } = self.fold {
+            self.fold_took = since.elapsed();
+        }
         self.fold = match &folded {
             Err(_) => Fold::Due(Instant::now() + RETRY_AFTER),
-            Ok(()) if again => Fold::Due(Instant::now() + self.follow_after),
+            Ok(()) if again => self.fold_due(),
             Ok(()) => Fold::Idle,
         };
         let mut served = std::mem::take(&mut self.flush_now);
@@ -124,7 +134,7 @@ impl Keeper {
     /// What is to be written; `None` if the store has everything.
     pub(super) fn snapshot(&mut self) -> Result<Option<Snapshot>, StoreError> {
         self.renew_spent_journal()?;
-        if let Fold::Running { again } = &mut self.fold {
+        if let Fold::Running { again, .. } = &mut self.fold {
             *again = false;
         }
         let Some(loaded) = self.loaded.as_ref().filter(|loaded| loaded.is_behind) else { return Ok(None) };

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use yabby_domain::seam::{Keys, Stamp, StoreError};
 use yabby_domain::session::entry::SessionEntry;
@@ -115,7 +115,7 @@ impl Keeper {
         let done = caught_up.map_err(E::from).and_then(|()| act(self));
         self.journal.unlock();
         if self.fold == Fold::Idle && self.loaded.as_ref().is_some_and(Loaded::wants_fold) {
-            self.fold = Fold::Due(Instant::now() + self.follow_after);
+            self.fold = self.fold_due();
         }
         done
     }

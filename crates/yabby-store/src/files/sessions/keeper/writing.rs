@@ -1,7 +1,6 @@
 //! Making changes durable: a line each in the journal, one sync for all that wait (`sessions.md` §6).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Instant;
 
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -126,8 +125,8 @@ impl Keeper {
         loaded.journal_end += lines.len() as u64;
         loaded.is_behind = true;
         match &mut self.fold {
-            Fold::Idle => self.fold = Fold::Due(Instant::now() + self.follow_after),
-            Fold::Running { again } => *again = true,
+            Fold::Idle => self.fold = self.fold_due(),
+            Fold::Running { again, .. } => *again = true,
             Fold::Due(_) => {}
         }
         Ok(())
