@@ -590,6 +590,11 @@ async fn the_newest_are_those_of_the_file_whoever_wrote_it() {
     assert_eq!(newest().await.1, 0);
 }
 
+async fn flush(store: &SessionFile) {
+    let store = store.clone();
+    tokio::task::spawn_blocking(move || store.flush()).await.unwrap().unwrap();
+}
+
 #[tokio::test]
 async fn whoever_looks_at_a_record_sees_what_was_written_last_whoever_wrote_it() {
     let home = Home::with_store(r#"{"a":{"sessionId":"s","updatedAt":1}}"#);
@@ -613,7 +618,7 @@ async fn whoever_looks_at_a_record_sees_what_was_written_last_whoever_wrote_it()
         other.update(&key("b"), set("label", "b")).await.unwrap();
         assert_eq!(both().await, said(&second));
     }
-    one.flush().unwrap();
+    flush(&one).await;
     assert_eq!(both().await, said("other 2"));
     // As OpenClaw writes it: another file in its place.
     fs::write(home.path("draft"), r#"{"a":{"sessionId":"s","updatedAt":1,"label":"theirs"}}"#).unwrap();
@@ -637,7 +642,7 @@ async fn a_store_looks_the_same_as_long_as_its_records_are_the_same() {
     };
     store.update(&key("a"), set("label", "l")).await.unwrap();
     changed("an update");
-    store.flush().unwrap();
+    flush(&store).await;
     changed("a fold");
     fs::write(home.path("sessions.json"), "{}").unwrap();
     changed("another text");
