@@ -35,6 +35,8 @@ pub(super) struct Loaded {
     pub(super) last_number: u64,
     /// The catalog holds what an older program's store does.
     pub(super) adopted: bool,
+    /// Somebody here changes records, and will again.
+    pub(super) is_in_use: bool,
     /// There is something that the store does not have.
     pub(super) is_behind: bool,
     /// Folds were begun and their writers died.
@@ -45,6 +47,9 @@ pub(super) struct Loaded {
     pub(super) is_journal_damaged: bool,
     pub(super) unapplied: Vec<(Change, Conflict)>,
 }
+
+/// How long what was only looked at is kept for whoever looks again.
+const LOOKED_AT: Duration = Duration::from_secs(1);
 
 /// No reading is kept for longer than an hour.
 const LONGEST_MS: f64 = 3_600_000.0;
@@ -76,19 +81,22 @@ impl Keeper {
     pub(super) fn lifetime(&self) -> Duration {
         /// So that a reading is not good any more by then.
         const MARGIN: Duration = Duration::from_millis(10);
-        match self.loaded {
-            Some(_) => Duration::from_secs_f64(self.cache_ms.clamp(0.0, LONGEST_MS) / 1000.0) + MARGIN,
+        let while_good = Duration::from_secs_f64(self.cache_ms.clamp(0.0, LONGEST_MS) / 1000.0) + MARGIN;
+        match &self.loaded {
+            Some(loaded) if loaded.is_in_use => while_good,
+            Some(_) => while_good.min(LOOKED_AT),
             None => LONG,
         }
     }
 
-    /// Forgets what would have to be read again before it is used: the store of thousands of sessions takes a
-    /// lot of memory. The files have everything.
+    /// Forgets what would have to be read again before it is used, or was only looked at: the store of thousands
+    /// of sessions takes a lot of memory. The files have everything.
     pub(super) fn forget_unneeded(&mut self) {
         let now = millis(&*self.clock);
         let lifetime = self.cache_ms;
         let is_spent = |loaded: &Loaded| {
-            !loaded.wants_fold() && !loaded.reading.is_good(now, loaded.store.modified(), lifetime)
+            let is_good = loaded.reading.is_good(now, loaded.store.modified(), lifetime);
+            !loaded.wants_fold() && !(loaded.is_in_use && is_good)
         };
         if self.fold == Fold::Idle && self.loaded.as_ref().is_some_and(is_spent) {
             self.loaded = None;
@@ -203,6 +211,7 @@ impl Keeper {
             journal_end: journal.whole as u64,
             last_number: 0,
             adopted,
+            is_in_use: false,
             is_behind: adopted,
             waiting_drafts: Vec::new(),
             is_journal_spent: false,
@@ -356,16 +365,23 @@ mod tests {
         let clock = Arc::new(Watch(AtomicI64::new(0)));
         let settings = Settings { clock: clock.clone(), cache_ms: 45_000.0, ..Settings::default() };
         let mut keeper = Keeper::new(store, settings, mpsc::channel().0);
-        //  now     behind  kept
-        let table = [(45_000, false, true), (45_001, true, true), (45_001, false, false)];
-        for (now, is_behind, is_kept) in table {
+        //  now     in use  behind  kept
+        let table = [
+            (45_000, true, false, true),
+            (45_001, true, true, true),
+            (45_001, true, false, false),
+            (1000, false, true, true),
+            (1000, false, false, false),
+        ];
+        for (now, is_in_use, is_behind, is_kept) in table {
             clock.0.store(0, Ordering::SeqCst);
             keeper.loaded = None;
             keeper.read().unwrap();
-            keeper.loaded.as_mut().unwrap().is_behind = is_behind;
+            let loaded = keeper.loaded.as_mut().unwrap();
+            (loaded.is_in_use, loaded.is_behind) = (is_in_use, is_behind);
             clock.0.store(now, Ordering::SeqCst);
             keeper.forget_unneeded();
-            assert_eq!(keeper.loaded.is_some(), is_kept, "{now} {is_behind}");
+            assert_eq!(keeper.loaded.is_some(), is_kept, "{now} {is_in_use} {is_behind}");
         }
         assert_eq!(keeper.lifetime(), LONG);
     }

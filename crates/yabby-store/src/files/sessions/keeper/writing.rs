@@ -123,7 +123,7 @@ impl Keeper {
         };
         self.journal.append(loaded.journal_end, lines.as_bytes(), written)?;
         loaded.journal_end += lines.len() as u64;
-        loaded.is_behind = true;
+        (loaded.is_behind, loaded.is_in_use) = (true, true);
         match &mut self.fold {
             Fold::Idle => self.fold = self.fold_due(),
             Fold::Running { again, .. } => *again = true,
