@@ -24,14 +24,15 @@ use yabby_domain::turn::Outcome;
 
 use crate::agent::conversation::Conversation;
 use crate::agent::{self, RunRequest, time_limit};
+use crate::commands::{self, Urgency};
 use crate::events::EventKind;
 use crate::inbox::Inbound;
 use crate::report::TurnReport;
 use crate::steering::RunControl;
-use crate::{Engine, commands, recovery};
+use crate::{Engine, recovery};
 use deliver::{deliver, deliver_answer};
 use flush::flush_if_due;
-use open::{Opened, open_session};
+use open::{Opened, nothing_to_note, open_session};
 use payloads::build_payloads;
 use prompt::compose_prompt;
 use recall::remember;
@@ -89,21 +90,29 @@ async fn take_turn(engine: &Engine, inbound: &Inbound, control: &RunControl) -> 
         // Whether it may be sent was decided before it was written down as ready.
         return Ok(deliver_answer(engine, inbound, report, payloads).await?.into());
     }
-    let mut opened = open_session(engine, inbound).await?;
+    let (mut opened, mut noting) = open_session(engine, inbound).await?;
     refresh_skills(inbound, &mut opened).await?;
+    if commands::urgency(inbound, &opened.config) != Urgency::Usual {
+        noting.await?;
+        noting = nothing_to_note();
+    }
     if let Some(answer) = commands::answer(engine, inbound, &mut opened, control).await? {
+        noting.await?;
         opened.touch(engine).await?;
         return Ok(deliver_answer(engine, inbound, opened.report(inbound), answer).await?.into());
     }
     let Some(prompt) = compose_prompt(engine, inbound, &mut opened) else {
+        noting.await?;
         let told = vec![prompt::nothing_said()];
         return Ok(deliver(engine, inbound, opened.report(inbound), told).await?.into());
     };
-    // What is said stands in one file, and what the agent is told in others: neither waits for the other.
-    let (conversation, request) = tokio::join!(
+    // All of it is in files of its own: nothing waits for anything else.
+    let (conversation, request, noted) = tokio::join!(
         open_conversation(inbound, &opened, control),
         RunRequest::turn(engine, inbound, &opened, prompt, control),
+        noting,
     );
+    noted?;
     let Some(mut conversation) = conversation? else {
         return Ok(TurnReport { outcome: Outcome::Aborted, ..opened.report(inbound) }.into());
     };

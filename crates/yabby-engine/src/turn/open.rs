@@ -1,6 +1,9 @@
 //! Opening the session of a message: resumed, begun anew, or forked (`sessions.md` §9).
 
+use std::pin::Pin;
 use std::sync::Arc;
+
+use futures_util::FutureExt as _;
 
 use yabby_domain::config::Config;
 use yabby_domain::directive::level::{Level, ReasoningLevel, ThinkLevel, VerboseLevel, default_think_level};
@@ -16,7 +19,7 @@ use yabby_domain::session::open::{Fork, OpenRequest, Opening};
 use yabby_domain::session::path;
 use yabby_domain::text;
 use yabby_domain::transcript::file_name::TranscriptId;
-use yabby_domain::turn::{Opened as OpenedStep, Outcome, Step};
+use yabby_domain::turn::{Opened as OpenedStep, Outcome, Step, TurnId};
 
 use super::TurnError;
 use crate::agent::Run;
@@ -144,7 +147,7 @@ impl Opened {
 ///
 /// Which session that is stands in the journal before it stands in the store. After a crash in between the
 /// same session is opened: a word that begins a session anew does so once.
-pub(crate) async fn open_session(engine: &Engine, inbound: &Inbound) -> Result<Opened, TurnError> {
+pub(crate) async fn open_session(engine: &Engine, inbound: &Inbound) -> Result<(Opened, Noting), TurnError> {
     loop {
         if let Some(opened) = try_open(engine, inbound).await? {
             return Ok(opened);
@@ -152,8 +155,24 @@ pub(crate) async fn open_session(engine: &Engine, inbound: &Inbound) -> Result<O
     }
 }
 
+/// That a turn was begun, on its way to the journal. It is there before anything is done that cannot be done again.
+pub(crate) type Noting = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
+
+fn note(engine: &Engine, turn: &TurnId, opened: Step) -> Noting {
+    let (engine, turn) = (engine.clone(), turn.clone());
+    Box::pin(async move {
+        let steps = [Step::Begun { run: turn.clone() }, opened];
+        engine.0.log.note(&turn, steps).await
+    })
+}
+
+/// It is there.
+pub(crate) fn nothing_to_note() -> Noting {
+    Box::pin(std::future::ready(Ok(())))
+}
+
 /// Opens it, unless another process has begun it anew meanwhile: then everything is to be decided again.
-async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<Opened>, TurnError> {
+async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<(Opened, Noting)>, TurnError> {
     let config = engine.config();
     let home = engine.home(&inbound.target.agent)?;
     let stored = home.sessions.get(inbound.key()).await?;
@@ -191,7 +210,7 @@ async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<Opened>, 
         if is_new {
             add_notices(&mut opened, inbound, &models);
         }
-        return Ok(Some(opened));
+        return Ok(Some((opened, nothing_to_note())));
     }
     let fork = match before.zip(opening.fork_from()) {
         Some((before, _)) => Some(Fork {
@@ -217,9 +236,14 @@ async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<Opened>, 
         transcript: transcript_of(&planned)?.as_str().to_owned(),
         asked_at: inbound.accepted_at,
     });
-    engine.0.log.note(&inbound.turn, [Step::Begun { run: inbound.turn.clone() }, step]).await?;
     let only_time =
         hint.is_none() && stored.as_ref().is_some_and(|stored| differs_in_time_alone(stored, &planned));
+    let mut noting = note(engine, &inbound.turn, step);
+    let noted = if only_time { noting.as_mut().now_or_never() } else { Some((&mut noting).await) };
+    if let Some(noted) = noted {
+        noted?;
+        noting = nothing_to_note();
+    }
     let entry = if only_time {
         // Whatever ends the turn writes the record anyway; nothing is lost if it never does.
         planned
@@ -252,7 +276,7 @@ async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<Opened>, 
         tell_of_new_session(engine, inbound, &opened, stored.as_ref());
         add_notices(&mut opened, inbound, &models);
     }
-    Ok(Some(opened))
+    Ok(Some((opened, noting)))
 }
 
 impl Opened {
