@@ -122,11 +122,11 @@ impl Loop {
             // A question that stands in the transcript before its turn began is another turn's.
             None => Standing::Unasked,
         };
-        if !matches!(before, Standing::Answered(_)) {
-            if let Some(other) = ask_hooks(request, conversation).await {
-                overhead = system_prompt::overhead(&other, &tools);
-                system = other;
-            }
+        if !matches!(before, Standing::Answered(_))
+            && let Some(other) = ask_hooks(request, conversation).await
+        {
+            overhead = system_prompt::overhead(&other, &tools);
+            system = other;
         }
         let mut done = false;
         match before {
