@@ -10,8 +10,8 @@ use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
 use yabby_domain::json::Value;
 use yabby_domain::model::choice::choice_patch;
-use yabby_domain::seam::StoreError;
 use yabby_domain::seam::office::{Spawned, Task};
+use yabby_domain::seam::{Choice, StoreError};
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::text;
@@ -195,12 +195,13 @@ impl Engine {
         }
         #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
         let before = self.now_ms() as f64 - minutes * 60_000.0;
-        let Ok(sessions) = home.sessions.list().await else { return };
+        let tasks = Choice { keys: Box::new(SessionKey::is_subagent), records: None, most: usize::MAX };
+        let Ok(tasks) = home.sessions.newest(tasks).await else { return };
         let busy = self.busy();
         let is_old = |(key, entry): &(SessionKey, SessionEntry)| {
-            key.is_subagent() && !busy.contains(key) && entry.updated_at().is_some_and(|at| at < before)
+            !busy.contains(key) && entry.updated_at().is_some_and(|at| at < before)
         };
-        for (key, _) in sessions.into_iter().filter(is_old) {
+        for (key, _) in tasks.entries.into_iter().filter(is_old) {
             put_away(home, &key).await;
         }
     }

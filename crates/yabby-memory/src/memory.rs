@@ -21,7 +21,7 @@ use yabby_domain::inbound::InboundMessage;
 use yabby_domain::recollection::Remembered;
 use yabby_domain::seam::embedder::Embedder;
 use yabby_domain::seam::recollection::{Asked, Recollection};
-use yabby_domain::seam::{SessionStore, StoreError};
+use yabby_domain::seam::{Choice, SessionStore, StoreError};
 use yabby_domain::secrets::Secrets;
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::{IdentityLinks, SessionKey};
@@ -577,7 +577,7 @@ impl Memory {
         let parts = &self.0.parts;
         let records = match self.records_of(&files, known).await? {
             Some(records) => records,
-            None => parts.sessions.list().await?,
+            None => self.all_records().await?,
         };
         let of_file: HashMap<String, &(SessionKey, SessionEntry)> = records
             .iter()
@@ -631,6 +631,14 @@ impl Memory {
             });
         }
         Ok(conversations)
+    }
+
+    /// All records, the one that changed last at the end, without what only runs need: there may be thousands.
+    async fn all_records(&self) -> Result<Vec<(SessionKey, SessionEntry)>, MemoryError> {
+        let choice = Choice { keys: Box::new(|_| true), records: None, most: usize::MAX };
+        let mut records = self.0.parts.sessions.newest(choice).await?.entries;
+        records.reverse();
+        Ok(records)
     }
 
     /// The records of transcripts that are all known, and still belong to the sessions they belonged to: a
