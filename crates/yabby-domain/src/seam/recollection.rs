@@ -14,7 +14,7 @@ pub trait Recollection: Send + Sync {
     async fn recollect(&self, asked: Asked) -> Vec<Remembered>;
 
     /// Reads what was said until now, if that is still to be done.
-    async fn catch_up(&self) {}
+    async fn catch_up(&self);
 }
 
 /// What is asked, and where the answer is read.

@@ -40,6 +40,9 @@ impl Recollection for Elephant {
         tokio::time::sleep(self.takes).await;
         vec![Remembered { score: 0.5, text: format!("memory {number}") }]
     }
+
+    /// It never forgets.
+    async fn catch_up(&self) {}
 }
 
 fn stage_with(elephant: Elephant, mut config: Value) -> (Stage, Arc<Elephant>) {
