@@ -4,6 +4,7 @@
 //! prints numbers, escapes and the order of integer-like keys exactly as `JSON.stringify` would, so
 //! that a file that yabby rewrites is the file OpenClaw would have written.
 
+pub mod as_written;
 pub mod json5;
 
 use std::borrow::Cow;

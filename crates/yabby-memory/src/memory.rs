@@ -577,7 +577,8 @@ impl Memory {
         let parts = &self.0.parts;
         let records = match self.records_of(&files, known).await? {
             Some(records) => records,
-            None => self.all_records().await?,
+            // The one that changed last comes last: of two with one transcript it counts.
+            None => self.newest_records(usize::MAX).await?.into_iter().rev().collect(),
         };
         let of_file: HashMap<String, &(SessionKey, SessionEntry)> = records
             .iter()
@@ -633,36 +634,44 @@ impl Memory {
         Ok(conversations)
     }
 
-    /// All records, the one that changed last at the end, without what only runs need: there may be thousands.
-    async fn all_records(&self) -> Result<Vec<(SessionKey, SessionEntry)>, MemoryError> {
-        let choice = Choice { keys: Box::new(|_| true), records: None, most: usize::MAX };
-        let mut records = self.0.parts.sessions.newest(choice).await?.entries;
-        records.reverse();
-        Ok(records)
+    /// The records that changed last, the last one first, without what only runs need: there may be thousands.
+    async fn newest_records(&self, most: usize) -> Result<Vec<(SessionKey, SessionEntry)>, MemoryError> {
+        let choice = Choice { keys: Box::new(|_| true), records: None, most };
+        Ok(self.0.parts.sessions.newest(choice).await?.entries)
     }
 
-    /// The records of transcripts that are all known, and still belong to the sessions they belonged to: a
-    /// message costs the same however many sessions there are. `None` if somebody has to look for them.
+    /// The records of transcripts that still belong to the sessions they belonged to, or to sessions that changed
+    /// just now, as those do in which something is said: a message costs the same however many sessions there are.
+    /// `None` if somebody has to look at all of them.
     async fn records_of(
         &self,
         files: &[PathBuf],
         known: &HashMap<String, Known>,
     ) -> Result<Option<Vec<(SessionKey, SessionEntry)>>, MemoryError> {
-        const FEW: usize = 8;
+        const FEW: usize = 64;
         if files.len() > FEW {
             return Ok(None);
         }
+        let mut newest = None;
         let mut records = Vec::with_capacity(files.len());
         for file in files {
-            let key = known.get(&files::transcript_name(file)).and_then(|known| known.session_key.as_deref());
-            let Some(key) = key.map(SessionKey::new) else { return Ok(None) };
-            let record = self.0.parts.sessions.get(&key).await?;
             let is_its = |record: &SessionEntry| {
                 transcript_of(record).is_some_and(|id| file.ends_with(id.file_name()))
                     && record.spawned_by().is_none()
             };
-            let Some(record) = record.filter(is_its) else { return Ok(None) };
-            records.push((key, record));
+            let known = known.get(&files::transcript_name(file)).and_then(|known| known.session_key.as_deref());
+            if let Some(key) = known.map(SessionKey::new)
+                && let Some(record) = self.0.parts.sessions.get(&key).await?.filter(is_its)
+            {
+                records.push((key, record));
+                continue;
+            }
+            let newest = match &mut newest {
+                Some(newest) => newest,
+                None => newest.insert(self.newest_records(FEW).await?),
+            };
+            let Some(found) = newest.iter().find(|(_, record)| is_its(record)) else { return Ok(None) };
+            records.push(found.clone());
         }
         Ok(Some(records))
     }

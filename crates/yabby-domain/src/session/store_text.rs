@@ -8,6 +8,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::delivery;
+use crate::json::as_written::is_pretty;
 use crate::json::{self, Object, Value};
 use crate::session::entry::SessionEntry;
 use crate::text;
@@ -24,7 +25,10 @@ pub fn parse_store(text: &str) -> Option<Object> {
     }
 }
 
-/// Fields that earlier releases called otherwise.
+/// What earlier releases called otherwise.
+const OLD_FIELDS: [&str; 3] = ["provider", "lastProvider", "room"];
+
+/// Gives the fields that earlier releases called otherwise their present names.
 fn rename_old_fields(entry: &mut Object) {
     rename(entry, "provider", "channel");
     rename(entry, "lastProvider", "lastChannel");
@@ -202,6 +206,18 @@ pub fn record_text(record: &Value) -> String {
     json::stringify_pretty(&written(record)).replace('\n', "\n  ")
 }
 
+/// Whether a record that [`split_store`] gave stands there as [`record_text`] writes it. It says no where only reading
+/// and writing it would tell.
+pub fn is_well_written(text: &str) -> bool {
+    /// How deep a record stands in its store.
+    const DEPTH: usize = 1;
+    is_pretty(text, DEPTH)
+        && serde_json::from_str(text).is_ok_and(|Brief(entry)| {
+            !OLD_FIELDS.iter().any(|field| entry.contains_key(*field))
+                && delivery::normalize_entry(&SessionEntry::new(entry)).is_none()
+        })
+}
+
 /// Puts a store together from keys and the texts of their records.
 pub fn join_store<'s>(records: impl Iterator<Item = (&'s str, &'s str)> + Clone) -> String {
     let length = records.clone().map(|(key, record)| key.len() + record.len() + 16).sum();
@@ -251,6 +267,34 @@ mod tests {
         );
         for damaged in ["", "{", "[]", "7"] {
             assert_eq!(parse_store(damaged), None, "{damaged}");
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_well_written_is_written_the_same() {
+        //  record, written as it is
+        let table = [
+            (r#"{"sessionId":"s","updatedAt":7,"origin":{"label":"x"},"skillsSnapshot":{"prompt":"a\nb"}}"#, true),
+            (
+                r#"{"deliveryContext":{"channel":"telegram","to":"1"},"lastChannel":"telegram","lastTo":"1"}"#,
+                true,
+            ),
+            ("{}", true),
+            (r#"{"lastChannel":"telegram","lastTo":"1"}"#, false),
+            (r#"{"provider":"x"}"#, false),
+            (r#"{"room":"r","groupChannel":"g"}"#, false),
+            (r#"{"lastProvider":"x"}"#, false),
+            ("null", false),
+            ("[]", false),
+        ];
+        for (record, expected) in table {
+            let record = json::parse(record).unwrap();
+            let text = json::stringify_pretty(&record).replace('\n', "\n  ");
+            assert_eq!(is_well_written(&text), expected, "{text}");
+            if expected {
+                assert_eq!(read_record(&text).map(|record| record_text(&record)), Some(text));
+                assert!(!is_well_written(&json::stringify(&record)) || record == json::parse("{}").unwrap());
+            }
         }
     }
 

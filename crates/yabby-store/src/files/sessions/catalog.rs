@@ -14,7 +14,7 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::glance::{Field, Glance};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::store_text::{
-    self, brief, join_store, read_brief_record, read_record, record_text,
+    self, brief, is_well_written, join_store, read_brief_record, read_record, record_text,
 };
 
 /// Cheap to copy: the copies share their records.
@@ -243,9 +243,13 @@ impl Record {
             Content::Text(text) => {
                 // What is nested deeper than we read stays as it is, and so does what is well written.
                 let read = text.as_str();
-                let other =
-                    || read_record(read).map(|record| record_text(&record)).filter(|text| text != read);
-                let written = self.written.get_or_init(|| other().unwrap_or_default());
+                let written = self.written.get_or_init(|| match is_well_written(read) {
+                    true => String::new(),
+                    false => {
+                        let other = read_record(read).map(|record| record_text(&record));
+                        other.filter(|text| text != read).unwrap_or_default()
+                    }
+                });
                 if written.is_empty() { read } else { written }
             }
         }
