@@ -1,5 +1,6 @@
 //! One connection: a challenge, a handshake, then requests and what is told (`gateway.md` §1, §2).
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -9,7 +10,6 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
 use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
 use serde_json::json;
-use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::text;
@@ -19,6 +19,7 @@ use crate::auth::Peer;
 use crate::frames::{self, Event, Payload, Refusal, Request};
 use crate::handshake::{self, Admitted, Rejection};
 use crate::hub::{Client, Farewell, Outgoing, Weight};
+use crate::kept::Moment;
 use crate::methods::{self, After};
 
 /// How long somebody may take to say who they are.
@@ -38,8 +39,8 @@ pub(crate) async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: Peer) 
     let _here = gateway.tasks.token();
     gateway.counts.connections.fetch_add(1, Ordering::Relaxed);
     let (sink, mut stream) = socket.split();
-    let (out, waiting) = Outgoing::new();
-    let writing = tokio::spawn(write(sink, waiting, out.clone()));
+    let out = Outgoing::new();
+    let writing = tokio::spawn(write(sink, out.clone()));
     let id = uuid::Uuid::new_v4().to_string();
     let nonce = uuid::Uuid::new_v4().to_string();
     let challenge = json!({"nonce": nonce, "ts": gateway.now()});
@@ -63,19 +64,15 @@ pub(crate) async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: Peer) 
 }
 
 /// Writes what waits, and the last word.
-async fn write(mut sink: Sink, mut waiting: mpsc::UnboundedReceiver<Utf8Bytes>, out: Outgoing) {
+async fn write(mut sink: Sink, out: Outgoing) {
     let farewell = loop {
         tokio::select! {
             // What was said before the end is heard before it.
             biased;
-            text = waiting.recv() => {
-                let Some(text) = text else { return };
-                let writing = write_all(&mut sink, text, &mut waiting, &out);
-                tokio::select! {
-                    done = writing => if !done { return },
-                    farewell = slow_end(&out) => break farewell,
-                }
-            }
+            texts = out.waiting() => tokio::select! {
+                done = write_all(&mut sink, texts, &out) => if !done { return },
+                farewell = slow_end(&out) => break farewell,
+            },
             farewell = out.ended() => break farewell,
         }
     };
@@ -95,22 +92,15 @@ async fn slow_end(out: &Outgoing) -> Farewell {
     farewell
 }
 
-/// Writes a text and those that wait behind it, in one go; whether somebody is still there.
-async fn write_all(
-    sink: &mut Sink,
-    text: Utf8Bytes,
-    waiting: &mut mpsc::UnboundedReceiver<Utf8Bytes>,
-    out: &Outgoing,
-) -> bool {
-    let mut next = Some(text);
-    while let Some(text) = next {
+/// Writes texts in one go; whether somebody is still there.
+async fn write_all(sink: &mut Sink, texts: VecDeque<Utf8Bytes>, out: &Outgoing) -> bool {
+    for text in texts {
         let length = text.len();
         let fed = sink.feed(Message::Text(text)).await;
         out.written(length);
         if fed.is_err() {
             return false;
         }
-        next = waiting.try_recv().ok();
     }
     sink.flush().await.is_ok()
 }
@@ -164,12 +154,12 @@ async fn greet(
     out: &Outgoing,
     stream: &mut Stream,
 ) -> Result<Admitted, Farewell> {
-    let frame = match hear(stream).await {
+    let mut frame = match hear(stream).await {
         Heard::Frame(frame) => frame,
         Heard::Noise => return Err(Farewell::new(1000, "")),
         Heard::Gone(farewell) => return Err(farewell),
     };
-    let request = Request::read(&frame).map_err(|_| Farewell::new(1008, "invalid request frame"))?;
+    let request = Request::take(&mut frame).map_err(|_| Farewell::new(1008, "invalid request frame"))?;
     match handshake::admit(gateway, peer, nonce, id, out.clone(), &request).await {
         Ok(admitted) => {
             // Everything that is told from now on comes after the welcome.
@@ -198,23 +188,49 @@ async fn attend(gateway: &Arc<Gateway>, admitted: Admitted, stream: &mut Stream)
     gateway.refresh_health();
     let mut begun = Begun::default();
     loop {
-        let has_room = begun.answering.len() < AT_ONCE && !client.out.is_slow();
         tokio::select! {
             farewell = client.out.ended() => return farewell,
             Some(()) = begun.answering.next(), if !begun.answering.is_empty() => {}
             Some(()) = begun.waiting.next(), if !begun.waiting.is_empty() => {}
             () = client.out.drained(), if client.out.is_slow() => {}
-            heard = hear(stream), if has_room => match heard {
-                Heard::Frame(frame) => {
-                    if let Some(request) = read(gateway, &client, &frame) {
-                        begun.begin(gateway, &client, request);
-                    }
+            heard = hear(stream), if begun.answering.len() < AT_ONCE && !client.out.is_slow() => {
+                if let Err(farewell) = begin_all(gateway, &client, &mut begun, heard, stream) {
+                    return farewell;
                 }
-                Heard::Noise => {}
-                Heard::Gone(farewell) => return farewell,
-            },
+            }
         }
     }
+}
+
+/// Begins to answer what was heard, and what came with it; or how it ends.
+fn begin_all(
+    gateway: &Arc<Gateway>,
+    client: &Arc<Client>,
+    begun: &mut Begun,
+    heard: Heard,
+    stream: &mut Stream,
+) -> Result<(), Farewell> {
+    let (mut frames, mut next, mut farewell) = (Vec::new(), Some(heard), Ok(()));
+    while let Some(heard) = next.take() {
+        match heard {
+            Heard::Frame(frame) => frames.push(frame),
+            Heard::Noise => {}
+            Heard::Gone(gone) => {
+                farewell = Err(gone);
+                break;
+            }
+        }
+        if begun.answering.len() + frames.len() < AT_ONCE {
+            next = hear(stream).now_or_never();
+        }
+    }
+    let came = gateway.kept.moment();
+    client.out.together(|| {
+        for request in frames.into_iter().filter_map(|frame| read(gateway, client, frame)) {
+            begun.begin(gateway, client, request, came);
+        }
+    });
+    farewell
 }
 
 /// The requests of a connection that are not answered yet.
@@ -227,7 +243,7 @@ struct Begun {
 
 impl Begun {
     /// Begins to answer. Requests begin in the order in which they came.
-    fn begin(&mut self, gateway: &Arc<Gateway>, client: &Arc<Client>, request: Request) {
+    fn begin(&mut self, gateway: &Arc<Gateway>, client: &Arc<Client>, request: Request, came: Moment) {
         let is_patient = methods::is_patient(&request.method);
         if is_patient && self.waiting.len() >= WAITED_FOR {
             let refusal = Refusal::unavailable(format!(
@@ -236,7 +252,7 @@ impl Begun {
             client.out.send(frames::response(request.id.into(), Err(refusal)));
             return;
         }
-        let mut answer = answer(gateway.clone(), client.clone(), request).boxed();
+        let mut answer = answer(gateway.clone(), client.clone(), request, came).boxed();
         if (&mut answer).now_or_never().is_none() {
             let unanswered = if is_patient { &mut self.waiting } else { &mut self.answering };
             unanswered.push(answer);
@@ -256,8 +272,8 @@ impl Drop for Begun {
 }
 
 /// The request in a frame; whoever sent anything else is told so.
-fn read(gateway: &Gateway, client: &Client, frame: &Value) -> Option<Request> {
-    match Request::read(frame) {
+fn read(gateway: &Gateway, client: &Client, mut frame: Value) -> Option<Request> {
+    match Request::take(&mut frame) {
         Ok(request) => {
             gateway.counts.requests.fetch_add(1, Ordering::Relaxed);
             Some(request)
@@ -272,10 +288,10 @@ fn read(gateway: &Gateway, client: &Client, frame: &Value) -> Option<Request> {
 }
 
 /// Answers a request.
-async fn answer(gateway: Arc<Gateway>, client: Arc<Client>, request: Request) {
+async fn answer(gateway: Arc<Gateway>, client: Arc<Client>, request: Request, came: Moment) {
     let after = After::default();
     let id = request.id.clone();
-    client.out.send(match methods::answer(&gateway, &client, request, after.clone()).await {
+    client.out.send(match methods::answer(&gateway, &client, request, came, after.clone()).await {
         Ok(Payload::Written(payload)) => frames::written_response(&id, &payload),
         Ok(Payload::Value(value)) => frames::response(id.into(), Ok(value)),
         Err(refusal) => frames::response(id.into(), Err(refusal)),

@@ -29,15 +29,20 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// The request in a frame, or what is wrong with the frame. No parameters are none that are named.
-    pub(crate) fn read(frame: &Value) -> Result<Self, String> {
+    /// Takes the request out of a frame; or what is wrong with the frame, which stays as it is. No parameters are none
+    /// that are named.
+    pub(crate) fn take(frame: &mut Value) -> Result<Self, String> {
         if let Some(fault) = REQUEST.fault(frame) {
             return Err(fault);
         }
-        let text = |name: &str| frame.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let params = frame.get("params").filter(|params| !params.is_null()).cloned();
-        let params = params.unwrap_or_else(|| Value::Object(Object::new()));
-        Ok(Self { id: text("id"), method: text("method"), params })
+        let mut field = |name: &str| frame.get_mut(name).map(Value::take).unwrap_or_default();
+        let text = |value| if let Value::String(text) = value { text } else { String::new() };
+        let (id, method) = (text(field("id")), text(field("method")));
+        let params = match field("params") {
+            Value::Null => Value::Object(Object::new()),
+            params => params,
+        };
+        Ok(Self { id, method, params })
     }
 }
 
@@ -230,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_request_without_parameters_has_none_that_are_named() {
-        let read = |frame: Value| Request::read(&frame).map(|request| request.params);
+        let read = |mut frame: Value| Request::take(&mut frame).map(|request| request.params);
         assert_eq!(read(json!({"type": "req", "id": "1", "method": "m"})), Ok(json!({})));
         assert_eq!(read(json!({"type": "req", "id": "1", "method": "m", "params": null})), Ok(json!({})));
         assert_eq!(

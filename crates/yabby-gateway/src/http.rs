@@ -12,10 +12,11 @@ use yabby_domain::config::Config;
 use crate::auth::Peer;
 use crate::control_ui::ControlUi;
 use crate::frames::MAX_PAYLOAD;
+use crate::hub::WRITTEN_AT_ONCE;
 use crate::{Gateway, connection, metrics};
 
-/// How much room a connection has for what it reads and writes; more is made when it is needed.
-const BUFFER: usize = 4 * 1024;
+/// How much room a connection has for what it reads; more is made when it is needed.
+const READ_BUFFER: usize = 4 * 1024;
 
 /// Where a request comes from, as far as the listener knows.
 #[derive(Clone, Copy, Debug)]
@@ -136,8 +137,9 @@ async fn open_socket(gateway: Arc<Gateway>, source: Source, request: Request) ->
         Ok(upgrade) => upgrade
             .max_message_size(MAX_PAYLOAD)
             .max_frame_size(MAX_PAYLOAD)
-            .read_buffer_size(BUFFER)
-            .write_buffer_size(BUFFER)
+            .read_buffer_size(READ_BUFFER)
+            // Room for it is made when it is needed.
+            .write_buffer_size(WRITTEN_AT_ONCE)
             .on_upgrade(move |socket| connection::serve(gateway, socket, peer)),
         Err(rejection) => rejection.into_response(),
     }

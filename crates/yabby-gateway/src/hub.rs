@@ -3,12 +3,12 @@
 //! One counter numbers what is told to all; it goes on also where somebody may not hear it. Whoever reads too
 //! slowly misses what can be missed, and is cut off before anything else is lost.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use axum::extract::ws::Utf8Bytes;
-use tokio::sync::{Notify, Semaphore, SemaphorePermit, mpsc};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use yabby_domain::device::Role;
 
@@ -18,6 +18,8 @@ use crate::unpoisoned;
 
 /// How much may wait for somebody before they count as slow.
 pub(crate) const MAX_BUFFERED: usize = 3 * 512 * 1024;
+/// How much is written at once.
+pub(crate) const WRITTEN_AT_ONCE: usize = 32 * 1024;
 /// How many answers are made for somebody at once, of those that may be long.
 const MADE_AT_ONCE: usize = 4;
 
@@ -93,12 +95,30 @@ pub(crate) struct Outgoing(Arc<Way>);
 
 #[derive(Debug)]
 struct Way {
-    sender: mpsc::UnboundedSender<Utf8Bytes>,
+    /// Whoever has something to say puts it here, and the one who writes takes it; nobody holds it for longer.
+    queue: Mutex<Queue>,
+    /// There is something to write.
+    news: Notify,
     buffered: AtomicUsize,
     drained: Notify,
     making: Semaphore,
     end: CancellationToken,
     why: OnceLock<Farewell>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    texts: VecDeque<Utf8Bytes>,
+    bytes: usize,
+    /// More is about to come.
+    is_held: bool,
+}
+
+impl Queue {
+    /// Whether it is to be written now.
+    fn is_ready(&self) -> bool {
+        !self.texts.is_empty() && (!self.is_held || self.bytes >= WRITTEN_AT_ONCE)
+    }
 }
 
 /// How a connection ends.
@@ -118,24 +138,54 @@ impl Farewell {
 }
 
 impl Outgoing {
-    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<Utf8Bytes>) {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        let way = Way {
-            sender,
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Way {
+            queue: Mutex::default(),
+            news: Notify::new(),
             buffered: AtomicUsize::new(0),
             drained: Notify::new(),
             making: Semaphore::new(MADE_AT_ONCE),
             end: CancellationToken::new(),
             why: OnceLock::new(),
-        };
-        (Self(Arc::new(way)), receiver)
+        }))
     }
 
     pub(crate) fn send(&self, text: impl Into<Utf8Bytes>) {
         let text = text.into();
         self.0.buffered.fetch_add(text.len(), Ordering::Relaxed);
-        // Whoever is gone needs no answer.
-        let _ = self.0.sender.send(text);
+        let mut queue = unpoisoned(&self.0.queue);
+        queue.bytes += text.len();
+        queue.texts.push_back(text);
+        if queue.is_ready() {
+            self.0.news.notify_one();
+        }
+    }
+
+    /// Does something, and has what is sent meanwhile written together: all of it, or so much as is written at once.
+    pub(crate) fn together<T>(&self, act: impl FnOnce() -> T) -> T {
+        let _held = Held::begin(&self.0);
+        act()
+    }
+
+    /// What is to be written, once there is something.
+    pub(crate) async fn waiting(&self) -> VecDeque<Utf8Bytes> {
+        loop {
+            let waiting = self.take();
+            if !waiting.is_empty() {
+                return waiting;
+            }
+            self.0.news.notified().await;
+        }
+    }
+
+    /// What is to be written by now.
+    fn take(&self) -> VecDeque<Utf8Bytes> {
+        let mut queue = unpoisoned(&self.0.queue);
+        if !queue.is_ready() {
+            return VecDeque::new();
+        }
+        queue.bytes = 0;
+        std::mem::take(&mut queue.texts)
     }
 
     /// So many bytes were written.
@@ -183,6 +233,23 @@ impl Outgoing {
     pub(crate) async fn ended(&self) -> Farewell {
         self.0.end.cancelled().await;
         self.0.why.get().cloned().unwrap_or(Farewell { code: 1000, reason: String::new() })
+    }
+}
+
+/// As long as it is there, nothing is written.
+struct Held<'w>(&'w Way);
+
+impl<'w> Held<'w> {
+    fn begin(way: &'w Way) -> Self {
+        unpoisoned(&way.queue).is_held = true;
+        Self(way)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        unpoisoned(&self.0.queue).is_held = false;
+        self.0.news.notify_one();
     }
 }
 
@@ -275,9 +342,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn client(id: &str, scopes: &[&str]) -> (Arc<Client>, mpsc::UnboundedReceiver<Utf8Bytes>) {
-        let (out, receiver) = Outgoing::new();
-        let client = Client {
+    fn client(id: &str, scopes: &[&str]) -> Arc<Client> {
+        Arc::new(Client {
             id: id.to_owned(),
             about: About::default(),
             role: Role::Operator,
@@ -285,37 +351,55 @@ mod tests {
             device: None,
             knew_secret: true,
             presence: None,
-            out,
+            out: Outgoing::new(),
             accepting: InTurn::default(),
-        };
-        (Arc::new(client), receiver)
+        })
     }
 
     #[test]
     fn what_needs_a_scope_is_heard_by_those_who_have_it_and_counted_by_all() {
         let hub = Hub::default();
-        let ((owner, mut owners), (guest, mut guests)) =
-            (client("a", &[ADMIN]), client("b", &["operator.read"]));
-        hub.join_after(owner, || {});
-        hub.join_after(guest, || {});
+        let (owner, guest) = (client("a", &[ADMIN]), client("b", &["operator.read"]));
+        hub.join_after(owner.clone(), || {});
+        hub.join_after(guest.clone(), || {});
         hub.tell(&Event::new("secret", &json!({}), None), Weight::Needed, Hearers::With(PAIRING));
         hub.tell(&Event::new("tick", &json!({}), None), Weight::Droppable, Hearers::Everybody);
-        let seq = |text: Utf8Bytes| serde_json::from_str::<serde_json::Value>(&text).unwrap()["seq"].as_u64();
-        assert_eq!(owners.try_recv().map(seq), Ok(Some(1)));
-        assert_eq!(owners.try_recv().map(seq), Ok(Some(2)));
-        assert_eq!(guests.try_recv().map(seq), Ok(Some(2)));
+        let seq = |text: &Utf8Bytes| serde_json::from_str::<serde_json::Value>(text).unwrap()["seq"].as_u64();
+        let heard = |client: &Client| -> Vec<_> { client.out.take().iter().filter_map(seq).collect() };
+        assert_eq!(heard(&owner), [1, 2]);
+        assert_eq!(heard(&guest), [2]);
     }
 
     #[tokio::test]
     async fn whoever_reads_too_slowly_misses_ticks_and_is_cut_off_before_missing_more() {
         let hub = Hub::default();
-        let (slow, mut receiver) = client("a", &[]);
+        let slow = client("a", &[]);
         hub.join_after(slow.clone(), || {});
         slow.out.send("x".repeat(MAX_BUFFERED + 1));
         hub.tell(&Event::new("tick", &json!({}), None), Weight::Droppable, Hearers::Everybody);
-        assert!(receiver.try_recv().is_ok());
-        assert!(receiver.try_recv().is_err(), "the tick was not sent");
+        assert_eq!(slow.out.take().len(), 1, "the tick was not sent");
         hub.tell(&Event::new("agent", &json!({}), None), Weight::Needed, Hearers::Everybody);
         assert_eq!(slow.out.ended().await, Farewell::new(1008, "slow consumer"));
+    }
+
+    #[tokio::test]
+    async fn what_is_sent_together_is_written_together_and_in_order() {
+        let out = Outgoing::new();
+        out.together(|| {
+            out.send("1");
+            out.send("2");
+            assert!(out.take().is_empty(), "nothing is written before the rest is there");
+        });
+        out.send("3");
+        assert_eq!(out.waiting().await, ["1", "2", "3"].map(Utf8Bytes::from));
+        let writer = out.clone();
+        let writing = tokio::spawn(async move { writer.waiting().await });
+        tokio::task::yield_now().await;
+        out.send("4");
+        assert_eq!(writing.await.unwrap(), [Utf8Bytes::from("4")]);
+        out.together(|| {
+            out.send("x".repeat(WRITTEN_AT_ONCE));
+            assert_eq!(out.take().len(), 1, "as much as this is not held up");
+        });
     }
 }

@@ -4,6 +4,7 @@
 //! from; they are looked at each time, and read only if they are not what they were.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use yabby_domain::config::Config;
@@ -19,13 +20,23 @@ const MOST: usize = 8;
 /// How long a list may be that is kept.
 const LONGEST: usize = 1024 * 1024;
 
-/// The lists that were asked for last.
+/// The lists that were asked for last. Shared by all connections; nobody holds them for longer than it takes to look.
 #[derive(Default)]
-pub(crate) struct Kept(Mutex<VecDeque<List>>);
+pub(crate) struct Kept {
+    lists: Mutex<VecDeque<List>>,
+    /// How often somebody looked at files.
+    looks: AtomicU64,
+}
+
+/// When a request came, counted in looks at files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(u64);
 
 struct List {
     params: Value,
     seen: Seen,
+    /// The look by which it still held: whatever came before that is answered by it.
+    held_at: Moment,
     /// What follows the time at which it is told.
     rest: Arc<str>,
 }
@@ -70,32 +81,49 @@ pub(crate) enum Known {
 }
 
 impl Kept {
-    pub(crate) fn look(&self, gateway: &Gateway, params: &Value) -> Known {
+    /// What has come by now came before every look that begins later.
+    pub(crate) fn moment(&self) -> Moment {
+        Moment(self.looks.load(Ordering::SeqCst))
+    }
+
+    fn next_look(&self) -> Moment {
+        Moment(self.looks.fetch_add(1, Ordering::SeqCst) + 1)
+    }
+
+    /// What is known of a list that was asked for at some moment. Files are looked at once for all that came before.
+    pub(crate) fn look(&self, gateway: &Gateway, params: &Value, came: Moment) -> Known {
         // These depend on what was said, or on the time.
         let fleeting = ["includeDerivedTitles", "includeLastMessage", "activeMinutes"];
         if fleeting.iter().any(|name| params.get(name).is_some()) {
             return Known::Fleeting;
         }
-        let mut lists = unpoisoned(&self.0);
+        let mut lists = unpoisoned(&self.lists);
         if let Some(at) = lists.iter().position(|list| list.params == *params)
-            && let Some(list) = lists.remove(at)
-            && list.seen.still_holds(gateway)
+            && let Some(mut list) = lists.remove(at)
         {
-            let written = written(gateway.now(), list.rest.clone());
-            lists.push_front(list);
-            return Known::Written(written);
+            let mut holds = came < list.held_at;
+            if !holds {
+                list.held_at = self.next_look();
+                holds = list.seen.still_holds(gateway);
+            }
+            if holds {
+                let written = written(gateway.now(), list.rest.clone());
+                lists.push_front(list);
+                return Known::Written(written);
+            }
         }
+        drop(lists);
         Seen::now(gateway).map_or(Known::Fleeting, Known::Keepable)
     }
 
-    /// Keeps a list as it is told.
-    pub(crate) fn keep(&self, params: Value, seen: Seen, mut list: Value) -> Written {
+    /// Keeps a list as it is told to somebody whose request came at this moment.
+    pub(crate) fn keep(&self, params: Value, seen: Seen, mut list: Value, held_at: Moment) -> Written {
         let at = list.as_object_mut().and_then(|list| list.shift_remove("ts")).unwrap_or_default();
         let text = json::stringify(&list);
         let rest: Arc<str> = text.strip_prefix('{').unwrap_or_default().into();
         if rest.len() <= LONGEST {
-            let mut lists = unpoisoned(&self.0);
-            lists.push_front(List { params, seen, rest: rest.clone() });
+            let mut lists = unpoisoned(&self.lists);
+            lists.push_front(List { params, seen, held_at, rest: rest.clone() });
             lists.truncate(MOST);
         }
         written(at.as_i64().unwrap_or_default(), rest)

@@ -88,7 +88,7 @@ use yabby_domain::text;
 use crate::frames::{self, Answer, Payload, Refusal, Request};
 use crate::hub::{ADMIN, APPROVALS, Client, PAIRING};
 use crate::in_turn::Turn;
-use crate::kept::Known;
+use crate::kept::{Known, Moment};
 use crate::schema::Schema;
 use crate::{Gateway, unpoisoned};
 
@@ -313,6 +313,7 @@ pub(crate) async fn answer(
     gateway: &Arc<Gateway>,
     client: &Arc<Client>,
     request: Request,
+    came: Moment,
     after: After,
 ) -> Result<Payload, Refusal> {
     let Request { id, method: name, params } = request;
@@ -329,12 +330,12 @@ pub(crate) async fn answer(
     if method.name != sessions_list::METHOD.name {
         return (method.answer)(call).await.map(Payload::Value);
     }
-    match gateway.kept.look(gateway, &call.params) {
+    match gateway.kept.look(gateway, &call.params, came) {
         Known::Written(list) => Ok(Payload::Written(list)),
         Known::Keepable(seen) => {
             let params = call.params.clone();
             let list = (method.answer)(call).await?;
-            Ok(Payload::Written(gateway.kept.keep(params, seen, list)))
+            Ok(Payload::Written(gateway.kept.keep(params, seen, list, came)))
         }
         Known::Fleeting => (method.answer)(call).await.map(Payload::Value),
     }
@@ -343,8 +344,8 @@ pub(crate) async fn answer(
 /// The response to a frame that is at fault, before anything is done for it; `None` to any other, and to what is no
 /// JSON. For those who try everything.
 pub fn response_to_fault(text: &str) -> Option<String> {
-    let frame = yabby_domain::json::parse(text).ok()?;
-    let (id, fault) = match Request::read(&frame) {
+    let mut frame = yabby_domain::json::parse(text).ok()?;
+    let (id, fault) = match Request::take(&mut frame) {
         Err(fault) => (frame.get("id").cloned(), format!("invalid request frame: {fault}")),
         Ok(Request { id, method, params }) => {
             let schema = match method.as_str() {

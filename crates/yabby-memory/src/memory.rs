@@ -659,7 +659,8 @@ impl Memory {
                 transcript_of(record).is_some_and(|id| file.ends_with(id.file_name()))
                     && record.spawned_by().is_none()
             };
-            let known = known.get(&files::transcript_name(file)).and_then(|known| known.session_key.as_deref());
+            let known =
+                known.get(&files::transcript_name(file)).and_then(|known| known.session_key.as_deref());
             if let Some(key) = known.map(SessionKey::new)
                 && let Some(record) = self.0.parts.sessions.get(&key).await?.filter(is_its)
             {

@@ -17,7 +17,7 @@ use yabby_domain::usage::Usage;
 use crate::failure::Failure;
 use crate::settings::ThinkingStyle;
 use crate::stored::{Piece, ToolResult, Turn, turns};
-use crate::wire::{Asked, Heard, Outgoing, Reader, count, room, text_at, url};
+use crate::wire::{Asked, Heard, Outgoing, Reader, count, described, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
 const VERSION: &str = "2023-06-01";
@@ -28,11 +28,8 @@ const LEAST: u64 = 1024;
 
 pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
     let Asked { settings, model, request } = asked;
-    let mut body = json!({
-        "model": model.id,
-        "messages": messages(request, model.images),
-        "stream": true,
-    });
+    let mut body = json!({"model": model.id, "stream": true});
+    body["messages"] = messages(request, model.images);
     let room = room(model, request);
     body["max_tokens"] = room.asked.into();
     if text::non_blank(&request.system).is_some() {
@@ -88,8 +85,7 @@ fn marked(mut block: Value) -> Value {
 }
 
 fn tools(specs: &[Arc<ToolSpec>]) -> Value {
-    let tool = |spec: &Arc<ToolSpec>| json!({"name": spec.name, "description": spec.description, "input_schema": spec.parameters});
-    let mut tools: Vec<Value> = specs.iter().map(tool).collect();
+    let mut tools: Vec<Value> = specs.iter().map(|spec| described(spec, "input_schema")).collect();
     if let Some(last) = tools.pop() {
         tools.push(marked(last));
     }

@@ -15,21 +15,19 @@ use yabby_domain::usage::Usage;
 use crate::failure::Failure;
 use crate::settings::{ModelSettings, ThinkingStyle};
 use crate::stored::{PICTURES, Piece, ToolResult, Turn, turns};
-use crate::wire::{Asked, Heard, Outgoing, Reader, count, room, text_at, url};
+use crate::wire::{Asked, Heard, Outgoing, Reader, count, described, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
 pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
     let Asked { settings, model, request } = asked;
-    let mut body = json!({
-        "contents": contents(model, request),
-        "generationConfig": {"maxOutputTokens": room(model, request).asked},
-    });
+    let mut body = json!({"generationConfig": {"maxOutputTokens": room(model, request).asked}});
+    body["contents"] = contents(model, request);
     if text::non_blank(&request.system).is_some() {
         body["systemInstruction"] = json!({"parts": [{"text": request.system}]});
     }
     if !request.tools.is_empty() {
-        let tools: Vec<Value> = request.tools.iter().map(|spec| tool(spec)).collect();
-        body["tools"] = json!([{"functionDeclarations": tools}]);
+        body["tools"] = json!([{}]);
+        body["tools"][0]["functionDeclarations"] = request.tools.iter().map(|spec| tool(spec)).collect();
     }
     if model.reasoning
         && model.compat.thinking != ThinkingStyle::Unasked
@@ -84,7 +82,7 @@ fn thinking(model: &str, level: ThinkLevel) -> Option<Value> {
 
 fn tool(spec: &ToolSpec) -> Value {
     // `parameters` takes a dialect of its own; this takes JSON Schema.
-    json!({"name": spec.name, "description": spec.description, "parametersJsonSchema": spec.parameters})
+    described(spec, "parametersJsonSchema")
 }
 
 fn contents(model: &ModelSettings, request: &ModelRequest) -> Value {

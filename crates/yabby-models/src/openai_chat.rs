@@ -17,7 +17,7 @@ use yabby_domain::usage::Usage;
 use crate::failure::Failure;
 use crate::settings::{Compat, MaxTokensField, ModelSettings, ThinkingBack, ThinkingStyle};
 use crate::stored::{PICTURES, Piece, ToolResult, Turn, data_url, turns};
-use crate::wire::{Asked, BEARER, Heard, Outgoing, Reader, count, effort, room, text_at, url};
+use crate::wire::{Asked, BEARER, Heard, Outgoing, Reader, count, described, effort, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
 /// Where servers put thinking; the first that is there counts, as some fill two with the same.
@@ -26,11 +26,8 @@ const THINKING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning
 pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
     let Asked { settings, model, request } = asked;
     let compat = &model.compat;
-    let mut body = json!({
-        "model": model.id,
-        "messages": messages(model, request),
-        "stream": true,
-    });
+    let mut body = json!({"model": model.id, "stream": true});
+    body["messages"] = messages(model, request);
     if compat.usage_in_stream {
         body["stream_options"] = json!({"include_usage": true});
     }
@@ -81,9 +78,9 @@ fn think(body: &mut Value, style: ThinkingStyle, level: ThinkLevel, effort: &str
 }
 
 fn tool(spec: &ToolSpec) -> Value {
-    json!({"type": "function", "function": {
-        "name": spec.name, "description": spec.description, "parameters": spec.parameters,
-    }})
+    let mut tool = json!({"type": "function"});
+    tool["function"] = described(spec, "parameters");
+    tool
 }
 
 fn messages(model: &ModelSettings, request: &ModelRequest) -> Value {

@@ -17,7 +17,7 @@ use yabby_domain::usage::Usage;
 
 use crate::failure::Failure;
 use crate::stored::{Piece, ToolResult, Turn, data_url, turns};
-use crate::wire::{Asked, BEARER, Heard, Outgoing, Reader, count, effort, room, text_at, url};
+use crate::wire::{Asked, BEARER, Heard, Outgoing, Reader, count, described, effort, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
 /// The least that may be asked for.
@@ -27,11 +27,11 @@ pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
     let Asked { settings, model, request } = asked;
     let mut body = json!({
         "model": model.id,
-        "input": input(request, model.images),
         "stream": true,
         "store": false,
         "max_output_tokens": room(model, request).asked.max(LEAST),
     });
+    body["input"] = input(request, model.images);
     if text::non_blank(&request.system).is_some() {
         body["instructions"] = request.system.as_str().into();
     }
@@ -54,7 +54,10 @@ pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
 
 fn tool(spec: &ToolSpec) -> Value {
     // Strict, which is what it is if nothing is said, wants schemas of a special kind.
-    json!({"type": "function", "name": spec.name, "description": spec.description, "parameters": spec.parameters, "strict": false})
+    let mut tool = described(spec, "parameters");
+    tool["type"] = "function".into();
+    tool["strict"] = false.into();
+    tool
 }
 
 fn input(request: &ModelRequest, images: bool) -> Value {

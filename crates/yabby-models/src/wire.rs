@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
 use yabby_domain::compaction::tokens;
 use yabby_domain::directive::level::{Level as _, ThinkLevel, supports_xhigh};
 use yabby_domain::json::Value;
@@ -101,6 +102,14 @@ fn about(request: &ModelRequest) -> u64 {
     let units = text::units(&request.system) + request.tools.iter().map(tool).sum::<usize>();
     let tokens = units as u64 / 4 + tokens::estimate_all(&request.messages);
     tokens + tokens / 5
+}
+
+/// What a model is told about a tool, under the name that a service has for its schema. What is long in a request stands
+/// outside the macro, which would copy it by way of a serialiser.
+pub(crate) fn described(spec: &ToolSpec, schema: &str) -> Value {
+    let mut tool = json!({"name": spec.name, "description": spec.description});
+    tool[schema] = spec.parameters.clone();
+    tool
 }
 
 /// About how long a value is as text.

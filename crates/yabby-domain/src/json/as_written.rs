@@ -91,7 +91,12 @@ impl<'t> Look<'t> {
             self.at += rest.iter().position(|byte| super::wants_care(*byte))?;
             match self.peek()? {
                 b'"' => break,
-                b'\\' if matches!(self.text.get(self.at + 1)?, b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                b'\\'
+                    if matches!(
+                        self.text.get(self.at + 1)?,
+                        b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't'
+                    ) =>
+                {
                     self.at += 2;
                 }
                 _ => return None,
@@ -106,7 +111,8 @@ impl<'t> Look<'t> {
         /// So many digits are exact.
         const EXACT: usize = 15;
         let rest = self.text.get(self.at..)?;
-        let is_of_number = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
+        let is_of_number =
+            |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
         let number = rest.get(..rest.iter().take_while(|byte| is_of_number(byte)).count())?;
         let is_plain = number.len() <= EXACT
             && number.iter().all(u8::is_ascii_digit)
@@ -172,10 +178,39 @@ mod tests {
     #[test]
     fn whatever_would_be_written_otherwise_is_not() {
         let others = [
-            "", "{", "{ }", " {}", "{} ", "01", "-0", "1.0", "1e2", "1e999", "9007199254740993", "-", "tru", "\"\\/\"",
-            "\"\\u0041\"", "\"\u{1}\"", "\"", "\"\\", "\"\\ud83d\"", "\"\u{10d83d}\"", "[]x", "[\n  1,\n  ]", "[\n  1, 2\n]",
-            "{\n  \"a\": 1,\n  \"a\": 2\n}", "{\n  \"10\": 1,\n  \"9\": 2\n}", "{\n  \"a\" : 1\n}", "{\n  \"a\":1\n}",
-            "{\n\t\"a\": 1\n}", "{\r\n  \"a\": 1\r\n}", "{\n  a: 1\n}", "{\n  \"a\": 1\n  }", "{\n  \"a\": 1\n}\n", "{\n}",
+            "",
+            "{",
+            "{ }",
+            " {}",
+            "{} ",
+            "01",
+            "-0",
+            "1.0",
+            "1e2",
+            "1e999",
+            "9007199254740993",
+            "-",
+            "tru",
+            "\"\\/\"",
+            "\"\\u0041\"",
+            "\"\u{1}\"",
+            "\"",
+            "\"\\",
+            "\"\\ud83d\"",
+            "\"\u{10d83d}\"",
+            "[]x",
+            "[\n  1,\n  ]",
+            "[\n  1, 2\n]",
+            "{\n  \"a\": 1,\n  \"a\": 2\n}",
+            "{\n  \"10\": 1,\n  \"9\": 2\n}",
+            "{\n  \"a\" : 1\n}",
+            "{\n  \"a\":1\n}",
+            "{\n\t\"a\": 1\n}",
+            "{\r\n  \"a\": 1\r\n}",
+            "{\n  a: 1\n}",
+            "{\n  \"a\": 1\n  }",
+            "{\n  \"a\": 1\n}\n",
+            "{\n}",
         ];
         for other in others {
             assert!(!is_pretty(other, 0), "{other:?}");

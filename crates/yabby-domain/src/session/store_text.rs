@@ -274,7 +274,10 @@ mod tests {
     fn a_record_that_is_well_written_is_written_the_same() {
         //  record, written as it is
         let table = [
-            (r#"{"sessionId":"s","updatedAt":7,"origin":{"label":"x"},"skillsSnapshot":{"prompt":"a\nb"}}"#, true),
+            (
+                r#"{"sessionId":"s","updatedAt":7,"origin":{"label":"x"},"skillsSnapshot":{"prompt":"a\nb"}}"#,
+                true,
+            ),
             (
                 r#"{"deliveryContext":{"channel":"telegram","to":"1"},"lastChannel":"telegram","lastTo":"1"}"#,
                 true,

@@ -110,7 +110,7 @@ pub(crate) fn report(request: &RunRequest<'_>, prompt: &str, now: i64) -> Object
         .collect();
     let skills = skills_prompt(request).unwrap_or_default();
     let listed: usize = tools.iter().map(listed_chars).sum();
-    let report = serde_json::json!({
+    let mut report = serde_json::json!({
         "source": "run",
         "generatedAt": now,
         "sessionId": request.opened.session_id,
@@ -124,14 +124,17 @@ pub(crate) fn report(request: &RunRequest<'_>, prompt: &str, now: i64) -> Object
             "projectContextChars": context_chars,
             "nonProjectContextChars": chars.saturating_sub(context_chars),
         },
-        "injectedWorkspaceFiles": files,
-        "skills": {"promptChars": text::units(skills), "entries": skill_blocks(skills)},
+        "injectedWorkspaceFiles": null,
+        "skills": {"promptChars": text::units(skills)},
         "tools": {
             "listChars": listed,
             "schemaChars": tools.iter().map(|tool| tool.schema_chars).sum::<usize>(),
-            "entries": tools.iter().map(entry).collect::<Vec<_>>(),
         },
     });
+    // Not within the macro, which would copy all of them.
+    report["injectedWorkspaceFiles"] = Value::Array(files);
+    report["skills"]["entries"] = Value::Array(skill_blocks(skills));
+    report["tools"]["entries"] = tools.iter().map(entry).collect();
     match report {
         Value::Object(report) => report,
         _ => Object::new(),

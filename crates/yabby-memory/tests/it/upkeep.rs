@@ -8,6 +8,7 @@ use serde_json::json;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::seam::{Begin, TranscriptStore as _};
+use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::path::Folders;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_memory::audience::Viewer;
@@ -87,6 +88,27 @@ async fn a_search_knows_every_change_without_looking_at_all_files() {
     fs::remove_file(house.transcript("one")).unwrap();
     assert_eq!(house.found("kestrel").await, [""; 0]);
     assert_eq!(house.memory.looks(), looks, "nobody looked at all files");
+}
+
+#[tokio::test]
+async fn what_is_said_belongs_to_whoever_it_was_said_to_however_long_they_were_silent() {
+    let house = House::new();
+    let _upkeep = Upkeep::begin(&house.memory, SELDOM, None);
+    let key = |number: usize| format!("agent:main:telegram:dm:{number}");
+    for number in 0..150 {
+        house.record(&key(number), &format!("s{number}"), json!({"updatedAt": 1000 + number})).await;
+    }
+    // The last one changed just now, the first one changed before all others.
+    for number in [149, 0] {
+        house.say(&format!("s{number}"), "user", "the kestrel is back");
+    }
+    for (viewer, expected) in
+        [(149, vec!["sessions/s149.jsonl:2"]), (0, vec!["sessions/s0.jsonl:2"]), (7, vec![])]
+    {
+        let viewer = house.memory.viewer(&SessionKey::new(key(viewer)), false).await.unwrap();
+        assert_eq!(places(&house.search("kestrel", viewer).await), expected);
+    }
+    assert_eq!(house.found("kestrel").await, [""; 0], "the owner does not read along");
 }
 
 #[tokio::test]
