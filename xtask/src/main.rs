@@ -12,6 +12,7 @@ mod live;
 mod peer;
 mod program;
 mod real_claude;
+mod real_systemd;
 mod reference;
 mod room;
 mod snapshot;
@@ -53,6 +54,7 @@ tasks:
   judge-minilm    hold the model of meaning against torch's recorded answers, with the real weights (needs npm)
   judge-replay    play the recorded scenarios of the gateway against the real OpenClaw, which is installed once
   real-claude     the real claude program, installed once, with a stand-in for its service (needs npm)
+  real-systemd    the gateway as a service of the real systemd, in a user manager of its own (needs root)
   crash store [--rounds N] [--seed S]
                   kill a writer at random instants, 1000 times; what it was told is safe must be there
   crash turns [--rounds N] [--seed S]
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
         ["judge-minilm"] => judge::minilm(),
         ["judge-replay"] => judge::replay(),
         ["real-claude"] => real_claude::run(),
+        ["real-systemd"] => real_systemd::run(),
         ["crash", "store", rest @ ..] => crash::store(rest),
         ["crash", "memory", rest @ ..] => crash::memory(rest),
         ["crash", "turns", rest @ ..] => crash::turns(rest),

@@ -45,6 +45,12 @@ pub trait SessionStore: Send + Sync {
     /// be lost. Of an error nothing remains.
     async fn update(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError>;
 
+    /// The same for a change that nobody is told of: everybody can read it, and it survives the end of the process, when
+    /// this answers; a power failure it survives a moment later.
+    async fn note(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError> {
+        self.update(key, change).await
+    }
+
     /// Some records, those that changed last first; of those that changed at the same time, the one that was
     /// begun first. A store that has many looks at no more of them than it must, and may leave out of them what only
     /// runs of the session need.

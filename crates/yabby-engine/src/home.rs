@@ -6,7 +6,7 @@ use std::sync::Arc;
 use yabby_domain::seam::recollection::Recollection;
 use yabby_domain::seam::shelf::Shelf;
 use yabby_domain::seam::tool::{Tool, ToolSource, ToolSpec};
-use yabby_domain::seam::{SessionStore, StoreError, TranscriptStore};
+use yabby_domain::seam::{Change, SessionStore, StoreError, TranscriptStore};
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::{json, text};
@@ -70,19 +70,32 @@ impl AgentHome {
         }
     }
 
-    /// Changes the record of a session, if there is one; what became of it.
+    /// Changes the record of a session, if there is one, for good; what became of it.
     pub(crate) async fn change(
         &self,
         key: &SessionKey,
         change: impl FnOnce(&SessionEntry) -> Option<Patch> + Send + 'static,
     ) -> Result<Option<SessionEntry>, StoreError> {
-        let change = move |entry: &mut Option<SessionEntry>| {
-            if let Some(entry) = entry
-                && let Some(patch) = change(entry)
-            {
-                entry.apply(&patch);
-            }
-        };
-        self.sessions.update(key, Box::new(change)).await
+        self.sessions.update(key, patching(change)).await
     }
+
+    /// The same for what the record can do without, should there be a power failure now.
+    pub(crate) async fn note(
+        &self,
+        key: &SessionKey,
+        change: impl FnOnce(&SessionEntry) -> Option<Patch> + Send + 'static,
+    ) -> Result<Option<SessionEntry>, StoreError> {
+        self.sessions.note(key, patching(change)).await
+    }
+}
+
+/// Changes a record if there is one.
+fn patching(change: impl FnOnce(&SessionEntry) -> Option<Patch> + Send + 'static) -> Change {
+    Box::new(move |entry: &mut Option<SessionEntry>| {
+        if let Some(entry) = entry
+            && let Some(patch) = change(entry)
+        {
+            entry.apply(&patch);
+        }
+    })
 }

@@ -19,7 +19,7 @@ use crate::unpoisoned;
 /// How much may wait for somebody before they count as slow.
 pub(crate) const MAX_BUFFERED: usize = 3 * 512 * 1024;
 /// How much is written at once.
-pub(crate) const WRITTEN_AT_ONCE: usize = 32 * 1024;
+pub(crate) const WRITTEN_AT_ONCE: usize = 16 * 1024;
 /// How many answers are made for somebody at once, of those that may be long.
 const MADE_AT_ONCE: usize = 4;
 

@@ -10,8 +10,7 @@ use super::open::Opened;
 use crate::Engine;
 use crate::agent::Run;
 
-/// What a turn leaves in the record, on its way there. Whoever reads the record from now on sees it; that it cannot be
-/// lost any more is waited for here.
+/// What a turn leaves in the record, on its way there. That everybody can read it is waited for here.
 pub(crate) type Recording = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// One change of the record: tokens, model, what the system prompt was made of. How full the context is,
@@ -52,8 +51,14 @@ pub(crate) fn record_usage(engine: &Engine, opened: &Opened, run: &Run) -> Recor
         Some::<Patch>(patch)
     };
     let (home, key) = (opened.home.clone(), opened.key.clone());
+    // A program that keeps the conversation itself is known by the record alone; what a run took is a figure.
+    let is_for_good = run.cli_session_id.is_some();
     let mut recording: Recording = Box::pin(async move {
-        if let Err(error) = home.change(&key, change).await {
+        let recorded = match is_for_good {
+            true => home.change(&key, change).await,
+            false => home.note(&key, change).await,
+        };
+        if let Err(error) = recorded {
             tracing::warn!(session = %key, %error, "what a run took was not recorded");
         }
     });

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::oneshot;
+use yabby_domain::seam::journal::Promise;
 use yabby_domain::seam::{Change, Choice, Clock, Newest, SessionStore, Stamp, StoreError};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::glance::Glance;
@@ -146,7 +147,8 @@ impl SessionFile {
         key: &SessionKey,
         change: Change,
     ) -> Result<Option<SessionEntry>, StoreError> {
-        self.blocking(|reply| Message::Update { key: key.clone(), change, reply })?
+        let promise = Promise::Durable;
+        self.blocking(|reply| Message::Update { key: key.clone(), change, promise, reply })?
     }
 
     /// Changes many records; those that wait together share a sync. The first error is told, and what
@@ -155,7 +157,8 @@ impl SessionFile {
         &self,
         changes: impl IntoIterator<Item = (SessionKey, Change)>,
     ) -> Result<(), StoreError> {
-        let ask = |(key, change)| self.ask(|reply| Message::Update { key, change, reply });
+        let promise = Promise::Durable;
+        let ask = |(key, change)| self.ask(|reply| Message::Update { key, change, promise, reply });
         let answers: Vec<_> = changes.into_iter().map(ask).collect::<Result<_, _>>()?;
         for answer in answers {
             answer.blocking_recv().map_err(|_| self.closed())??;
@@ -218,7 +221,13 @@ impl SessionStore for SessionFile {
     }
 
     async fn update(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError> {
-        self.waiting(|reply| Message::Update { key: key.clone(), change, reply }).await?
+        let promise = Promise::Durable;
+        self.waiting(|reply| Message::Update { key: key.clone(), change, promise, reply }).await?
+    }
+
+    async fn note(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError> {
+        let promise = Promise::Written;
+        self.waiting(|reply| Message::Update { key: key.clone(), change, promise, reply }).await?
     }
 
     async fn newest(&self, choice: Choice) -> Result<Newest, StoreError> {

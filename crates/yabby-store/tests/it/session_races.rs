@@ -489,3 +489,40 @@ fn what_was_removed_does_not_come_back_from_an_older_store() {
     assert!(!older.exists());
     assert_eq!(reader.list_blocking().unwrap().len(), 1);
 }
+
+/// What is only noted waits for no disk, and is synced without anybody asking for it.
+#[tokio::test]
+async fn a_note_is_there_for_everybody_before_it_is_synced_and_is_synced_a_moment_later() {
+    let home = Home::new();
+    let (is_slow, synced) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let disk = WatchedDisk::new({
+        let (is_slow, synced) = (is_slow.clone(), synced.clone());
+        move |step| {
+            if step == Step::Sync {
+                while is_slow.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+                synced.store(true, Ordering::SeqCst);
+            }
+            Ok(())
+        }
+    });
+    let store = home.open_with(Settings { disk, ..Home::settings() });
+    store.update(&key("k"), begin(r#"{"sessionId":"s"}"#)).await.unwrap();
+    synced.store(false, Ordering::SeqCst);
+    is_slow.store(true, Ordering::SeqCst);
+    let noting = store.note(&key("k"), set("label", "x"));
+    let noted = tokio::time::timeout(Duration::from_secs(20), noting).await.unwrap().unwrap();
+    assert_eq!(noted.unwrap().label(), Some("x"));
+    assert!(!synced.load(Ordering::SeqCst));
+    let other = home.open();
+    assert_eq!(other.get(&key("k")).await.unwrap().unwrap().label(), Some("x"), "also for other processes");
+    is_slow.store(false, Ordering::SeqCst);
+    let begun = std::time::Instant::now();
+    while !synced.load(Ordering::SeqCst) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "nobody synced it");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    die(store);
+    assert_eq!(home.open().get(&key("k")).await.unwrap().unwrap().label(), Some("x"));
+}

@@ -15,6 +15,7 @@ pub async fn tell(backend: impl Fn() -> Box<dyn Backend>) {
     records_keep_the_order_in_which_they_were_begun(&*backend()).await;
     what_nobody_knows_is_kept_where_it_stood(&*backend()).await;
     everybody_sees_what_was_promised_to_anybody(&*backend()).await;
+    everybody_sees_what_was_noted(&*backend()).await;
     no_change_undoes_another_one(&*backend()).await;
     a_change_that_fails_leaves_everything_as_it_was(&*backend()).await;
     delivery_fields_are_brought_into_one_form(&*backend()).await;
@@ -102,6 +103,19 @@ async fn everybody_sees_what_was_promised_to_anybody(backend: &dyn Backend) {
                 let seen = store.get(&key(name)).await.unwrap().expect(name);
                 assert_eq!(seen.get("round"), Some(&Value::from(round)), "{name}");
             }
+        }
+    }
+}
+
+async fn everybody_sees_what_was_noted(backend: &dyn Backend) {
+    let (one, other) = (backend.sessions(), backend.sessions());
+    for round in 0..3 {
+        let noted = one.note(&key("k"), set("noted", round)).await.unwrap();
+        assert_eq!(noted.and_then(|entry| entry.get("noted").cloned()), Some(Value::from(round)));
+        other.update(&key("k"), set("changed", round)).await.unwrap();
+        for store in [&one, &other, &backend.sessions()] {
+            let seen = text(store.get(&key("k")).await.unwrap().as_ref());
+            assert_eq!(seen, Some(format!(r#"{{"noted":{round},"changed":{round}}}"#)));
         }
     }
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use yabby_domain::seam::StoreError;
+use yabby_domain::seam::journal::Promise;
 
 use crate::disk::{Disk, Doing, names_file, parent, write_all};
 use crate::files::atomic::{Draft, sync_parent};
@@ -157,12 +158,13 @@ impl JournalFile {
         read_behind(file, 0, most).doing("read", &self.path)
     }
 
-    /// Appends lines behind the first `whole` bytes, and comes back when they are safe. Otherwise none of
-    /// them remains. Everybody can read them from when `written` is called.
+    /// Appends lines behind the first `whole` bytes, and comes back when they are as safe as is promised; a new journal
+    /// is always synced. Otherwise none of them remains. Everybody can read them from when `written` is called.
     pub(super) fn append(
         &mut self,
         whole: u64,
         lines: &[u8],
+        promise: Promise,
         written: impl FnOnce(),
     ) -> Result<(), StoreError> {
         let Some(file) = &self.open else {
@@ -174,7 +176,7 @@ impl JournalFile {
         }
         let appended = write_all(&*self.disk, file, lines).and_then(|()| {
             written();
-            self.disk.sync(file)
+            if promise == Promise::Durable || whole == 0 { self.disk.sync(file) } else { Ok(()) }
         });
         let appended = appended.doing("append to", &self.path);
         let appended = appended.and_then(|()| match whole {
@@ -190,7 +192,13 @@ impl JournalFile {
 
     /// Takes back what stands behind the first `whole` bytes.
     pub(super) fn take_back(&mut self, whole: u64) -> Result<(), StoreError> {
-        self.append(whole, &[], || {})
+        self.append(whole, &[], Promise::Durable, || {})
+    }
+
+    /// Makes what was written safe.
+    pub(super) fn sync(&self) -> Result<(), StoreError> {
+        let Some(file) = &self.open else { return Ok(()) };
+        self.disk.sync(file).doing("sync", &self.path)
     }
 
     /// Begins a new journal with these lines in the place of this one. The lock is let go of.

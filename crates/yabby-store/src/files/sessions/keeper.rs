@@ -11,6 +11,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
+use yabby_domain::seam::journal::Promise;
 use yabby_domain::seam::{Change, Clock, Keys, StoreError};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
@@ -48,6 +49,7 @@ pub(super) enum Message {
     Update {
         key: SessionKey,
         change: Change,
+        promise: Promise,
         reply: oneshot::Sender<Result<Option<SessionEntry>, StoreError>>,
     },
     Flush {
@@ -79,6 +81,8 @@ pub(super) struct Keeper {
     /// How long the last fold took.
     fold_took: Duration,
     journal: JournalFile,
+    /// When what was only written is to be safe from a power failure, too.
+    sync_due: Option<Instant>,
     loaded: Option<Loaded>,
     mirror: Arc<Mirror>,
     sender: Sender<Message>,
@@ -128,6 +132,7 @@ impl Keeper {
             follow_after,
             fold_took: Duration::ZERO,
             journal,
+            sync_due: None,
             loaded: None,
             mirror: Arc::default(),
             sender,
@@ -149,13 +154,17 @@ impl Keeper {
     pub(super) fn run(mut self, messages: &Receiver<Message>) {
         loop {
             if self.is_closing && self.has_nothing_to_do() {
+                // Unless a fold has done that.
+                if self.sync_due.is_some() {
+                    self.sync_written();
+                }
                 return;
             }
             let Some(first) = self.next(messages) else { continue };
             let mut updates = Vec::new();
             for message in std::iter::once(first).chain(messages.try_iter().take(BATCH)) {
-                if let Message::Update { key, change, reply } = message {
-                    updates.push(Update { key, change, reply });
+                if let Message::Update { key, change, promise, reply } = message {
+                    updates.push(Update { key, change, promise, reply });
                     continue;
                 }
                 // Who asks after an update sees it.
@@ -172,8 +181,13 @@ impl Keeper {
         }
     }
 
-    /// The next message; `None` if it is time to fold instead, whether or not there is one.
+    /// The next message; `None` if it is time to sync or to fold instead, whether or not there is one.
     fn next(&mut self, messages: &Receiver<Message>) -> Option<Message> {
+        let until_sync = self.sync_due.map(|at| at.saturating_duration_since(Instant::now()));
+        if until_sync.is_some_and(|wait| wait.is_zero()) {
+            self.sync_written();
+            return None;
+        }
         let wait = match self.fold {
             Fold::Due(at) => at.saturating_duration_since(Instant::now()),
             Fold::Idle => self.lifetime(),
@@ -183,8 +197,9 @@ impl Keeper {
             self.start_fold();
             return None;
         }
-        match messages.recv_timeout(wait) {
+        match messages.recv_timeout(until_sync.unwrap_or(LONG).min(wait)) {
             Ok(message) => Some(message),
+            Err(RecvTimeoutError::Timeout) if self.sync_due.is_some() => None,
             Err(RecvTimeoutError::Timeout) => {
                 self.forget_unneeded();
                 None

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 use yabby_domain::seam::StoreError;
+use yabby_domain::seam::journal::Promise;
 use yabby_domain::session::store_cache::Reading;
 use yabby_domain::session::store_journal::{Folded, Journal, Line};
 use yabby_domain::transcript::file_name::{self, ArchiveReason};
@@ -249,7 +250,7 @@ impl Keeper {
             draft: draft.unwrap_or_default(),
             base: drafted.point.base.clone(),
         };
-        self.journal.append(end, Line::Folded(folded).text().as_bytes(), || {})
+        self.journal.append(end, Line::Folded(folded).text().as_bytes(), Promise::Durable, || {})
     }
 
     /// The new store is in its place: the journal and what we know follow.
@@ -261,6 +262,8 @@ impl Keeper {
         self.begin_journal(&rest)?;
         let older_store = self.older_store.as_deref().map_or(FileState::Missing, FileState::of_readable);
         let reading = Reading { at: millis(&*self.clock), modified: store.modified() };
+        // The new journal holds what the store does not, and was synced.
+        self.sync_due = None;
         if let Some(loaded) = &mut self.loaded {
             (loaded.store, loaded.older_store) = (store, older_store);
             loaded.reading = reading;

@@ -1,11 +1,13 @@
 //! Making changes durable: a line each in the journal, one sync for all that wait (`sessions.md` §6).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 use uuid::Uuid;
 use yabby_domain::delivery;
 use yabby_domain::json;
+use yabby_domain::seam::journal::Promise;
 use yabby_domain::seam::{Change, StoreError};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
@@ -16,14 +18,18 @@ use super::super::mirror::Records;
 use super::{Fold, Keeper};
 use crate::file_state::FileState;
 
+/// How long what was only written may wait for others that want to be synced.
+const SYNC_AFTER: Duration = Duration::from_millis(25);
+
 pub(super) struct Update {
     pub(super) key: SessionKey,
     pub(super) change: Change,
+    pub(super) promise: Promise,
     pub(super) reply: oneshot::Sender<Result<Option<SessionEntry>, StoreError>>,
 }
 
 impl Keeper {
-    /// Makes changes, and answers when all of them are safe. If they cannot be kept, none is made.
+    /// Makes changes, and answers when all of them are as safe as was asked for. If they cannot be kept, none is made.
     pub(super) fn commit(&mut self, updates: Vec<Update>) {
         if updates.is_empty() {
             return;
@@ -34,7 +40,11 @@ impl Keeper {
         let kept: Result<(), StoreError> = self.locked(|keeper| {
             let mut lines = String::new();
             let mut changed = Vec::new();
-            for Update { key, change, reply } in updates.take().into_iter().flatten() {
+            let mut wanted = Promise::Written;
+            for Update { key, change, promise, reply } in updates.take().into_iter().flatten() {
+                if promise == Promise::Durable {
+                    wanted = promise;
+                }
                 let record = keeper.make(&key, change, &mut lines);
                 if let Ok(record) = &record {
                     changed.push((key, record.clone()));
@@ -42,7 +52,7 @@ impl Keeper {
                 made.push(record);
                 waiting.push(reply);
             }
-            keeper.keep(lines, changed)
+            keeper.keep(lines, wanted, changed)
         });
         if let Err(error) = &kept {
             // What is in memory may be ahead of the disk now.
@@ -104,7 +114,7 @@ impl Keeper {
 
     /// Appends lines to the journal; comes back when they are safe. Whoever only looks at a record sees it when
     /// every other process could, which is before that.
-    fn keep(&mut self, lines: String, changed: Records) -> Result<(), StoreError> {
+    fn keep(&mut self, lines: String, promise: Promise, changed: Records) -> Result<(), StoreError> {
         if lines.is_empty() {
             return Ok(());
         }
@@ -121,7 +131,11 @@ impl Keeper {
         let written = || {
             self.mirror.move_on(loaded.stamp(FileState::of_readable(&journal), has_older), changed);
         };
-        self.journal.append(loaded.journal_end, lines.as_bytes(), written)?;
+        self.journal.append(loaded.journal_end, lines.as_bytes(), promise, written)?;
+        self.sync_due = match promise {
+            Promise::Durable => None,
+            Promise::Written => self.sync_due.or_else(|| Some(Instant::now() + SYNC_AFTER)),
+        };
         loaded.journal_end += lines.len() as u64;
         (loaded.is_behind, loaded.is_in_use) = (true, true);
         match &mut self.fold {
@@ -130,6 +144,14 @@ impl Keeper {
             Fold::Due(_) => {}
         }
         Ok(())
+    }
+
+    /// Makes what was only written safe.
+    pub(super) fn sync_written(&mut self) {
+        self.sync_due = None;
+        if let Err(error) = self.locked(|keeper| keeper.journal.sync()) {
+            self.notice(format!("what was noted last may not survive a power failure: {error}"));
+        }
     }
 }
 
