@@ -511,7 +511,8 @@ async fn a_note_is_there_for_everybody_before_it_is_synced_and_is_synced_a_momen
     store.update(&key("k"), begin(r#"{"sessionId":"s"}"#)).await.unwrap();
     synced.store(false, Ordering::SeqCst);
     is_slow.store(true, Ordering::SeqCst);
-    let noting = store.note(&key("k"), set("label", "x"));
+    let session = key("k");
+    let noting = store.note(&session, set("label", "x"));
     let noted = tokio::time::timeout(Duration::from_secs(20), noting).await.unwrap().unwrap();
     assert_eq!(noted.unwrap().label(), Some("x"));
     assert!(!synced.load(Ordering::SeqCst));
