@@ -47,9 +47,7 @@ pub trait SessionStore: Send + Sync {
 
     /// The same for a change that nobody is told of: everybody can read it, and it survives the end of the process, when
     /// this answers; a power failure it survives a moment later.
-    async fn note(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError> {
-        self.update(key, change).await
-    }
+    async fn note(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError>;
 
     /// Some records, those that changed last first; of those that changed at the same time, the one that was
     /// begun first. A store that has many looks at no more of them than it must, and may leave out of them what only

@@ -52,6 +52,11 @@ impl SessionStore for MemorySessions {
         Ok(unpoisoned(&self.0).clone())
     }
 
+    /// A power failure spares nothing that is in memory only.
+    async fn note(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError> {
+        self.update(key, change).await
+    }
+
     async fn update(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError> {
         let mut records = unpoisoned(&self.0);
         let place = records.iter().position(|(name, _)| name == key);

@@ -102,7 +102,7 @@ pub fn turns() -> Result<()> {
 
 const EXPLANATION: &str = "\
 From the message to the reply, with a model that answers at once: ours in the process, the reference's a server on \
-loopback\nbehind its gateway. Ours is durable: the message, the session, the transcript and the usage are synced. \
+loopback\nbehind its gateway. Ours is durable: the message, the session and the transcript are synced. \
 The reference takes\none turn at a time here; its turns a second are those of its median.";
 
 fn row(what: String, yabby: String, reference: String, ratio: String, target: Target) -> Row {

@@ -1,5 +1,5 @@
-//! Whether a text is as we would write it, told without reading it into values: a store of thousands of records that
-//! are all well written is not to be taken apart in order to be put together the same again.
+//! Whether a text is as we would write it, told without reading it into values (`sessions.md` §6): a store of thousands
+//! of records that are all well written is not to be taken apart in order to be put together the same again.
 
 use super::number_text;
 

@@ -160,6 +160,10 @@ impl SessionStore for MortalSessions {
         self.1.end("session".to_owned()).await;
         updated
     }
+
+    async fn note(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError> {
+        self.update(key, change).await
+    }
 }
 
 struct MortalTranscripts(Arc<dyn TranscriptStore>, Arc<Life>);

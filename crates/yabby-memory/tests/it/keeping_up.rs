@@ -254,6 +254,10 @@ impl SessionStore for Counted {
     async fn update(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError> {
         self.sessions.update(key, change).await
     }
+
+    async fn note(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>, StoreError> {
+        self.update(key, change).await
+    }
 }
 
 #[tokio::test]
