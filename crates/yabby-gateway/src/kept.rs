@@ -1,7 +1,7 @@
 //! Lists of sessions that are kept as they were written, for as long as nothing that they tell has changed.
 //!
 //! Clients ask for the same lists again and again. Whether a list still holds is seen by the files that it comes
-//! from; they are looked at each time, and read only if they are not what they were.
+//! from; they are looked at once for all requests that came before, and read only if they are not what they were.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -31,17 +31,17 @@ impl<'t> Look<'t> {
             b'{' => self.object(depth),
             b'[' => self.list(depth),
             b'"' => self.string().map(drop),
-            b't' => self.expect(b"true"),
-            b'f' => self.expect(b"false"),
-            b'n' => self.expect(b"null"),
+            b't' => self.pass(b"true"),
+            b'f' => self.pass(b"false"),
+            b'n' => self.pass(b"null"),
             _ => self.number(),
         }
     }
 
     fn object(&mut self, depth: usize) -> Usual {
-        self.expect(b"{")?;
+        self.pass(b"{")?;
         if self.peek()? == b'}' {
-            return self.expect(b"}");
+            return self.pass(b"}");
         }
         let first = self.names.len();
         loop {
@@ -53,7 +53,7 @@ impl<'t> Look<'t> {
                 && !self.names.get(first..)?.contains(&name);
             is_usual.then_some(())?;
             self.names.push(name);
-            self.expect(b": ")?;
+            self.pass(b": ")?;
             self.value(depth + 1)?;
             if self.peek()? != b',' {
                 break;
@@ -62,13 +62,13 @@ impl<'t> Look<'t> {
         }
         self.names.truncate(first);
         self.line(depth)?;
-        self.expect(b"}")
+        self.pass(b"}")
     }
 
     fn list(&mut self, depth: usize) -> Usual {
-        self.expect(b"[")?;
+        self.pass(b"[")?;
         if self.peek()? == b']' {
-            return self.expect(b"]");
+            return self.pass(b"]");
         }
         loop {
             self.line(depth + 1)?;
@@ -79,12 +79,12 @@ impl<'t> Look<'t> {
             self.at += 1;
         }
         self.line(depth)?;
-        self.expect(b"]")
+        self.pass(b"]")
     }
 
     /// What stands between the quotes.
     fn string(&mut self) -> Option<&'t [u8]> {
-        self.expect(b"\"")?;
+        self.pass(b"\"")?;
         let start = self.at;
         loop {
             let rest = self.text.get(self.at..)?;
@@ -103,7 +103,7 @@ impl<'t> Look<'t> {
             }
         }
         let inner = self.text.get(start..self.at)?;
-        self.expect(b"\"")?;
+        self.pass(b"\"")?;
         Some(inner)
     }
 
@@ -136,14 +136,15 @@ impl<'t> Look<'t> {
             line[0] = b'\n';
             line
         };
-        self.expect(LINE.get(..1 + 2 * depth)?)
+        self.pass(LINE.get(..1 + 2 * depth)?)
     }
 
     fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
 
-    fn expect(&mut self, wanted: &[u8]) -> Usual {
+    /// Goes on behind what has to stand here.
+    fn pass(&mut self, wanted: &[u8]) -> Usual {
         self.text.get(self.at..)?.starts_with(wanted).then_some(())?;
         self.at += wanted.len();
         Some(())
