@@ -10,9 +10,9 @@ mod report;
 mod store;
 mod turns;
 
-use std::process::Command;
-
 use anyhow::{Result, ensure};
+
+use crate::program::cargo;
 
 pub use cli::cli;
 pub use gateway::gateway;
@@ -24,9 +24,7 @@ pub use turns::turns;
 
 /// They live in the crate they measure; this only starts them.
 pub fn rules() -> Result<()> {
-    let status = Command::new(env!("CARGO"))
-        .args(["bench", "--locked", "-p", "yabby-domain", "--bench", "rules"])
-        .status()?;
+    let status = cargo().args(["bench", "--locked", "-p", "yabby-domain", "--bench", "rules"]).status()?;
     ensure!(status.success(), "the benchmark ended with {status}");
     Ok(())
 }

@@ -5,6 +5,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::program::cargo;
+
 const TARGETS: [&str; 5] = ["frames", "keys", "store_text", "transcript_lines", "directives"];
 
 /// What the sanitizer-coverage pass needs; `cargo fuzz` would ask for a nightly toolchain.
@@ -20,7 +22,7 @@ pub fn run(target: &str, seconds: &str) -> Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
     let found = folder.join("found").join(target);
     std::fs::create_dir_all(&found).with_context(|| format!("creating {}", found.display()))?;
-    let status = Command::new(env!("CARGO"))
+    let status = cargo()
         .current_dir(&folder)
         .args(["run", "--release", "--target", &host()?, "--bin", target, "--"])
         .args([found, folder.join("corpus").join(target)])

@@ -15,7 +15,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use crate::program::{Build, built, yabby};
+use crate::program::{Build, built, cargo, yabby};
 use crate::reference::{Reference, cache, isolated_with_loopback};
 
 const PACKAGES: &str = include_str!("judge/packages.txt");
@@ -26,7 +26,7 @@ const MCP_PACKAGES: &str = "mcp==2.3.0\n";
 /// Uses a server in Python as our agents would, and has a client in Python use ours.
 pub fn mcp() -> Result<()> {
     let python = python("mcp", MCP_PACKAGES)?;
-    let mut tests = Command::new(env!("CARGO"));
+    let mut tests = cargo();
     tests.args(["test", "--quiet", "--locked", "-p", "yabby-mcp", "--test", "it", "other_language"]);
     tests.env("YABBY_MCP_PYTHON", &python);
     run(tests, "the test with a server in Python")?;
@@ -108,7 +108,7 @@ pub fn minilm_package() -> Result<PathBuf> {
 pub fn minilm() -> Result<()> {
     let package = minilm_package()?;
     for (of, which) in [("yabby-minilm", ""), ("yabby-models", "embed_local")] {
-        let mut tests = Command::new(env!("CARGO"));
+        let mut tests = cargo();
         tests.args(["test", "--quiet", "--locked", "-p", of, "--test", "it", which]);
         tests.env("YABBY_MINILM_PACKAGE", &package);
         run(tests, "the tests of the model")?;
@@ -120,7 +120,7 @@ pub fn models() -> Result<()> {
     let python = python("judge", PACKAGES)?;
     let folder = tempfile::tempdir()?;
     let requests = folder.path().join("requests.jsonl");
-    let mut tests = Command::new(env!("CARGO"));
+    let mut tests = cargo();
     tests.args(["test", "--quiet", "--locked", "-p", "yabby-models", "--test", "it"]);
     tests.env("YABBY_TAKE_DOWN", &requests);
     run(tests, "the tests of the providers")?;

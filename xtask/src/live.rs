@@ -1,8 +1,8 @@
 //! `cargo xtask live`: a conversation with the real services, by hand.
 
-use std::process::Command;
-
 use anyhow::{Result, bail, ensure};
+
+use crate::program::cargo;
 
 /// Asks the services that there is a key for; with names only those. It lives beside the tests whose
 /// conversation it holds.
@@ -10,7 +10,7 @@ pub fn run(names: &[&str]) -> Result<()> {
     if std::env::var_os("CI").is_some() {
         bail!("what a real service says is no reason for a change to fail; `live` is for people, not for CI");
     }
-    let status = Command::new(env!("CARGO"))
+    let status = cargo()
         .args(["run", "--quiet", "--locked", "-p", "yabby-models", "--example", "live", "--"])
         .args(names)
         .status()?;

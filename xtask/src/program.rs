@@ -14,6 +14,19 @@ pub enum Build {
     Shipped,
 }
 
+/// Cargo, as a person would call it. What the cargo that runs this task says about the task itself is taken away: some
+/// build scripts want to know when it changes, and everything behind them would be built again, every time.
+pub fn cargo() -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    for (name, _) in std::env::vars_os() {
+        let is_of_task = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        if name.to_str().is_some_and(is_of_task) {
+            cargo.env_remove(name);
+        }
+    }
+    cargo
+}
+
 /// The program itself.
 pub fn yabby(build: Build) -> Result<PathBuf> {
     built("yabby", "yabby", build)
@@ -21,7 +34,7 @@ pub fn yabby(build: Build) -> Result<PathBuf> {
 
 /// Builds a program of a package; where it is.
 pub fn built(package: &str, program: &str, build: Build) -> Result<PathBuf> {
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = cargo();
     cargo.args(["build", "--quiet", "--locked", "-p", package, "--bin", program]);
     match build {
         Build::Quick => {}

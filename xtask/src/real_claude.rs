@@ -9,6 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::program::cargo;
 use crate::reference::cache;
 
 const CLAUDE: &str = "@anthropic-ai/claude-code@2.1.325";
@@ -17,7 +18,7 @@ pub fn run() -> Result<()> {
     let program = installed()?;
     // As a model of ours, and as somebody who searches our memory.
     for package in ["yabby-models", "yabby"] {
-        let mut tests = Command::new(env!("CARGO"));
+        let mut tests = cargo();
         tests.args(["test", "--quiet", "--locked", "-p", package, "--test", "it", "real_claude"]);
         let status = tests.env("YABBY_CLAUDE", &program).status().context("the tests were not run")?;
         ensure!(status.success(), "the tests of {package} failed: {status}");

@@ -1,11 +1,11 @@
 //! `cargo xtask bench locomo`: how much of what was said is found again.
 
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::judge::minilm_package;
+use crate::program::cargo;
 
 /// Predictions for the scorer that comes with the data, for every conversation below `DIR/conversations`.
 pub fn locomo(words: &[&str]) -> Result<()> {
@@ -25,7 +25,7 @@ pub fn locomo(words: &[&str]) -> Result<()> {
         "{} is no folder; --data DIR is the one above it",
         conversations.display()
     );
-    let mut command = Command::new(env!("CARGO"));
+    let mut command = cargo();
     command.args([
         "run",
         "--quiet",

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -14,7 +13,7 @@ use super::report::{self, Row, Target, median, seconds, times};
 use crate::dice::Dice;
 use crate::judge::minilm_package;
 use crate::peer::Peer;
-use crate::program::{Build, yabby};
+use crate::program::{Build, cargo, yabby};
 use crate::reference::{self, Reference, state_folder};
 
 /// A chunk of the reference goes on by so many characters.
@@ -196,7 +195,7 @@ fn sentence(dice: &mut Dice, length: usize) -> String {
 
 /// Our index alone, with messages.
 fn alone(folder: &Path, messages: usize) -> Result<Vec<Row>> {
-    let mut command = Command::new(env!("CARGO"));
+    let mut command = cargo();
     command.args([
         "run",
         "--quiet",

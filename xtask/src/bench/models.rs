@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::machine;
 use super::report::{self, Row, Target, seconds, times};
+use crate::program::cargo;
 use crate::reference::{self, Reference};
 
 /// How much is measured.
@@ -87,7 +88,7 @@ gateway,\nwhich is asked over a socket; ours among the events of the engine, in 
 
 /// What the benchmark tells; it lives in the crate that it measures.
 fn measured(form: Form) -> Result<Value> {
-    let mut bench = Command::new(env!("CARGO"));
+    let mut bench = cargo();
     bench.args(["bench", "--quiet", "--locked", "-p", "yabby-models", "--bench", "models"]);
     if form == Form::Short {
         bench.args(["--", "short"]);
