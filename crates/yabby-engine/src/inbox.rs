@@ -1,8 +1,11 @@
 //! Taking a message in: once, if it is for us, and so that it cannot be lost.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use futures_util::FutureExt as _;
+use futures_util::future::Shared;
 use tokio::sync::oneshot;
 use yabby_domain::access::command_auth::{CommandAuthority, command_authority};
 use yabby_domain::access::group_policy::{MentionOverride, group_policy};
@@ -101,6 +104,33 @@ pub(crate) struct Inbound {
     pub(crate) with_strangers: bool,
     /// What its group said before it, which it tells.
     told: Vec<HistoryEntry>,
+    pub(crate) on_record: OnRecord,
+}
+
+/// Whether a message is on record. While it is being written down its turn gets ready, which changes nothing; whatever
+/// could not be taken back waits for this.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OnRecord(Option<Shared<oneshot::Receiver<()>>>);
+
+/// It could not be written down. Whoever sent it was told so, and nobody else hears of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the message was not accepted, since it could not be written down")]
+pub(crate) struct NotAccepted;
+
+impl OnRecord {
+    /// One that is on its way; it is on record when somebody says so, and never will be if nobody can any more.
+    fn soon() -> (oneshot::Sender<()>, Self) {
+        let (written, waiting) = oneshot::channel();
+        (written, Self(Some(waiting.shared())))
+    }
+
+    /// Comes back when it is there.
+    pub(crate) async fn reached(&self) -> Result<(), NotAccepted> {
+        match self.0.clone() {
+            Some(waiting) => waiting.await.map_err(|_| NotAccepted),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What is said to the agent.
@@ -131,6 +161,7 @@ impl Inbound {
             beside: false,
             with_strangers: false,
             told: Vec::new(),
+            on_record: OnRecord::default(),
         }
     }
 
@@ -236,11 +267,20 @@ impl Engine {
             options: inbound.options,
             dedupe,
         };
-        let inbound = Inbound { told, ..Inbound::new(inbound.turn, accepted_at, accepted.clone(), config) };
+        let (written, on_record) = OnRecord::soon();
+        let inbound = Inbound::new(inbound.turn, accepted_at, accepted.clone(), config);
+        let inbound = Inbound { told, on_record, ..inbound };
         self.tell_received(&inbound);
         let step = Step::Accepted(Box::new(accepted));
-        self.0.log.promise(Record::new(&inbound.turn, accepted_at, step)).await?;
-        Ok(Hearing::Accepted(self.send_to_lane(inbound)))
+        let mut promise = pin!(self.0.log.promise(Record::new(&inbound.turn, accepted_at, step)));
+        // It stands in the journal before anything that its turn notes there.
+        let promised = promise.as_mut().now_or_never().transpose()?;
+        let ticket = self.send_to_lane(inbound);
+        if promised.is_none() {
+            promise.await?;
+        }
+        let _ = written.send(());
+        Ok(Hearing::Accepted(ticket))
     }
 
     /// Now, but later than any other message: a message is found again by the time of its acceptance.
@@ -266,7 +306,7 @@ impl Engine {
         }
     }
 
-    /// Hands a message that is on record to its lane.
+    /// Hands a message that is on record, or about to be, to its lane.
     pub(crate) fn send_to_lane(&self, inbound: Inbound) -> Ticket {
         let (sender, done) = oneshot::channel();
         let ticket = Ticket {

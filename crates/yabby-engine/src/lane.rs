@@ -181,6 +181,12 @@ impl Lane {
     async fn admit(&mut self, asked: Asked) {
         let config = self.engine.config();
         let urgency = commands::urgency(&asked.inbound, &config);
+        let begins_now = urgency == Urgency::Usual && self.running.is_none() && self.waiting.is_empty();
+        // A turn that begins gets ready meanwhile.
+        if !begins_now && asked.inbound.on_record.reached().await.is_err() {
+            self.engine.0.lanes.done(&self.key, 1);
+            return;
+        }
         match (urgency, &self.running) {
             (Urgency::Abort, _) => self.answer_abort(asked).await,
             // A command is done with in a moment, and what comes after it may rely on it.
@@ -487,14 +493,18 @@ async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<Run
             None => None,
         }
     };
-    let Taken { report, conversation, recording } = tokio::select! {
+    let taken = tokio::select! {
         permit = permitted => {
             note_joined(&engine, &run, &joined).await;
             let taken = turn::take(&engine, &inbound, &control).await;
             drop(permit);
             taken
         }
-        () = control.cancel.cancelled() => TurnReport::new(&run, &key, Outcome::Aborted).into(),
+        () = control.cancel.cancelled() => Some(TurnReport::new(&run, &key, Outcome::Aborted).into()),
+    };
+    let Some(Taken { report, conversation, recording }) = taken else {
+        engine.0.lanes.done(&key, 1);
+        return Ended::default();
     };
     let done_with = engine.announce(&inbound, &report).await;
     let (steered, late) = control.close();

@@ -194,6 +194,10 @@ impl Engine {
         unpoisoned(&self.0.notices).entry(session.clone()).or_default().push(notice, now);
     }
 
+    pub(crate) fn has_notices(&self, session: &SessionKey) -> bool {
+        unpoisoned(&self.0.notices).contains_key(session)
+    }
+
     /// The notices that wait for the next prompt of a session.
     pub fn waiting_notices(&self, session: &SessionKey) -> Vec<String> {
         let notices = unpoisoned(&self.0.notices);

@@ -26,7 +26,7 @@ use crate::agent::conversation::Conversation;
 use crate::agent::{self, RunRequest, time_limit};
 use crate::commands::{self, Urgency};
 use crate::events::EventKind;
-use crate::inbox::Inbound;
+use crate::inbox::{Inbound, NotAccepted};
 use crate::report::TurnReport;
 use crate::steering::RunControl;
 use crate::{Engine, recovery};
@@ -48,17 +48,21 @@ pub(crate) enum TurnError {
     Model(#[from] ModelError),
     #[error(transparent)]
     Transcript(#[from] yabby_domain::transcript::file_name::UnsafeName),
+    #[error(transparent)]
+    NotAccepted(#[from] NotAccepted),
     #[error(
         "Something went wrong in the program itself, and this message was not answered. Its log says more."
     )]
     Panicked,
 }
 
-/// Takes a turn, and reports how it went. Whatever happens, the sender gets an answer.
-pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunControl) -> Taken {
+/// Takes a turn, and reports how it went. Whatever happens, the sender gets an answer; unless the message could not be
+/// accepted, of which nobody hears but whoever sent it.
+pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunControl) -> Option<Taken> {
     let started = Instant::now();
     let mut taken = match caught(take_turn(engine, inbound, control)).await {
         Ok(Ok(taken)) => taken,
+        Ok(Err(TurnError::NotAccepted(_))) => return None,
         Ok(Err(error)) => fail(engine, inbound, &error).await.into(),
         Err(panic) => fail(engine, inbound, &panic).await.into(),
     };
@@ -66,7 +70,7 @@ pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunContro
     report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let ended = EventKind::RunEnded { outcome: report.outcome, error: report.error.clone() };
     engine.tell(inbound.key(), Some(&inbound.turn), ended);
-    taken
+    Some(taken)
 }
 
 /// A turn that was taken.
@@ -93,25 +97,34 @@ async fn take_turn(engine: &Engine, inbound: &Inbound, control: &RunControl) -> 
     let (mut opened, mut noting) = open_session(engine, inbound).await?;
     refresh_skills(inbound, &mut opened).await?;
     if commands::urgency(inbound, &opened.config) != Urgency::Usual {
+        inbound.on_record.reached().await?;
         noting.await?;
         noting = nothing_to_note();
     }
     if let Some(answer) = commands::answer(engine, inbound, &mut opened, control).await? {
+        inbound.on_record.reached().await?;
         noting.await?;
         opened.touch(engine).await?;
         return Ok(deliver_answer(engine, inbound, opened.report(inbound), answer).await?.into());
     }
+    if engine.has_notices(&opened.key) {
+        // They are told once.
+        inbound.on_record.reached().await?;
+    }
     let Some(prompt) = compose_prompt(engine, inbound, &mut opened) else {
+        inbound.on_record.reached().await?;
         noting.await?;
         let told = vec![prompt::nothing_said()];
         return Ok(deliver(engine, inbound, opened.report(inbound), told).await?.into());
     };
     // All of it is in files of its own: nothing waits for anything else.
-    let (conversation, request, noted) = tokio::join!(
+    let (conversation, request, noted, accepted) = tokio::join!(
         open_conversation(inbound, &opened, control),
         RunRequest::turn(engine, inbound, &opened, prompt, control),
         noting,
+        inbound.on_record.reached(),
     );
+    accepted?;
     noted?;
     let Some(mut conversation) = conversation? else {
         return Ok(TurnReport { outcome: Outcome::Aborted, ..opened.report(inbound) }.into());

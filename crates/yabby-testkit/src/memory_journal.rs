@@ -5,6 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use tokio::sync::OwnedMutexGuard;
 use yabby_domain::seam::journal::{Journal, Promise};
 use yabby_domain::seam::{Clock, StoreError};
 use yabby_domain::turn::Record;
@@ -30,6 +31,8 @@ struct Place {
     processes: u64,
     failing: VecDeque<StoreError>,
     promises: Vec<Promise>,
+    /// One append after the other.
+    disk: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Default)]
@@ -77,6 +80,12 @@ impl MemoryJournal {
         unpoisoned(&self.0.place).failing.push_back(error);
     }
 
+    /// The disk is busy until this is dropped: whatever is appended waits.
+    pub async fn hold_up(&self) -> OwnedMutexGuard<()> {
+        let disk = unpoisoned(&self.0.place).disk.clone();
+        disk.lock_owned().await
+    }
+
     /// Everything that was written and not forgotten, by all processes.
     pub fn records(&self) -> Vec<Record> {
         let place = unpoisoned(&self.0.place);
@@ -105,6 +114,7 @@ impl MemoryJournal {
 impl Journal for MemoryJournal {
     async fn append(&self, records: Vec<Record>, promise: Promise) -> Result<(), StoreError> {
         let now = self.0.clock.now().as_millisecond();
+        let _disk = self.hold_up().await;
         let mut place = unpoisoned(&self.0.place);
         if let Some(error) = place.failing.pop_front() {
             return Err(error);

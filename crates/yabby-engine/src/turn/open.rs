@@ -27,7 +27,7 @@ use crate::agent::model::{ModelChoice, Models};
 use crate::events::EventKind;
 use crate::home::AgentHome;
 use crate::hooks::HookEvent;
-use crate::inbox::{Inbound, Words};
+use crate::inbox::{Inbound, OnRecord, Words};
 use crate::report::TurnReport;
 use crate::{Engine, fresh_id};
 
@@ -42,6 +42,8 @@ pub(crate) struct Opened {
     pub(crate) transcript: TranscriptId,
     /// The record does not say yet that the session was used.
     is_untouched: bool,
+    /// Nothing is changed before the message is there.
+    on_record: OnRecord,
     pub(crate) is_new: bool,
     /// A word of the sender began it anew.
     pub(crate) was_reset: bool,
@@ -97,7 +99,8 @@ impl Opened {
     pub(crate) async fn update(
         &mut self,
         change: impl FnOnce(&SessionEntry) -> Option<Patch> + Send + 'static,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), TurnError> {
+        self.on_record.reached().await?;
         if let Some(entry) = self.home.change(&self.key, change).await? {
             self.entry = entry;
         }
@@ -106,7 +109,7 @@ impl Opened {
     }
 
     /// Notes in the record that the session was used, if nothing else did.
-    pub(crate) async fn touch(&mut self, engine: &Engine) -> Result<(), StoreError> {
+    pub(crate) async fn touch(&mut self, engine: &Engine) -> Result<(), TurnError> {
         if !std::mem::take(&mut self.is_untouched) {
             return Ok(());
         }
@@ -212,6 +215,9 @@ async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<(Opened, 
         }
         return Ok(Some((opened, nothing_to_note())));
     }
+    if opening.fork_from().is_some() {
+        inbound.on_record.reached().await?;
+    }
     let fork = match before.zip(opening.fork_from()) {
         Some((before, _)) => Some(Fork {
             session_id: before.session_id.clone(),
@@ -238,6 +244,9 @@ async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<(Opened, 
     });
     let only_time =
         hint.is_none() && stored.as_ref().is_some_and(|stored| differs_in_time_alone(stored, &planned));
+    if !only_time {
+        inbound.on_record.reached().await?;
+    }
     let mut noting = note(engine, &inbound.turn, step);
     let noted = if only_time { noting.as_mut().now_or_never() } else { Some((&mut noting).await) };
     if let Some(noted) = noted {
@@ -295,6 +304,7 @@ impl Opened {
             session_id: entry.session_id().unwrap_or_default().to_owned(),
             transcript: transcript_of(&entry)?,
             is_untouched: false,
+            on_record: inbound.on_record.clone(),
             is_new: false,
             was_reset: false,
             aborted_last_run: false,

@@ -4,16 +4,16 @@
 use yabby_domain::access::group_policy::group_policy;
 use yabby_domain::config::Config;
 use yabby_domain::json::{Object, Value};
-use yabby_domain::seam::StoreError;
 use yabby_domain::seam::shelf::Shelf;
 use yabby_domain::session::entry::Patch;
 use yabby_domain::skills::{SkillFile, Surroundings, needs_refresh, platform, snapshot};
 
+use super::TurnError;
 use super::open::Opened;
 use crate::inbox::Inbound;
 
 /// Takes the snapshot anew if it is time. A subagent has none: its task says what it needs.
-pub(crate) async fn refresh_skills(inbound: &Inbound, opened: &mut Opened) -> Result<(), StoreError> {
+pub(crate) async fn refresh_skills(inbound: &Inbound, opened: &mut Opened) -> Result<(), TurnError> {
     if inbound.beside || opened.key.is_subagent() {
         return Ok(());
     }

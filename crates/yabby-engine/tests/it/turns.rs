@@ -1,10 +1,12 @@
 //! A message becomes a reply.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use yabby_domain::config::Config;
 use yabby_domain::seam::tool::Effect;
+use yabby_domain::session::key::SessionKey;
 use yabby_domain::turn::Outcome;
 use yabby_engine::events::EventKind;
 use yabby_testkit::scripted_model::Line;
@@ -113,6 +115,63 @@ async fn a_turn_syncs_no_more_than_it_must() {
     let promises = stage.journal.promises();
     let durable = promises.iter().filter(|promise| **promise == Promise::Durable).count();
     assert_eq!(durable, 1, "only the acceptance is a promise: {promises:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_gets_ready_while_its_message_is_written_down_and_changes_nothing_before() {
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    stage.model.will([Line::say("First."), Line::say("Second."), Line::say("Third.")]);
+    say(&engine, direct("one")).await;
+    assert!(engine.idle(Duration::from_secs(60)).await);
+    for (body, key) in [("two", MAIN), ("three", "agent:main:elsewhere")] {
+        let before = (stage.model.asked().len(), stage.said(key).await, stage.entry(key).await);
+        let mut heard = direct(body);
+        heard.message.session_key = Some(key.to_owned());
+        let mut events = engine.subscribe();
+        let busy = stage.journal.hold_up().await;
+        let hearing = tokio::spawn({
+            let engine = engine.clone();
+            async move { say(&engine, heard).await }
+        });
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!((stage.model.asked().len(), stage.said(key).await, stage.entry(key).await), before);
+        assert!(events.try_recv().is_err(), "nobody is told of it");
+        drop(busy);
+        assert_eq!(hearing.await.unwrap().outcome, Outcome::Answered);
+    }
+    assert_eq!(stage.said(MAIN).await.last().unwrap(), "assistant: Second.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_cannot_be_written_down_leaves_nothing_behind() {
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    stage.model.will([Line::say("First."), Line::say("Second.")]);
+    say(&engine, direct("one")).await;
+    assert!(engine.idle(Duration::from_secs(60)).await);
+    engine.notice(&SessionKey::new(MAIN), "The cat is back.");
+    let before = (stage.said(MAIN).await, stage.entry(MAIN).await);
+    let mut events = engine.subscribe();
+    let mut heard = direct("two");
+    heard.message.message_id = Some("m2".to_owned());
+    let busy = stage.journal.hold_up().await;
+    stage.journal.fail_next();
+    let hearing = tokio::spawn({
+        let (engine, heard) = (engine.clone(), heard.clone());
+        async move { engine.hear(heard).await.is_err() }
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    drop(busy);
+    assert!(hearing.await.unwrap(), "whoever sent it is told");
+    assert!(engine.idle(Duration::from_secs(60)).await);
+    assert_eq!((stage.said(MAIN).await, stage.entry(MAIN).await), before);
+    assert!(events.try_recv().is_err(), "nobody else is");
+    let report = say(&engine, heard).await;
+    assert_eq!(texts(&report), ["Second."]);
+    assert!(stage.model.last_heard().last().unwrap().contains("The cat is back."));
+    assert!(engine.idle(Duration::from_secs(60)).await);
+    assert_settled(&stage);
 }
 
 #[tokio::test(start_paused = true)]
