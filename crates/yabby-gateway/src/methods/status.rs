@@ -1,6 +1,7 @@
 //! `status`: what goes on, in a few lines (`gateway.md` §7).
 
 use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
 use yabby_domain::flush::DEFAULT_CONTEXT_TOKENS;
@@ -38,7 +39,7 @@ async fn answer(call: Call) -> Answer {
         Value::Object(told)
     });
     let heartbeats: Vec<Value> = heartbeats.collect();
-    let table = Table::new(gateway);
+    let table = Table::new(gateway.clone());
     let mut by_agent = Vec::new();
     let mut all: Vec<(f64, Value)> = Vec::new();
     let mut paths: Vec<String> = Vec::new();
@@ -46,12 +47,9 @@ async fn answer(call: Call) -> Answer {
     for agent in &agents {
         let path = gateway.store_path(agent);
         let found = gateway.recent(agent, MOST).await?;
-        by_agent.push(json!({
-            "agentId": agent.as_str(),
-            "path": path,
-            "count": found.count,
-            "recent": table.rows(&found, Some(agent)),
-        }));
+        let mut told = json!({"agentId": agent.as_str(), "path": path, "count": found.count});
+        told["recent"] = table.rows(&found, Some(agent)).into();
+        by_agent.push(told);
         // One store may serve all agents.
         if !paths.contains(&path) {
             count += found.count;
@@ -63,7 +61,7 @@ async fn answer(call: Call) -> Answer {
     all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let recent: Vec<Value> = all.into_iter().take(MOST).map(|(_, row)| row).collect();
     let channels = gateway.channels();
-    Ok(json!({
+    let mut told = json!({
         "heartbeat": {"defaultAgentId": policy.default_agent.as_str(), "agents": heartbeats},
         "channelSummary": channels.iter().flat_map(|channel| channel.lines()).collect::<Vec<_>>(),
         "queuedSystemEvents": gateway.engine.waiting_notices(&policy.main_session()),
@@ -71,41 +69,47 @@ async fn answer(call: Call) -> Answer {
             "paths": paths,
             "count": count,
             "defaults": {"model": table.model, "contextTokens": yabby_domain::json::number(table.window)},
-            "recent": recent,
-            "byAgent": by_agent,
         },
-    }))
+    });
+    // Not within the macro, which would copy all of them.
+    told["sessions"]["recent"] = recent.into();
+    told["sessions"]["byAgent"] = by_agent.into();
+    Ok(told)
 }
 
 /// What the rows depend on.
 struct Table {
+    gateway: Arc<Gateway>,
     model: String,
     window: f64,
-    /// By the names of models.
-    windows: HashMap<String, f64>,
+    /// By the names of models; most records say it themselves.
+    windows: OnceLock<HashMap<String, f64>>,
     now: f64,
 }
 
 impl Table {
-    fn new(gateway: &Gateway) -> Self {
+    fn new(gateway: Arc<Gateway>) -> Self {
         let common = gateway.engine.common_model();
-        #[expect(clippy::cast_precision_loss, reason = "no model reads that much")]
-        let windows = gateway
-            .engine
-            .known_models()
-            .into_iter()
-            .map(|(model, info)| (model.model, info.context_window as f64));
         Self {
             window: gateway.window_of(&common),
             model: common.model,
-            windows: windows.collect(),
+            windows: OnceLock::new(),
             now: gateway.now_ms(),
+            gateway,
         }
+    }
+
+    fn windows(&self) -> &HashMap<String, f64> {
+        self.windows.get_or_init(|| {
+            let known = self.gateway.engine.known_models().into_iter();
+            #[expect(clippy::cast_precision_loss, reason = "no model reads that much")]
+            known.map(|(model, info)| (model.model, info.context_window as f64)).collect()
+        })
     }
 
     fn rows(&self, found: &Newest, agent: Option<&AgentId>) -> Vec<Value> {
         let window = |model: &str| {
-            self.windows.get(model).copied().unwrap_or(match model == self.model {
+            self.windows().get(model).copied().unwrap_or(match model == self.model {
                 true => self.window,
                 false => DEFAULT_CONTEXT_TOKENS,
             })
