@@ -32,7 +32,7 @@ use crate::steering::RunControl;
 use crate::{Engine, recovery};
 use deliver::{deliver, deliver_answer};
 use flush::flush_if_due;
-use open::{Opened, nothing_to_note, open_session};
+use open::{Opened, open_session};
 use payloads::build_payloads;
 use prompt::compose_prompt;
 use recall::remember;
@@ -62,9 +62,10 @@ pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunContro
     let started = Instant::now();
     let mut taken = match caught(take_turn(engine, inbound, control)).await {
         Ok(Ok(taken)) => taken,
-        Ok(Err(TurnError::NotAccepted(_))) => return None,
-        Ok(Err(error)) => fail(engine, inbound, &error).await.into(),
-        Err(panic) => fail(engine, inbound, &panic).await.into(),
+        Ok(Err(error)) | Err(error) => {
+            inbound.on_record.reached().await.ok()?;
+            fail(engine, inbound, &error).await.into()
+        }
     };
     let report = &mut taken.report;
     report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -94,38 +95,30 @@ async fn take_turn(engine: &Engine, inbound: &Inbound, control: &RunControl) -> 
         // Whether it may be sent was decided before it was written down as ready.
         return Ok(deliver_answer(engine, inbound, report, payloads).await?.into());
     }
-    let (mut opened, mut noting) = open_session(engine, inbound).await?;
+    let (mut opened, mut footing) = open_session(engine, inbound).await?;
     refresh_skills(inbound, &mut opened).await?;
     if commands::urgency(inbound, &opened.config) != Urgency::Usual {
-        inbound.on_record.reached().await?;
-        noting.await?;
-        noting = nothing_to_note();
+        footing.reached().await?;
     }
     if let Some(answer) = commands::answer(engine, inbound, &mut opened, control).await? {
-        inbound.on_record.reached().await?;
-        noting.await?;
+        footing.reached().await?;
         opened.touch(engine).await?;
         return Ok(deliver_answer(engine, inbound, opened.report(inbound), answer).await?.into());
     }
     if engine.has_notices(&opened.key) {
         // They are told once.
-        inbound.on_record.reached().await?;
+        footing.reached().await?;
     }
     let Some(prompt) = compose_prompt(engine, inbound, &mut opened) else {
-        inbound.on_record.reached().await?;
-        noting.await?;
+        footing.reached().await?;
         let told = vec![prompt::nothing_said()];
         return Ok(deliver(engine, inbound, opened.report(inbound), told).await?.into());
     };
     // All of it is in files of its own: nothing waits for anything else.
-    let (conversation, request, noted, accepted) = tokio::join!(
+    let (conversation, request) = tokio::join!(
         open_conversation(inbound, &opened, control),
         RunRequest::turn(engine, inbound, &opened, prompt, control),
-        noting,
-        inbound.on_record.reached(),
     );
-    accepted?;
-    noted?;
     let Some(mut conversation) = conversation? else {
         return Ok(TurnReport { outcome: Outcome::Aborted, ..opened.report(inbound) }.into());
     };
@@ -134,8 +127,8 @@ async fn take_turn(engine: &Engine, inbound: &Inbound, control: &RunControl) -> 
         request.prompt.text = text;
     }
     request.start_clock();
-    flush_if_due(inbound, &mut request, &mut conversation).await;
-    let run = agent::run(request, &mut conversation).await?;
+    flush_if_due(inbound, &mut request, &mut conversation, &mut footing).await?;
+    let run = agent::run(request, &mut conversation, &mut footing).await?;
     let recording = Some(record_usage(engine, &opened, &run));
     if !run.compactions.is_empty()
         && let Some(entry) = opened.home.sessions.get(&opened.key).await?

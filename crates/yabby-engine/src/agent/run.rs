@@ -40,6 +40,7 @@ use crate::hooks::{HookEvent, HookPoint};
 use crate::inbox::Inbound;
 use crate::turn::TurnError;
 use crate::turn::flush::flush_on_overflow;
+use crate::turn::open::Footing;
 use crate::turn::payloads::unsent;
 use crate::turn::prompt::{Prompt, illustrated, user_message};
 
@@ -69,10 +70,11 @@ pub(crate) struct Run {
 pub(crate) async fn run(
     mut request: RunRequest<'_>,
     conversation: &mut Conversation,
+    footing: &mut Footing,
 ) -> Result<Run, TurnError> {
     let began = Instant::now();
-    let mut looping = Loop::begin(&mut request, conversation).await?;
-    let ran = looping.go(&mut request, conversation).await;
+    let mut looping = Loop::begin(&mut request, conversation, footing).await?;
+    let ran = looping.go(&mut request, conversation, footing).await;
     let mut run = looping.run;
     if let Some(blocks) = request.blocks.take() {
         run.blocks.extend(blocks.finish().await);
@@ -91,13 +93,18 @@ struct Loop {
     extent: Extent,
     /// The transcript knows what this run sanitises for.
     noted: bool,
+    has_started: bool,
     /// There is nothing left to ask.
     done: bool,
 }
 
 impl Loop {
     /// Puts the question at the end of the conversation, or finds out how far an earlier run came.
-    async fn begin(request: &mut RunRequest<'_>, conversation: &mut Conversation) -> Result<Self, TurnError> {
+    async fn begin(
+        request: &mut RunRequest<'_>,
+        conversation: &mut Conversation,
+        footing: &mut Footing,
+    ) -> Result<Self, TurnError> {
         let Opening { mut system, tools, mut overhead } = request.opening().clone();
         let choice = request.choice.clone();
         let mut run = Run {
@@ -123,7 +130,7 @@ impl Loop {
             None => Standing::Unasked,
         };
         if !matches!(before, Standing::Answered(_))
-            && let Some(other) = ask_hooks(request, conversation).await
+            && let Some(other) = ask_hooks(request, conversation, footing).await?
         {
             overhead = system_prompt::overhead(&other, &tools);
             system = other;
@@ -161,25 +168,33 @@ impl Loop {
         }
         run.system_prompt_report = Arc::new(system_prompt::report(request, &system, now));
         let specs = specs_of(&tools);
-        Ok(Self { run, system, specs, overhead, overflows: 0, extent: request.extent, noted: false, done })
+        Ok(Self {
+            run,
+            system,
+            specs,
+            overhead,
+            overflows: 0,
+            extent: request.extent,
+            noted: false,
+            has_started: false,
+            done,
+        })
     }
 
     async fn go(
         &mut self,
         request: &mut RunRequest<'_>,
         conversation: &mut Conversation,
+        footing: &mut Footing,
     ) -> Result<(), TurnError> {
-        let RunRequest { engine, opened, control, turn, .. } = *request;
+        let RunRequest { engine, opened, .. } = *request;
         if self.done {
             return Ok(());
         }
-        if request.purpose == Purpose::Turn {
-            engine.tell(&opened.key, Some(turn), request.started());
-            control.open();
-        }
         loop {
-            self.compact_if_due(request, conversation).await?;
+            self.compact_if_due(request, conversation, footing).await?;
             let asked = self.ask(request, conversation);
+            self.start(request, footing).await?;
             let now = engine.now_ms();
             match call_model(request, &asked).await {
                 Called::Answered(given) => {
@@ -215,6 +230,19 @@ impl Loop {
                 }
             }
         }
+    }
+
+    /// Everything is ready: from now on somebody hears of the run, and it can be told more.
+    async fn start(&mut self, request: &RunRequest<'_>, footing: &mut Footing) -> Result<(), TurnError> {
+        if !std::mem::replace(&mut self.has_started, true) {
+            footing.reached().await?;
+            if request.purpose == Purpose::Turn {
+                let RunRequest { engine, opened, control, turn, .. } = request;
+                engine.tell(&opened.key, Some(turn), request.started());
+                control.open();
+            }
+        }
+        Ok(())
     }
 
     /// Does what an answer asks for; whether the model is to be asked again.
@@ -293,6 +321,7 @@ impl Loop {
         &mut self,
         request: &RunRequest<'_>,
         conversation: &mut Conversation,
+        footing: &mut Footing,
     ) -> Result<(), TurnError> {
         let opened = request.opened;
         let settings = compact::settings(&opened.config, self.run.context_window);
@@ -305,6 +334,7 @@ impl Loop {
         {
             return Ok(());
         }
+        self.start(request, footing).await?;
         match compact::compact(request, conversation, Why::Full).await {
             Ok(compacted) => self.compacted(compacted),
             // The provider may still take it; if not, that is the overflow's business.
@@ -420,11 +450,16 @@ fn too_long() -> ModelError {
 }
 
 /// Lets hooks put something before the prompt, or say other opening words.
-async fn ask_hooks(request: &mut RunRequest<'_>, conversation: &Conversation) -> Option<String> {
+async fn ask_hooks(
+    request: &mut RunRequest<'_>,
+    conversation: &Conversation,
+    footing: &mut Footing,
+) -> Result<Option<String>, TurnError> {
     let hooks = &request.engine.0.hooks;
     if request.purpose != Purpose::Turn || !hooks.has(HookPoint::BeforeAgentStart) {
-        return None;
+        return Ok(None);
     }
+    footing.reached().await?;
     let change = hooks
         .start(HookEvent::BeforeAgentStart {
             session_key: request.opened.key.as_str().to_owned(),
@@ -435,7 +470,7 @@ async fn ask_hooks(request: &mut RunRequest<'_>, conversation: &Conversation) ->
     if let Some(context) = change.prepend_context {
         request.prompt.text = format!("{context}\n\n{}", request.prompt.text);
     }
-    change.system_prompt
+    Ok(change.system_prompt)
 }
 
 fn tell_end(request: &RunRequest<'_>, conversation: &Conversation, run: &Run, began: Instant) {

@@ -9,7 +9,7 @@ use yabby_domain::flush::{FlushBudget, FlushSettings, FlushTurn, flushed};
 use yabby_domain::session::entry::SessionEntry;
 
 use super::TurnError;
-use super::open::Opened;
+use super::open::{Footing, Opened};
 use super::prompt::Prompt;
 use crate::Engine;
 use crate::agent::context::Extent;
@@ -24,24 +24,27 @@ pub(crate) async fn flush_if_due(
     inbound: &Inbound,
     request: &mut RunRequest<'_>,
     conversation: &mut Conversation,
-) {
+    footing: &mut Footing,
+) -> Result<(), TurnError> {
     let RunRequest { engine, opened, .. } = *request;
     let Some(settings) = FlushSettings::from_config(&opened.config).filter(|_| request.may_flush) else {
-        return;
+        return Ok(());
     };
     if is_flushed(&opened.entry) || agent::is_asked(inbound, &request.prompt, conversation) {
-        return;
+        return Ok(());
     }
     let window = request.choice.window(&opened.config);
     let overhead = request.opening().overhead;
     let tokens = projected(&conversation.transcript().branch(), &[request.prompt.message()], overhead);
     #[expect(clippy::cast_precision_loss, reason = "no context is that large")]
     if (tokens as f64) < threshold(&settings, window) {
-        return;
+        return Ok(());
     }
+    footing.reached().await?;
     if request.resume.as_ref().is_some_and(|progress| !progress.tools.is_empty()) {
         // It was interrupted when it had begun to do things. They are not done again.
-        return note(engine, opened).await;
+        note(engine, opened).await;
+        return Ok(());
     }
     let flush = request.flush_of(flush_prompt(engine, &settings), settings.system_prompt, Extent::Whole);
     match run_aside(flush, conversation).await {
@@ -51,6 +54,7 @@ pub(crate) async fn flush_if_due(
         Err(error) => tracing::warn!(session = %opened.key, %error, "the memory flush failed"),
     }
     request.start_clock();
+    Ok(())
 }
 
 /// Runs the flush because the history did not fit.
@@ -76,7 +80,7 @@ pub(crate) async fn flush_on_overflow(request: &RunRequest<'_>, conversation: &m
 /// Runs a flush on a branch of its own.
 async fn run_aside(request: RunRequest<'_>, conversation: &mut Conversation) -> Result<Run, TurnError> {
     let aside = conversation.begin_aside();
-    let run = Box::pin(agent::run(request, conversation)).await;
+    let run = Box::pin(agent::run(request, conversation, &mut Footing::default())).await;
     conversation.end_aside(aside).await?;
     run
 }

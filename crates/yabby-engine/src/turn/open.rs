@@ -150,7 +150,7 @@ impl Opened {
 ///
 /// Which session that is stands in the journal before it stands in the store. After a crash in between the
 /// same session is opened: a word that begins a session anew does so once.
-pub(crate) async fn open_session(engine: &Engine, inbound: &Inbound) -> Result<(Opened, Noting), TurnError> {
+pub(crate) async fn open_session(engine: &Engine, inbound: &Inbound) -> Result<(Opened, Footing), TurnError> {
     loop {
         if let Some(opened) = try_open(engine, inbound).await? {
             return Ok(opened);
@@ -158,24 +158,46 @@ pub(crate) async fn open_session(engine: &Engine, inbound: &Inbound) -> Result<(
     }
 }
 
-/// That a turn was begun, on its way to the journal. It is there before anything is done that cannot be done again.
-pub(crate) type Noting = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
-
-fn note(engine: &Engine, turn: &TurnId, opened: Step) -> Noting {
-    let (engine, turn) = (engine.clone(), turn.clone());
-    Box::pin(async move {
-        let steps = [Step::Begun { run: turn.clone() }, opened];
-        engine.0.log.note(&turn, steps).await
-    })
+/// What a turn stands on: its message is on record, and so is that it was begun. It gets ready meanwhile; whatever cannot
+/// be taken back or done again waits for this.
+#[derive(Default)]
+pub(crate) struct Footing {
+    on_record: OnRecord,
+    /// On its way to the journal.
+    noting: Option<Noting>,
 }
 
-/// It is there.
-pub(crate) fn nothing_to_note() -> Noting {
-    Box::pin(std::future::ready(Ok(())))
+type Noting = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
+
+impl Footing {
+    /// Comes back when all of it is there.
+    pub(crate) async fn reached(&mut self) -> Result<(), TurnError> {
+        self.on_record.reached().await?;
+        if let Some(noting) = &mut self.noting {
+            noting.await?;
+        }
+        self.noting = None;
+        Ok(())
+    }
+
+    /// Begins to note that a turn was begun.
+    fn note(&mut self, engine: &Engine, turn: &TurnId, opened: Step) -> Result<(), StoreError> {
+        let (engine, turn) = (engine.clone(), turn.clone());
+        let mut noting: Noting = Box::pin(async move {
+            let steps = [Step::Begun { run: turn.clone() }, opened];
+            engine.0.log.note(&turn, steps).await
+        });
+        match noting.as_mut().now_or_never() {
+            Some(noted) => noted?,
+            None => self.noting = Some(noting),
+        }
+        Ok(())
+    }
 }
 
 /// Opens it, unless another process has begun it anew meanwhile: then everything is to be decided again.
-async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<(Opened, Noting)>, TurnError> {
+async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<(Opened, Footing)>, TurnError> {
+    let mut footing = Footing { on_record: inbound.on_record.clone(), noting: None };
     let config = engine.config();
     let home = engine.home(&inbound.target.agent)?;
     let stored = home.sessions.get(inbound.key()).await?;
@@ -213,10 +235,10 @@ async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<(Opened, 
         if is_new {
             add_notices(&mut opened, inbound, &models);
         }
-        return Ok(Some((opened, nothing_to_note())));
+        return Ok(Some((opened, footing)));
     }
     if opening.fork_from().is_some() {
-        inbound.on_record.reached().await?;
+        footing.reached().await?;
     }
     let fork = match before.zip(opening.fork_from()) {
         Some((before, _)) => Some(Fork {
@@ -244,14 +266,9 @@ async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<(Opened, 
     });
     let only_time =
         hint.is_none() && stored.as_ref().is_some_and(|stored| differs_in_time_alone(stored, &planned));
+    footing.note(engine, &inbound.turn, step)?;
     if !only_time {
-        inbound.on_record.reached().await?;
-    }
-    let mut noting = note(engine, &inbound.turn, step);
-    let noted = if only_time { noting.as_mut().now_or_never() } else { Some((&mut noting).await) };
-    if let Some(noted) = noted {
-        noted?;
-        noting = nothing_to_note();
+        footing.reached().await?;
     }
     let entry = if only_time {
         // Whatever ends the turn writes the record anyway; nothing is lost if it never does.
@@ -285,7 +302,7 @@ async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<(Opened, 
         tell_of_new_session(engine, inbound, &opened, stored.as_ref());
         add_notices(&mut opened, inbound, &models);
     }
-    Ok(Some((opened, noting)))
+    Ok(Some((opened, footing)))
 }
 
 impl Opened {
