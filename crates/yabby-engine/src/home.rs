@@ -95,7 +95,7 @@ fn patching(change: impl FnOnce(&SessionEntry) -> Option<Patch> + Send + 'static
         if let Some(entry) = entry
             && let Some(patch) = change(entry)
         {
-            entry.apply(&patch);
+            entry.take(patch);
         }
     })
 }

@@ -64,7 +64,7 @@ pub fn changed(
     let mut begun = Patch::default();
     begun.set_session_id(Some(ground.new_id));
     begun.set_updated_at(Some(ground.now));
-    let mut entry = before.cloned().unwrap_or_else(|| SessionEntry::new(begun.to_object()));
+    let mut entry = before.cloned().unwrap_or_else(|| SessionEntry::new(begun.into_object()));
     let mut patch = Patch::default();
     patch.set_updated_at(Some(entry.updated_at().unwrap_or(0.0).max(ground.now)));
     spawned_by(key, &entry, request, &mut patch)?;

@@ -179,14 +179,19 @@ impl SessionEntry {
 
     /// Applies a patch: given fields overlay, `None` removes; a field that exists keeps its place.
     pub fn apply(&mut self, patch: &Patch) {
+        self.take(patch.clone());
+    }
+
+    /// The same with a patch that nobody needs any more.
+    pub fn take(&mut self, patch: Patch) {
         let object = Arc::make_mut(&mut self.0);
-        for (field, value) in &patch.0 {
+        for (field, value) in patch.0 {
             match value {
                 Some(value) => {
-                    object.insert(field.clone(), value.clone());
+                    object.insert(field, value);
                 }
                 None => {
-                    object.shift_remove(field);
+                    object.shift_remove(&field);
                 }
             }
         }
@@ -239,8 +244,8 @@ impl Patch {
     }
 
     /// The fields that are set, as an object.
-    pub fn to_object(&self) -> Object {
-        self.0.iter().filter_map(|(field, value)| Some((field.clone(), value.clone()?))).collect()
+    pub fn into_object(self) -> Object {
+        self.0.into_iter().filter_map(|(field, value)| Some((field, value?))).collect()
     }
 
     /// The fields that are to go.

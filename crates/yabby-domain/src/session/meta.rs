@@ -131,7 +131,7 @@ mod tests {
                 ..InboundMessage::default()
             };
             let group = resolve_group(&message);
-            let mut object = meta_patch(&message, group.as_ref(), "k", None).to_object();
+            let mut object = meta_patch(&message, group.as_ref(), "k", None).into_object();
             object.retain(|field, _| matches!(field.as_str(), "subject" | "groupChannel"));
             assert_eq!(json::stringify_object(&object), kept, "{from}");
         }

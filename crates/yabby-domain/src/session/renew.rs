@@ -30,7 +30,7 @@ pub fn renewed(before: Option<&SessionEntry>, session_id: &str, now: f64) -> Ses
         record.put(tokens, Some(0.into()));
     }
     carry(&mut record, before, KEPT.into_iter().chain(["skillsSnapshot"]).chain(ours));
-    finished(&record)
+    finished(record)
 }
 
 /// The record of a conversation that goes on from another one under a key of its own.
@@ -53,7 +53,7 @@ pub fn forked(from: Option<&SessionEntry>, session_id: &str, now: f64) -> Sessio
     ];
     let mut record = begun(session_id, now);
     carry(&mut record, from, CARRIED.into_iter());
-    finished(&record)
+    finished(record)
 }
 
 /// What changes in a record when its conversation became another one by hand, shorter or longer: what was
@@ -86,8 +86,8 @@ fn carry<'f>(record: &mut Patch, from: Option<&SessionEntry>, fields: impl Itera
     }
 }
 
-fn finished(record: &Patch) -> SessionEntry {
-    SessionEntry::new(record.to_object())
+fn finished(record: Patch) -> SessionEntry {
+    SessionEntry::new(record.into_object())
 }
 
 #[cfg(test)]

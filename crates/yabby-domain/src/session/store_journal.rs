@@ -130,35 +130,35 @@ impl ChangeKind {
 
 impl Line {
     /// The text of the line, its end included.
-    pub fn text(&self) -> String {
+    pub fn text(self) -> String {
         let mut object = Object::new();
         match self {
             Self::Header { id } => {
                 object.insert("journal".into(), "sessions".into());
                 object.insert("version".into(), VERSION.into());
-                object.insert("id".into(), id.as_str().into());
+                object.insert("id".into(), id.into());
             }
             Self::Folded(folded) => {
                 object.insert("folded".into(), folded.up_to.into());
-                object.insert("draft".into(), folded.draft.as_str().into());
-                object.insert("base".into(), folded.base.as_str().into());
+                object.insert("draft".into(), folded.draft.into());
+                object.insert("base".into(), folded.base.into());
             }
             Self::Change(change) => {
                 object.insert("n".into(), change.number.into());
                 object.insert("at".into(), time::iso(change.at).into());
-                object.insert("key".into(), change.key.as_str().into());
-                match &change.kind {
+                object.insert("key".into(), change.key.into());
+                match change.kind {
                     ChangeKind::Begun(entry) => {
                         object.insert("begun".into(), Value::Object(entry.as_object().clone()));
                     }
                     ChangeKind::Fields { session_id, patch } => {
-                        object.insert("sessionId".into(), session_id.clone());
-                        put_unless_empty(&mut object, "set", Value::Object(patch.to_object()));
+                        object.insert("sessionId".into(), session_id);
                         let gone = patch.removed().map(Value::from).collect();
+                        put_unless_empty(&mut object, "set", Value::Object(patch.into_object()));
                         put_unless_empty(&mut object, "unset", Value::Array(gone));
                     }
                     ChangeKind::Removed { session_id } => {
-                        object.insert("sessionId".into(), session_id.clone());
+                        object.insert("sessionId".into(), session_id);
                         object.insert("removed".into(), true.into());
                     }
                 }
@@ -308,7 +308,7 @@ mod tests {
             ),
         ];
         for (line, text) in table {
-            assert_eq!(line.text(), format!("{text}\n"));
+            assert_eq!(line.clone().text(), format!("{text}\n"));
             assert_eq!(Line::parse(text), Some(line), "{text}");
         }
         assert_eq!(difference(Some(&before), Some(&before)), None);

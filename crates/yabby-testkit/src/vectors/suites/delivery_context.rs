@@ -54,7 +54,7 @@ fn answer(case: &Case) -> Option<Value> {
         "normalizeSessionDeliveryFields" => {
             let context =
                 entry("source").and_then(|entry| DeliveryContext::of_fields(&LastFields::of_entry(&entry)));
-            Value::Object(mirror(context.as_ref(), None).to_object())
+            Value::Object(mirror(context.as_ref(), None).into_object())
         }
         _ => return None,
     })

@@ -119,7 +119,7 @@ fn answer(case: &Case) -> Option<Value> {
         "deriveSessionMetaPatch" => {
             let existing = case.arg("existing").as_object().cloned().map(SessionEntry::new);
             let patch = meta_said(&case.input, case.text("sessionKey").unwrap_or(""), existing.as_ref());
-            if patch.is_empty() { Value::Null } else { Value::Object(patch.to_object()) }
+            if patch.is_empty() { Value::Null } else { Value::Object(patch.into_object()) }
         }
         "resolveMirroredTranscriptText" => mirrored(case),
         _ => return None,
