@@ -142,9 +142,7 @@ impl ConfiguredChannel {
                 told.insert("mode".to_owned(), Value::Null);
             }
             insert_nulls(&mut told, &["lastStartAt", "lastStopAt", "lastError"]);
-            let probe = serde_json::json!({"ok": false, "status": null, "error": why, "elapsedMs": 0});
-            told.insert("probe".to_owned(), probe);
-            told.insert("lastProbeAt".to_owned(), now.clone());
+            insert_probe(&mut told, why, now.clone());
             told.insert("accountId".to_owned(), account.id.clone().into());
             told
         };
@@ -167,6 +165,13 @@ impl ConfiguredChannel {
         let accounts = self.accounts.iter().filter(|account| account.configured).map(Account::line);
         [format!("{}: {state}", self.about.label)].into_iter().chain(accounts).collect()
     }
+}
+
+/// What is told of a platform that was to be asked, and was not.
+pub fn insert_probe(told: &mut Object, why: &str, now: Value) {
+    let probe = serde_json::json!({"ok": false, "status": null, "error": why, "elapsedMs": 0});
+    told.insert("probe".to_owned(), probe);
+    told.insert("lastProbeAt".to_owned(), now);
 }
 
 impl Account {
