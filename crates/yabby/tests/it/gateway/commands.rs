@@ -296,7 +296,7 @@ fn a_certificate_for_a_name_is_known_by_its_bytes() {
     config(&home, port, json!({"gateway": {"tls": tls}}));
     let _gateway = Gateway::start(&home, port);
     assert_eq!(home.json(&["gateway", "call", "health"])["ok"], true);
-    let status = home.out(&["gateway", "status"]);
+    let status = home.run(&["gateway", "status"]).out;
     assert!(status.contains(&format!("Dashboard: https://127.0.0.1:{port}/")), "{status}");
     let other = rcgen::generate_simple_self_signed(["gateway.example".to_owned()]).unwrap();
     home.write("cert.pem", &other.cert.pem());
@@ -311,7 +311,7 @@ fn somebody_elses_port_is_not_taken_for_the_gateways() {
     config(&running.home, port, json!({"gateway": {"reload": {"mode": "off"}}}));
     let told = running.home.json(&["gateway", "status", "--no-probe"]);
     assert_eq!((&told["port"]["status"], &told["port"]["listeners"]), (&json!("busy"), &json!([])));
-    let told = running.home.out(&["gateway", "status", "--no-probe"]);
+    let told = running.home.run(&["gateway", "status", "--no-probe"]).err;
     let pid = running.gateway.child.id();
     assert!(told.contains(&format!("A gateway runs (pid {pid}), on another port.")), "{told}");
     assert!(!running.has_ended());
@@ -392,6 +392,60 @@ fn a_token_on_the_command_line_is_used() {
         refusal.starts_with("Gateway call failed: Error: gateway url override requires explicit credentials"),
         "{refusal}"
     );
+    // Whether somebody is there may be asked without one, and the address of the page will do.
+    let probed = elsewhere.run(&["gateway", "probe", "--json", "--url", &url]);
+    let probed: Value = serde_json::from_str(&probed.out).unwrap();
+    assert_eq!(probed["targets"][0]["url"], url);
+    let page = format!("http://127.0.0.1:{}", running.gateway.port);
+    let call = ["gateway", "call", "health", "--json", "--url", &page, "--token", TOKEN];
+    assert_eq!(serde_json::from_str::<Value>(&elsewhere.out(&call)).unwrap()["ok"], true);
+}
+
+#[test]
+fn a_gateway_that_is_elsewhere_has_an_address() {
+    let home = Home::empty();
+    home.write(".openclaw/openclaw.json", r#"{"gateway": {"mode": "remote", "port": 1}}"#);
+    let file = home.path().join(".openclaw/openclaw.json");
+    let missing = format!(
+        "gateway remote mode misconfigured: gateway.remote.url missing\nConfig: {}\nFix: set gateway.remote.url, or set gateway.mode=local.",
+        file.display()
+    );
+    assert_eq!(home.refusal(&["devices", "list"]), format!("Error: {missing}"));
+    let rotate = ["devices", "rotate", "--role", "operator", "--device", ""];
+    assert_eq!(home.refusal(&rotate), "--device and --role required");
+    assert_eq!(home.refusal(&["devices", "approve"]), "error: missing required argument 'requestId'");
+    let told: Value = serde_json::from_str(&home.refusal(&["logs", "--json"])).unwrap();
+    assert_eq!(told["error"], missing);
+    let details = &told["details"];
+    assert_eq!(details["urlSource"], "missing gateway.remote.url (fallback local)");
+    assert_eq!(details["bindDetail"], "Bind: loopback");
+    let note = details["remoteFallbackNote"].as_str().unwrap();
+    assert!(note.starts_with("Warn: gateway.mode=remote but gateway.remote.url is missing"), "{note}");
+    assert!(details["message"].as_str().unwrap().ends_with(note), "{details}");
+    let gateway = &home.json(&["status"])["gateway"];
+    assert_eq!((&gateway["misconfigured"], &gateway["error"]), (&json!(true), &Value::Null), "{gateway}");
+}
+
+#[test]
+fn what_is_wrong_with_the_configuration_is_told_with_the_service() {
+    let home = Home::empty();
+    home.write(".openclaw/openclaw.json", r#"{"gateway": {"port": "x"}, "foo": 1}"#);
+    let told = home.run(&["gateway", "status", "--no-probe", "--json"]);
+    let told: Value = serde_json::from_str(&told.out).unwrap();
+    let issues = json!([
+        {"path": "gateway.port", "message": "Invalid input: expected number, received string"},
+        {"path": "", "message": "Unrecognized key: \"foo\""},
+    ]);
+    for reader in ["cli", "daemon"] {
+        assert_eq!(told["config"][reader]["valid"], false);
+        assert_eq!(told["config"][reader]["issues"], issues);
+    }
+    let told = home.run(&["gateway", "status", "--no-probe"]);
+    assert!(told.out.contains("\nConfig (cli): ~/.openclaw/openclaw.json (invalid)\n"), "{}", told.out);
+    assert!(told.err.contains("\nConfig issue: <root>: Unrecognized key: \"foo\"\n"), "{}", told.err);
+    for list in [&["hooks"][..], &["hooks", "list"], &["plugins", "list", "--json"]] {
+        assert!(home.refusal(list).contains("Config invalid"), "{list:?}");
+    }
 }
 
 #[test]
