@@ -460,6 +460,40 @@ fn a_message_can_be_put_into_a_conversation() {
 }
 
 #[test]
+fn whoever_a_message_is_for_is_named_as_the_channel_does() {
+    let home = Home::empty();
+    home.write(".openclaw/openclaw.json", r#"{"channels": {"telegram": {"botToken": "1:x"}}}"#);
+    fn send<'w>(words: &[&'w str]) -> Vec<&'w str> {
+        [&["message", "send", "--dry-run"][..], words].concat()
+    }
+    let table = [
+        ("123456", "telegram:123456"),
+        // A group, and no option.
+        ("-1001234567", "telegram:-1001234567"),
+        ("@Some_One", "telegram:@some_one"),
+        ("tg:5", "telegram:5"),
+    ];
+    for (target, to) in table {
+        let told = home.json(&send(&["-t", target, "-m", "- one\n- two"]));
+        assert_eq!(told["payload"]["to"], to);
+        assert!(told["payload"].get("mediaUrls").is_none(), "{told}");
+    }
+    let told = home.json(&send(&["-t", "@x", "--media", "/a.png"]));
+    assert_eq!(told["payload"]["mediaUrls"], json!(["/a.png"]));
+    let table: [(&[&str], &str); 6] = [
+        (&["-m", "x"], "error: required option '-t, --target <dest>' not specified"),
+        (&["-t", " ", "-m", "x"], "Error: Action send requires a target."),
+        (&["-t", "12", "-m", "x"], "Error: Unknown target \"12\" for Telegram. Hint: <chatId>"),
+        (&["-t", "@x"], "Error: message required"),
+        (&["-t", "@x", "-m", "x", "--buttons", "{"], "Error: --buttons must be valid JSON"),
+        (&["-t", "@x", "-m", "x", "--card", "["], "Error: --card must be valid JSON"),
+    ];
+    for (words, told) in table {
+        assert_eq!(home.refusal(&send(words)), told, "{words:?}");
+    }
+}
+
+#[test]
 fn a_service_is_shown_before_it_is_installed() {
     let home = home_on(free_port());
     let told = home.out(&["gateway", "install", "--dry-run", "--port", "18790"]);
