@@ -27,7 +27,6 @@ async fn answer(call: Call) -> Answer {
         }
         Value::Object(told)
     };
-    let is_ready = |account: &Account| account.enabled && account.configured;
     let by_id = |tell: &dyn Fn(&ConfiguredChannel) -> Value| -> Object {
         channels.iter().map(|channel| (channel.about.id.to_owned(), tell(channel))).collect()
     };
@@ -36,7 +35,7 @@ async fn answer(call: Call) -> Answer {
         json!({"id": about.id, "label": about.label, "detailLabel": about.detail, "systemImage": about.image})
     });
     let accounts = |channel: &ConfiguredChannel| {
-        let told = channel.accounts.iter().map(|account| asked(account.to_object(), is_ready(account)));
+        let told = channel.accounts.iter().map(|account| asked(account.to_object(), account.is_ready()));
         told.collect::<Vec<_>>().into()
     };
     let default =
@@ -48,7 +47,7 @@ async fn answer(call: Call) -> Answer {
         "channelDetailLabels": by_id(&|channel| channel.about.detail.into()),
         "channelSystemImages": by_id(&|channel| channel.about.image.into()),
         "channelMeta": meta.collect::<Vec<_>>(),
-        "channels": by_id(&|channel| asked(channel.summary(), channel.default_account().is_some_and(is_ready))),
+        "channels": by_id(&|channel| asked(channel.summary(), channel.default_account().is_some_and(Account::is_ready))),
         "channelAccounts": by_id(&accounts),
         "channelDefaultAccountId": by_id(&default),
     }))

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::json;
+use yabby_domain::channel::status::ConfiguredChannel;
 use yabby_domain::flush::DEFAULT_CONTEXT_TOKENS;
 use yabby_domain::heartbeat::Heartbeat;
 use yabby_domain::id::AgentId;
@@ -63,9 +64,9 @@ async fn answer(call: Call) -> Answer {
     all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let recent: Vec<Value> = all.into_iter().take(MOST).map(|(_, row)| row).collect();
     let channels = gateway.channels();
-    Ok(json!({
+    let mut told = json!({
         "heartbeat": {"defaultAgentId": policy.default_agent.as_str(), "agents": heartbeats},
-        "channelSummary": channels.iter().flat_map(|channel| channel.lines()).collect::<Vec<_>>(),
+        "channelSummary": channels.iter().flat_map(ConfiguredChannel::lines).collect::<Vec<_>>(),
         "queuedSystemEvents": gateway.engine.waiting_notices(&policy.main_session()),
         "sessions": {
             "paths": paths,
@@ -74,7 +75,11 @@ async fn answer(call: Call) -> Answer {
             "recent": recent,
             "byAgent": by_agent,
         },
-    }))
+    });
+    if let Some(link) = channels.iter().find_map(ConfiguredChannel::link) {
+        told["linkChannel"] = link;
+    }
+    Ok(told)
 }
 
 /// What the rows depend on.

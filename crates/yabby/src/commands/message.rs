@@ -5,6 +5,7 @@ use std::io::Write as _;
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use serde_json::json;
+use yabby_domain::channel::status::{Account, ConfiguredChannel};
 use yabby_domain::channel::{CORE_CHANNELS, WEBCHAT, normalize_channel};
 use yabby_domain::json::{self, Value};
 use yabby_domain::reply::target;
@@ -164,9 +165,7 @@ fn channel(setting: &Setting, named: Option<&str>) -> Result<Channel> {
         };
         return Ok(Channel { id: name, label: found.about.label.to_owned() });
     }
-    let is_ready = |channel: &&yabby_domain::channel::status::ConfiguredChannel| {
-        channel.accounts.iter().any(|account| account.enabled && account.configured)
-    };
+    let is_ready = |channel: &&ConfiguredChannel| channel.accounts.iter().any(Account::is_ready);
     let ready: Vec<&str> = known.iter().filter(is_ready).map(|channel| channel.about.id).collect();
     match ready.as_slice() {
         [] => bail!("Channel is required (no configured channels detected)."),
@@ -191,7 +190,9 @@ fn destination(channel: &Channel, named: &str) -> Result<String> {
 
 fn dry_run(arguments: &Send, channel: &Channel, to: &str, media: Option<&str>) -> Result<()> {
     if arguments.json {
-        let mut payload = payload(channel, to, "direct", media);
+        // Whoever is connected all the time is the gateway's.
+        let via = if channel.id == "whatsapp" { "gateway" } else { "direct" };
+        let mut payload = payload(channel, to, via, media);
         payload["dryRun"] = true.into();
         return terminal::print_json(&envelope(&channel.id, true, &payload));
     }
