@@ -506,4 +506,12 @@ fn a_service_is_shown_before_it_is_installed() {
     assert_eq!(planned["commands"], json!(["systemctl --user disable --now yabby-gateway.service"]));
     let refusal = home.refusal(&["gateway", "start"]);
     assert!(refusal.starts_with("Error: no service is installed"), "{refusal}");
+    let refused = home.run(&["gateway", "start", "--json"]);
+    let told: Value = serde_json::from_str(&refused.out).unwrap();
+    assert_eq!((refused.code, refused.err.as_str()), (1, ""));
+    assert_eq!((&told["action"], &told["ok"]), (&json!("start"), &json!(false)));
+    assert!(told["error"].as_str().unwrap().starts_with("no service is installed"), "{told}");
+    assert_eq!(home.refusal(&["gateway", "install", "--port", "x"]), "Invalid port");
+    let odd = ["gateway", "install", "--runtime", "deno"];
+    assert_eq!(home.refusal(&odd), "Invalid --runtime (use \"node\" or \"bun\")");
 }
