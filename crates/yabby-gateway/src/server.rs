@@ -17,6 +17,7 @@ use tokio_rustls::TlsAcceptor;
 use yabby_domain::config::Config;
 use yabby_domain::seam::StoreError;
 
+use crate::auth::SecretKind;
 use crate::http::{self, Source};
 use crate::hub::{Farewell, Weight};
 use crate::tls::{self, TlsError};
@@ -34,9 +35,13 @@ pub enum StartError {
     #[error("cannot listen on {address}: {source}")]
     Listen { address: SocketAddr, source: std::io::Error },
     #[error(
-        "there is no secret that clients could know; set gateway.auth.token or OPENCLAW_GATEWAY_TOKEN, or gateway.auth.password"
+        "Gateway auth is set to token, but no token is configured.\nSet gateway.auth.token (or OPENCLAW_GATEWAY_TOKEN), or pass --token."
     )]
-    NoSecret,
+    NoToken,
+    #[error(
+        "Gateway auth is set to password, but no password is configured.\nSet gateway.auth.password (or OPENCLAW_GATEWAY_PASSWORD), or pass --password."
+    )]
+    NoPassword,
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -60,8 +65,11 @@ pub async fn start(
 ) -> Result<(Listening, Restarts), StartError> {
     let (gateway, restarts) = Gateway::new(parts);
     let gateway = Arc::new(gateway);
-    if !gateway.secret().is_set() {
-        return Err(StartError::NoSecret);
+    let secret = gateway.secret();
+    match secret.kind {
+        _ if secret.is_set() => {}
+        SecretKind::Token => return Err(StartError::NoToken),
+        SecretKind::Password => return Err(StartError::NoPassword),
     }
     let encryption = tls::acceptor(&gateway.config(), &gateway.place)?;
     let mut listeners = Vec::new();

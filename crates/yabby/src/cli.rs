@@ -3,7 +3,7 @@
 use std::num::IntErrorKind;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use yabby_config::lookup::Profile;
 use yabby_store::paths::Choice;
 
@@ -28,6 +28,25 @@ pub struct Cli {
     pub everywhere: Everywhere,
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// The command line as it is read: whatever follows an option that wants a value is its value, as in the reference. A
+/// group of Telegram's is `-1001234567`, and a message may begin with a dash.
+pub fn command() -> clap::Command {
+    taking_what_follows(Cli::command())
+}
+
+fn taking_what_follows(command: clap::Command) -> clap::Command {
+    let takes_one = |argument: &clap::Arg| {
+        let values = argument.get_num_args().is_none_or(|count| count == 1.into());
+        !argument.is_positional() && argument.get_action().takes_values() && values
+    };
+    command
+        .mut_args(|argument| match takes_one(&argument) {
+            true => argument.allow_hyphen_values(true),
+            false => argument,
+        })
+        .mut_subcommands(taking_what_follows)
 }
 
 /// What every command understands.

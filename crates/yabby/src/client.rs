@@ -5,7 +5,7 @@ mod certificate;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::json;
@@ -26,6 +26,10 @@ const LONGEST: usize = 25 * 1024 * 1024;
 
 /// How a gateway was found that nobody named.
 const LOCAL: &str = "local loopback";
+/// How one was found that somebody named.
+const NAMED: &str = "cli --url";
+/// The same where the configuration says that it is elsewhere, and not where.
+const UNNAMED: &str = "missing gateway.remote.url (fallback local)";
 
 /// Which gateway is meant.
 #[derive(Args, Clone, Debug, Default)]
@@ -71,14 +75,9 @@ impl Target {
         let config_path = setting.place.config.display().to_string();
         let [url, token, password] = [&options.url, &options.token, &options.password].map(given);
         if let Some(url) = url {
-            if token.is_none() && password.is_none() {
-                bail!(
-                    "gateway url override requires explicit credentials\nFix: pass --token or --password (or gatewayToken in tools).\nConfig: {config_path}"
-                );
-            }
             return Ok(Self {
                 url,
-                source: "cli --url",
+                source: NAMED,
                 bind: None,
                 config_path,
                 token,
@@ -93,7 +92,7 @@ impl Target {
         }
         let mut local = Self::local(setting, &config, options);
         if is_remote {
-            local.source = "missing gateway.remote.url (fallback local)";
+            local.source = UNNAMED;
         }
         Ok(local)
     }
@@ -109,7 +108,9 @@ impl Target {
             bind: None,
             config_path: setting.place.config.display().to_string(),
             token: given(&options.token).or_else(|| remote("token")),
-            password: given(&options.password).or_else(|| remote("password")),
+            password: given(&options.password)
+                .or_else(|| variable(setting, &PASSWORDS))
+                .or_else(|| remote("password")),
             certificate: None,
         }
     }
@@ -117,11 +118,11 @@ impl Target {
     /// The gateway on this machine.
     pub fn local(setting: &Setting, config: &Config, options: &TargetOptions) -> Self {
         let secret = |name: &str, variables: &[&str]| {
-            let variable = setting.place.environment.first(variables).map(str::to_owned);
-            variable.or_else(|| config.text(&["gateway", "auth", name]).map(str::to_owned))
+            let configured = || config.text(&["gateway", "auth", name]).and_then(text::non_blank);
+            variable(setting, variables).or_else(|| configured().map(str::to_owned))
         };
         let token = || secret("token", &["OPENCLAW_GATEWAY_TOKEN", "CLAWDBOT_GATEWAY_TOKEN"]);
-        let password = || secret("password", &["OPENCLAW_GATEWAY_PASSWORD", "CLAWDBOT_GATEWAY_PASSWORD"]);
+        let password = || secret("password", &PASSWORDS);
         Self {
             url: local_url(config, setting),
             source: LOCAL,
@@ -133,6 +134,21 @@ impl Target {
         }
     }
 
+    /// Whether it may be spoken to as it was found.
+    fn check(&self, mode: Mode) -> Result<(), CallError> {
+        let config_path = self.config_path.clone();
+        // A gateway that is meant to be elsewhere is not looked for here.
+        if self.source == UNNAMED {
+            return Err(CallError::Misconfigured { config_path });
+        }
+        // Whether it answers may be found out without a secret.
+        let is_stranger = self.source == NAMED && self.token.is_none() && self.password.is_none();
+        if is_stranger && mode != Mode::Probe {
+            return Err(CallError::NoCredentials { config_path });
+        }
+        Ok(())
+    }
+
     /// What is told beside an error: where we tried.
     pub fn details(&self) -> String {
         let mut lines = vec![
@@ -140,9 +156,39 @@ impl Target {
             format!("Source: {}", self.source),
             format!("Config: {}", self.config_path),
         ];
-        lines.extend(self.bind.map(|bind| format!("Bind: {bind}")));
+        lines.extend(self.bind_line());
+        lines.extend(self.note().map(str::to_owned));
         lines.join("\n")
     }
+
+    /// The same for programs.
+    pub fn details_json(&self) -> Value {
+        let mut told = json!({"url": self.url, "urlSource": self.source});
+        if let Some(bind) = self.bind_line() {
+            told["bindDetail"] = bind.into();
+        }
+        if let Some(note) = self.note() {
+            told["remoteFallbackNote"] = note.into();
+        }
+        told["message"] = self.details().into();
+        told
+    }
+
+    fn bind_line(&self) -> Option<String> {
+        self.bind.map(|bind| format!("Bind: {bind}"))
+    }
+
+    fn note(&self) -> Option<&'static str> {
+        (self.source == UNNAMED).then_some(
+            "Warn: gateway.mode=remote but gateway.remote.url is missing; set gateway.remote.url or switch gateway.mode=local.",
+        )
+    }
+}
+
+const PASSWORDS: [&str; 2] = ["OPENCLAW_GATEWAY_PASSWORD", "CLAWDBOT_GATEWAY_PASSWORD"];
+
+fn variable(setting: &Setting, names: &[&str]) -> Option<String> {
+    setting.place.environment.first(names).map(str::to_owned)
 }
 
 fn given(option: &Option<String>) -> Option<String> {
@@ -169,6 +215,16 @@ pub enum CallError {
     Closed { code: u16, reason: String, details: String },
     #[error("gateway timeout after {ms}ms\n{details}")]
     Timeout { ms: u128, details: String },
+    /// Somebody named it, and what we know is for another one.
+    #[error(
+        "gateway url override requires explicit credentials\nFix: pass --token or --password (or gatewayToken in tools).\nConfig: {config_path}"
+    )]
+    NoCredentials { config_path: String },
+    /// Nobody says where it is.
+    #[error(
+        "gateway remote mode misconfigured: gateway.remote.url missing\nConfig: {config_path}\nFix: set gateway.remote.url, or set gateway.mode=local."
+    )]
+    Misconfigured { config_path: String },
 }
 
 impl CallError {
@@ -182,7 +238,18 @@ impl CallError {
             }
             Self::Closed { code, reason, .. } => format!("gateway closed ({}): {reason}", closed(*code)),
             Self::Timeout { .. } => "timeout".to_owned(),
+            Self::NoCredentials { .. } => "no credentials".to_owned(),
+            Self::Misconfigured { .. } => "gateway.remote.url missing".to_owned(),
         }
+    }
+}
+
+/// The address of a page is that of its sockets, too: `ws://host` of `http://host`.
+fn for_sockets(url: &str) -> String {
+    match url.split_once("://") {
+        Some(("http", rest)) => format!("ws://{rest}"),
+        Some(("https", rest)) => format!("wss://{rest}"),
+        _ => url.to_owned(),
     }
 }
 
@@ -205,7 +272,6 @@ fn closed(code: u16) -> String {
     match code {
         1006 => "1006 abnormal closure (no close frame)".to_owned(),
         1000 => "1000 normal closure".to_owned(),
-        1012 => "1012 service restart".to_owned(),
         code => code.to_string(),
     }
 }
@@ -252,6 +318,7 @@ pub struct Client {
 impl Client {
     /// Connects, and says who we are.
     pub async fn open(target: &Target, mode: Mode, limit: Duration) -> Result<Self, CallError> {
+        target.check(mode)?;
         let late = || CallError::Timeout { ms: limit.as_millis(), details: target.details() };
         tokio::time::timeout(limit, Self::connect(target, mode)).await.map_err(|_| late())?
     }
@@ -261,7 +328,7 @@ impl Client {
         let limits = WebSocketConfig::default().max_message_size(Some(LONGEST)).max_frame_size(Some(LONGEST));
         let connector = target.certificate.as_deref().and_then(certificate::trusting);
         let connecting = tokio_tungstenite::connect_async_tls_with_config(
-            target.url.as_str(),
+            for_sockets(&target.url),
             Some(limits),
             true,
             connector,

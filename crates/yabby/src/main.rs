@@ -16,7 +16,7 @@ mod wire;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 use yabby_store::paths::Place;
 
 use cli::Command;
@@ -28,9 +28,11 @@ fn main() -> ExitCode {
     if let Some(code) = yabby_tools::keep_command(&arguments) {
         return code;
     }
-    let cli = match cli::Cli::try_parse() {
+    let mut command = cli::command();
+    let read = command.try_get_matches_from_mut(std::env::args_os());
+    let cli = match read.and_then(|matches| cli::Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => return usage::answer(&error),
+        Err(error) => return usage::answer(&error, &mut command, &arguments),
     };
     if cli.everywhere.no_color {
         anstream::ColorChoice::Never.write_global();

@@ -1,11 +1,13 @@
 //! What a command line that cannot be understood is answered (`cli.md` §0): one line, exit code 1.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
 
-/// Help and version go to standard output; everything else is a failure of the caller's.
-pub fn answer(error: &clap::Error) -> ExitCode {
+/// Help and version go to standard output; everything else is a failure of the caller's, who typed these words.
+pub fn answer(error: &clap::Error, command: &mut Command, words: &[OsString]) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             // Nobody reads it any more: no reason to complain.
@@ -17,14 +19,68 @@ pub fn answer(error: &clap::Error) -> ExitCode {
             ExitCode::FAILURE
         }
         _ => {
-            anstream::eprintln!("{}", sentence(error));
+            command.build();
+            anstream::eprintln!("{}", sentence(error, &Meant::by(command, words)));
             ExitCode::FAILURE
         }
     }
 }
 
+/// The command that somebody meant, and how many words they gave it that belong to no option.
+struct Meant<'c> {
+    command: &'c Command,
+    operands: usize,
+}
+
+impl<'c> Meant<'c> {
+    fn by(command: &'c Command, words: &[OsString]) -> Self {
+        let mut meant = Self { command, operands: 0 };
+        let mut words = words.iter().map(|word| word.to_string_lossy());
+        while let Some(word) = words.next() {
+            if word == "--" {
+                meant.operands += words.count();
+                break;
+            }
+            if word.len() > 1 && word.starts_with('-') {
+                if meant.named(&word).is_some_and(|option| option.get_action().takes_values()) {
+                    words.next();
+                }
+                continue;
+            }
+            match meant.command.find_subcommand(&*word).filter(|_| meant.operands == 0) {
+                Some(command) => meant.command = command,
+                None => meant.operands += 1,
+            }
+        }
+        meant
+    }
+
+    /// The option of the command that this word is, if its value is not in the same word.
+    fn named(&self, word: &str) -> Option<&'c Arg> {
+        let is_it = |argument: &&Arg| match word.strip_prefix("--") {
+            Some(long) => argument.get_long() == Some(long),
+            None => argument.get_short().is_some_and(|short| word[1..].chars().eq([short])),
+        };
+        self.command.get_arguments().find(is_it)
+    }
+
+    /// `-m, --message <text>` of `--message <TEXT>`
+    fn option(&self, argument: &str) -> String {
+        let name = in_small_letters(argument);
+        let short = name.split(' ').next().and_then(|long| self.named(long)).and_then(Arg::get_short);
+        short.map_or_else(|| name.clone(), |short| format!("-{short}, {name}"))
+    }
+
+    fn too_many(&self) -> String {
+        let expected = self.command.get_positionals().count();
+        let s = if expected == 1 { "" } else { "s" };
+        let (name, got) = (self.command.get_name(), self.operands);
+        format!("error: too many arguments for '{name}'. Expected {expected} argument{s} but got {got}.")
+    }
+}
+
 /// What is wrong, as the reference words it where it has words for it.
-fn sentence(error: &clap::Error) -> String {
+fn sentence(error: &clap::Error, meant: &Meant) -> String {
     let named = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         Some(ContextValue::Strings(texts)) => texts.first().cloned(),
@@ -40,15 +96,15 @@ fn sentence(error: &clap::Error) -> String {
         (ErrorKind::UnknownArgument, Some(option), _) if option.starts_with('-') => {
             format!("error: unknown option '{option}'")
         }
-        (ErrorKind::UnknownArgument, Some(word), _) => format!("error: too many arguments: '{word}'"),
+        (ErrorKind::UnknownArgument, Some(_), _) => meant.too_many(),
         (ErrorKind::MissingRequiredArgument, Some(argument), _) if argument.starts_with('-') => {
-            format!("error: required option '{}' not specified", argument.to_lowercase())
+            format!("error: required option '{}' not specified", meant.option(&argument))
         }
         (ErrorKind::MissingRequiredArgument, Some(argument), _) => {
             format!("error: missing required argument '{}'", bare(&argument))
         }
         (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(argument), _) => {
-            invalid_value(error, &argument, &named(ContextKind::InvalidValue).unwrap_or_default())
+            invalid_value(error, meant, &argument, &named(ContextKind::InvalidValue).unwrap_or_default())
         }
         (ErrorKind::ArgumentConflict, Some(argument), _) if several(error).len() > 1 => {
             format!("error: the argument '{argument}' cannot be used with '{}'", several(error).join("', '"))
@@ -68,9 +124,9 @@ fn several(error: &clap::Error) -> &[String] {
 }
 
 /// A value that an option or an argument does not take, and what it would take.
-fn invalid_value(error: &clap::Error, argument: &str, value: &str) -> String {
+fn invalid_value(error: &clap::Error, meant: &Meant, argument: &str, value: &str) -> String {
     let is_option = argument.starts_with('-');
-    let name = argument.to_lowercase();
+    let name = meant.option(argument);
     if value.is_empty() && is_option {
         return format!("error: option '{name}' argument missing");
     }
@@ -88,5 +144,11 @@ fn invalid_value(error: &clap::Error, argument: &str, value: &str) -> String {
 
 /// `session` of `<SESSION>`
 fn bare(argument: &str) -> String {
-    argument.trim_matches(|c| matches!(c, '<' | '>' | '[' | ']' | '.')).to_lowercase()
+    in_small_letters(argument.trim_matches(|c| matches!(c, '<' | '>' | '[' | ']' | '.')))
+}
+
+/// Our names of values are in capitals; one that is not has letters of both kinds on purpose, as `requestId`.
+fn in_small_letters(name: &str) -> String {
+    let value = name.split('<').next_back().unwrap_or(name);
+    if value.chars().any(char::is_lowercase) { name.to_owned() } else { name.to_lowercase() }
 }

@@ -1,8 +1,9 @@
 //! The channels that a configuration names, as clients are told of them (`gateway.md` §7, `channels.status`,
 //! `health` and `status`). No channel runs yet: this is what the settings say.
 
+use crate::collation;
 use crate::config::Config;
-use crate::json::{Object, Value, truthy};
+use crate::json::{Object, Value, number_text, truthy};
 use crate::text;
 
 /// What a channel is called.
@@ -50,7 +51,15 @@ pub struct Account {
     pub mode: Option<&'static str>,
     /// Whether groups may be answered without being asked, if the channel tells.
     pub unmentioned_groups: Option<bool>,
+    /// What else the channel tells of it, by the names that clients know: where its other tokens are, its address,
+    /// and whether it is linked.
+    pub facts: Vec<(&'static str, Value)>,
+    /// Who may write to it, if the channel tells.
+    policy: Vec<(&'static str, Value)>,
 }
+
+/// The name of the fact that an account is linked to a telephone, which is what makes it work.
+const LINKED: &str = "linked";
 
 /// The account that there is always.
 const DEFAULT_ACCOUNT: &str = "default";
@@ -64,13 +73,14 @@ pub fn configured<'v>(config: &Config, variable: impl Fn(&str) -> Option<&'v str
         }
         let own = section.get("accounts").and_then(Value::as_object).filter(|own| !own.is_empty());
         let empty = Object::new();
-        let accounts: Vec<Account> = match own {
+        let mut accounts: Vec<Account> = match own {
             Some(own) => own
                 .iter()
                 .map(|(id, own)| account(about, id, section, own.as_object().unwrap_or(&empty), &variable))
                 .collect(),
             None => vec![account(about, DEFAULT_ACCOUNT, section, &empty, &variable)],
         };
+        accounts.sort_by(|one, other| collation::compare(&one.id, &other.id));
         Some(ConfiguredChannel { about: *about, accounts })
     };
     ALL.iter().filter_map(channel).collect()
@@ -87,15 +97,31 @@ fn account<'v>(
     let said = |name: &str| setting(name).and_then(Value::as_str).and_then(text::non_blank);
     let is_telegram = about.id == "telegram";
     let from = |field: &str, name: &str| match () {
-        () if said("tokenFile").is_some() => "tokenFile",
         () if said(field).is_some() => "config",
         () if id == DEFAULT_ACCOUNT && variable(name).and_then(text::non_blank).is_some() => "env",
         () => "none",
     };
     let token_source = match about.id {
+        "telegram" if said("tokenFile").is_some() => Some("tokenFile"),
         "telegram" => Some(from("botToken", "TELEGRAM_BOT_TOKEN")),
         "discord" => Some(from("token", "DISCORD_BOT_TOKEN")),
         _ => None,
+    };
+    let is_set = |name: &&str| setting(name).is_some_and(|value| !value.is_null());
+    let (is_configured, facts) = match about.id {
+        "slack" => {
+            let [bot, app] =
+                [("botToken", "SLACK_BOT_TOKEN"), ("appToken", "SLACK_APP_TOKEN")].map(|(f, v)| from(f, v));
+            let facts = vec![("botTokenSource", bot.into()), ("appTokenSource", app.into())];
+            (bot != "none" && app != "none", facts)
+        }
+        "signal" => {
+            let ways = ["account", "httpUrl", "cliPath", "httpHost", "httpPort", "autoStart"];
+            (ways.iter().any(is_set), vec![("baseUrl", signal_address(&setting).into())])
+        }
+        // Nobody here can link an account.
+        "whatsapp" => (true, vec![(LINKED, false.into())]),
+        _ => (token_source.is_none_or(|source| source != "none"), Vec::new()),
     };
     let answers_all = |groups: &Value| {
         groups.as_object().is_some_and(|groups| {
@@ -106,11 +132,27 @@ fn account<'v>(
         id: id.to_owned(),
         name: said("name").map(str::to_owned),
         enabled: own.get("enabled").is_none_or(truthy),
-        configured: token_source.is_none_or(|source| source != "none"),
+        configured: is_configured,
         token_source,
         mode: is_telegram.then(|| if said("webhookUrl").is_some() { "webhook" } else { "polling" }),
         unmentioned_groups: is_telegram.then(|| setting("groups").is_some_and(answers_all)),
+        facts,
+        policy: match about.id {
+            "whatsapp" => ["dmPolicy", "allowFrom"].map(|name| (name, setting(name))).to_vec(),
+            _ => Vec::new(),
+        }
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?.clone())))
+        .collect(),
     }
+}
+
+/// Where the program is that speaks to Signal.
+fn signal_address<'s>(setting: &impl Fn(&str) -> Option<&'s Value>) -> String {
+    let said = |name: &str| setting(name).and_then(Value::as_str).and_then(text::non_blank);
+    let port = setting("httpPort").and_then(Value::as_f64).unwrap_or(8080.0);
+    let built = || format!("http://{}:{}", said("httpHost").unwrap_or("127.0.0.1"), number_text(port));
+    said("httpUrl").map_or_else(built, str::to_owned)
 }
 
 impl ConfiguredChannel {
@@ -122,29 +164,53 @@ impl ConfiguredChannel {
     /// What `channels.status` tells of it.
     pub fn summary(&self) -> Object {
         let Some(account) = self.default_account() else { return Object::new() };
+        if account.is_linked().is_some() {
+            return account.unlinked();
+        }
         let mut told = Object::new();
         told.insert("configured".to_owned(), account.configured.into());
         insert_text(&mut told, "tokenSource", account.token_source);
+        account.insert_facts(&mut told);
         told.insert("running".to_owned(), false.into());
         insert_text(&mut told, "mode", account.mode);
-        insert_nulls(&mut told, &["lastStartAt", "lastStopAt", "lastError", "lastProbeAt"]);
+        insert_nulls(&mut told, &["lastStartAt", "lastStopAt"]);
+        account.insert_reason(&mut told);
+        insert_nulls(&mut told, &["lastProbeAt"]);
         told
+    }
+
+    /// Whether somebody has linked it, for those that have to be.
+    pub fn link(&self) -> Option<Value> {
+        let linked = self.default_account()?.is_linked()?;
+        let About { id, label, .. } = self.about;
+        Some(serde_json::json!({"id": id, "label": label, "linked": linked, "authAgeMs": null}))
     }
 
     /// What `health` tells of it: it was not asked how it is, since nothing of it runs.
     pub fn health(&self, why: &str, now: Value) -> Object {
         let of_account = |account: &Account| {
             let mut told = Object::new();
+            if account.is_linked().is_some() {
+                told = account.unlinked();
+                told.insert("accountId".to_owned(), account.id.clone().into());
+                return told;
+            }
             told.insert("configured".to_owned(), account.configured.into());
             insert_text(&mut told, "tokenSource", account.token_source.map(|_| "none"));
+            // Nothing runs that would know.
+            for (name, _) in &account.facts {
+                let unknown = if name.ends_with("Source") { "none".into() } else { Value::Null };
+                told.insert((*name).to_owned(), unknown);
+            }
             told.insert("running".to_owned(), false.into());
             if account.mode.is_some() {
                 told.insert("mode".to_owned(), Value::Null);
             }
             insert_nulls(&mut told, &["lastStartAt", "lastStopAt", "lastError"]);
-            let probe = serde_json::json!({"ok": false, "status": null, "error": why, "elapsedMs": 0});
-            told.insert("probe".to_owned(), probe);
-            told.insert("lastProbeAt".to_owned(), now.clone());
+            match account.is_ready() {
+                true => insert_probe(&mut told, why, now.clone()),
+                false => insert_nulls(&mut told, &["lastProbeAt"]),
+            }
             told.insert("accountId".to_owned(), account.id.clone().into());
             told
         };
@@ -159,14 +225,25 @@ impl ConfiguredChannel {
     pub fn lines(&self) -> Vec<String> {
         let is_enabled = self.accounts.iter().any(|account| account.enabled);
         let is_configured = self.default_account().is_some_and(|account| account.configured);
-        let state = match (is_enabled, is_configured) {
-            (false, _) => "disabled",
-            (true, true) => "configured",
-            (true, false) => "not configured",
+        let is_linked = self.default_account().and_then(Account::is_linked);
+        let state = match (is_enabled, is_linked, is_configured) {
+            (false, _, _) => "disabled",
+            (true, Some(true), _) => "linked",
+            (true, Some(false), _) => "not linked",
+            (true, None, true) => "configured",
+            (true, None, false) => "not configured",
         };
-        let accounts = self.accounts.iter().filter(|account| account.configured).map(Account::line);
+        let works = |account: &&Account| account.is_linked().unwrap_or(account.configured);
+        let accounts = self.accounts.iter().filter(works).map(Account::line);
         [format!("{}: {state}", self.about.label)].into_iter().chain(accounts).collect()
     }
+}
+
+/// What is told of a platform that was to be asked, and was not.
+pub fn insert_probe(told: &mut Object, why: &str, now: Value) {
+    let probe = serde_json::json!({"ok": false, "status": null, "error": why, "elapsedMs": 0});
+    told.insert("probe".to_owned(), probe);
+    told.insert("lastProbeAt".to_owned(), now);
 }
 
 impl Account {
@@ -178,8 +255,16 @@ impl Account {
         told.insert("enabled".to_owned(), self.enabled.into());
         told.insert("configured".to_owned(), self.configured.into());
         insert_text(&mut told, "tokenSource", self.token_source);
+        self.insert_facts(&mut told);
+        if self.is_linked().is_some() {
+            insert_unconnected(&mut told);
+            told.extend(self.policy.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+            insert_nulls(&mut told, &["lastInboundAt", "lastOutboundAt"]);
+            return told;
+        }
         told.insert("running".to_owned(), false.into());
-        insert_nulls(&mut told, &["lastStartAt", "lastStopAt", "lastError"]);
+        insert_nulls(&mut told, &["lastStartAt", "lastStopAt"]);
+        self.insert_reason(&mut told);
         insert_text(&mut told, "mode", self.mode);
         if let Some(unmentioned) = self.unmentioned_groups {
             told.insert("allowUnmentionedGroups".to_owned(), unmentioned.into());
@@ -188,14 +273,64 @@ impl Account {
         told
     }
 
+    /// Whether something could be sent with it.
+    pub fn is_ready(&self) -> bool {
+        self.enabled && self.configured && self.is_linked() != Some(false)
+    }
+
+    /// Whether it is linked, where that is what makes it work.
+    pub fn is_linked(&self) -> Option<bool> {
+        self.facts.iter().find(|(name, _)| *name == LINKED).and_then(|(_, linked)| linked.as_bool())
+    }
+
+    /// What is told of one that has to be linked, and is not.
+    fn unlinked(&self) -> Object {
+        let mut told = Object::from_iter([("configured".to_owned(), self.is_linked().into())]);
+        self.insert_facts(&mut told);
+        told.insert("authAgeMs".to_owned(), Value::Null);
+        told.insert("self".to_owned(), serde_json::json!({"e164": null, "jid": null}));
+        insert_unconnected(&mut told);
+        told
+    }
+
+    /// Why it does not run, if that is no wonder.
+    fn insert_reason(&self, told: &mut Object) {
+        let reason = match (self.enabled, self.configured) {
+            (false, _) => Some("disabled"),
+            (true, false) => Some("not configured"),
+            (true, true) => None,
+        };
+        told.insert("lastError".to_owned(), reason.into());
+    }
+
+    fn insert_facts(&self, told: &mut Object) {
+        told.extend(self.facts.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+    }
+
     fn line(&self) -> String {
         let name = self.name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
         let disabled = (!self.enabled).then(|| "disabled".to_owned());
         let token = self.token_source.map(|source| format!("token:{source}"));
-        let details: Vec<String> = disabled.into_iter().chain(token).collect();
+        let facts = self.facts.iter().filter_map(|(name, value)| match (*name, value.as_str()?) {
+            ("botTokenSource", source) => Some(format!("bot:{source}")),
+            ("appTokenSource", source) => Some(format!("app:{source}")),
+            ("baseUrl", address) => Some(address.to_owned()),
+            _ => None,
+        });
+        let details: Vec<String> = disabled.into_iter().chain(token).chain(facts).collect();
         let details = if details.is_empty() { String::new() } else { format!(" ({})", details.join(", ")) };
         format!("  - {}{name}{details}", self.id)
     }
+}
+
+/// What is told of an account that would be connected all the time.
+fn insert_unconnected(told: &mut Object) {
+    for name in ["running", "connected"] {
+        told.insert(name.to_owned(), false.into());
+    }
+    told.insert("reconnectAttempts".to_owned(), 0.into());
+    let nulls = ["lastConnectedAt", "lastDisconnect", "lastMessageAt", "lastEventAt", "lastError"];
+    insert_nulls(told, &nulls);
 }
 
 fn insert_text(told: &mut Object, name: &str, value: Option<&str>) {
@@ -237,10 +372,42 @@ mod tests {
             "work": {"botToken": "a", "name": "Work", "webhookUrl": "https://x"},
             "off": {"enabled": false},
         }}}));
-        let [work, off] = found[0].accounts.as_slice() else { panic!("two accounts") };
+        let [off, work] = found[0].accounts.as_slice() else { panic!("two accounts, by their names") };
         assert_eq!((work.token_source, work.mode, work.enabled), (Some("config"), Some("webhook"), true));
         assert_eq!((off.token_source, off.configured, off.enabled), (Some("none"), false, false));
-        assert_eq!(found[0].default_account().map(|account| account.id.as_str()), Some("work"));
-        assert_eq!(found[0].lines(), ["Telegram: configured", "  - work (Work) (token:config)"]);
+        assert_eq!(
+            (&off.to_object()["lastError"], &work.to_object()["lastError"]),
+            (&json!("disabled"), &Value::Null)
+        );
+        assert_eq!(found[0].default_account().map(|account| account.id.as_str()), Some("off"));
+        assert_eq!(found[0].lines(), ["Telegram: not configured", "  - work (Work) (token:config)"]);
+    }
+
+    #[test]
+    fn channels_tell_what_is_their_own() {
+        let found = channels(json!({
+            "slack": {"botToken": "xoxb", "accounts": {"a": {"appToken": "xapp"}, "b": {}}},
+            "signal": {"account": "+1555", "httpPort": 9000},
+            "whatsapp": {},
+        }));
+        let told = |at: usize, account: usize| Value::Object(found[at].accounts[account].to_object());
+        let whatsapp = told(0, 0);
+        assert_eq!((&whatsapp["configured"], &whatsapp["linked"]), (&json!(true), &json!(false)));
+        assert_eq!((&whatsapp["connected"], whatsapp.get("lastStartAt")), (&json!(false), None));
+        assert_eq!(found[0].summary()["configured"], false);
+        assert_eq!(found[0].lines(), ["WhatsApp: not linked"]);
+        assert_eq!(found[0].link().unwrap()["linked"], false);
+        assert_eq!(found[1].lines()[1], "  - a (bot:config, app:config)");
+        assert_eq!(found[1].link(), None);
+        let health = found[1].health("nobody asks", 5.into());
+        assert_eq!((&health["lastProbeAt"], &health["botTokenSource"]), (&json!(5), &json!("none")));
+        let other = &health["accounts"]["b"];
+        assert_eq!((other.get("probe"), &other["lastProbeAt"]), (None, &Value::Null));
+        assert!(!found[0].accounts[0].is_ready());
+        let (whole, half) = (told(1, 0), told(1, 1));
+        assert_eq!((&whole["configured"], &whole["appTokenSource"]), (&json!(true), &json!("config")));
+        assert_eq!((&half["configured"], &half["appTokenSource"]), (&json!(false), &json!("none")));
+        assert_eq!(found[2].summary()["baseUrl"], "http://127.0.0.1:9000");
+        assert!(found[2].accounts[0].is_ready());
     }
 }

@@ -30,6 +30,16 @@ pub fn comparable_target(channel: &str, raw: &str) -> Option<String> {
     Some(spelt.unwrap_or_else(|| text::lower(trimmed))).filter(|target| !target.is_empty())
 }
 
+/// Whether a word names a chat of Telegram's by itself: an id, somebody's name, or a chat with its prefix. Any other
+/// would have to be looked up.
+pub fn is_telegram_address(raw: &str) -> bool {
+    let name = text::trim(raw);
+    let id = name.strip_prefix('-').unwrap_or(name);
+    let is_id = id.len() >= 6 && id.bytes().all(|b| b.is_ascii_digit());
+    let has_prefix = ["telegram:", "tg:"].into_iter().any(|prefix| without(name, prefix).is_some());
+    has_prefix || name.starts_with('@') || is_id
+}
+
 fn telegram(target: &str) -> Option<String> {
     static LINK: LazyLock<Regex> =
         LazyLock::new(|| text::pattern(r"^(?i-u:(?:https?://)?t\.me/)([A-Za-z0-9_]+)$"));
@@ -146,5 +156,25 @@ mod tests {
         }
         assert_eq!(comparable_target("telegram", " "), None);
         assert_eq!(comparable_target("googlechat", "gchat:"), None);
+    }
+
+    #[test]
+    fn a_chat_of_telegram_is_named_by_its_id_its_name_or_its_prefix() {
+        let table = [
+            ("123456", true),
+            (" -1001234567 ", true),
+            ("12345", false),
+            ("-12345", false),
+            ("+123456", false),
+            ("@someone", true),
+            ("someone", false),
+            ("TG:5", true),
+            ("telegram:x", true),
+            ("t.me/someone", false),
+            ("", false),
+        ];
+        for (raw, expected) in table {
+            assert_eq!(is_telegram_address(raw), expected, "{raw}");
+        }
     }
 }

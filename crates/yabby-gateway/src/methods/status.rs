@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
+use yabby_domain::channel::status::ConfiguredChannel;
 use yabby_domain::flush::DEFAULT_CONTEXT_TOKENS;
 use yabby_domain::heartbeat::Heartbeat;
 use yabby_domain::id::AgentId;
@@ -63,7 +64,7 @@ async fn answer(call: Call) -> Answer {
     let channels = gateway.channels();
     let mut told = json!({
         "heartbeat": {"defaultAgentId": policy.default_agent.as_str(), "agents": heartbeats},
-        "channelSummary": channels.iter().flat_map(|channel| channel.lines()).collect::<Vec<_>>(),
+        "channelSummary": channels.iter().flat_map(ConfiguredChannel::lines).collect::<Vec<_>>(),
         "queuedSystemEvents": gateway.engine.waiting_notices(&policy.main_session()),
         "sessions": {
             "paths": paths,
@@ -74,6 +75,9 @@ async fn answer(call: Call) -> Answer {
     // Not within the macro, which would copy all of them.
     told["sessions"]["recent"] = recent.into();
     told["sessions"]["byAgent"] = by_agent.into();
+    if let Some(link) = channels.iter().find_map(ConfiguredChannel::link) {
+        told["linkChannel"] = link;
+    }
     Ok(told)
 }
 

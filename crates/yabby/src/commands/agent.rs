@@ -157,9 +157,6 @@ fn here(setting: &Setting, arguments: &Arguments, said: Option<String>) -> Resul
     }
     let destination = destination(setting, arguments, &config)?;
     let (levels, options) = (Levels::of(arguments)?, options(arguments)?);
-    if arguments.deliver {
-        anstream::eprintln!("note: --deliver needs a gateway; the reply is only shown here");
-    }
     prepare(setting, &destination, &levels)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let wired = {
@@ -177,7 +174,11 @@ fn here(setting: &Setting, arguments: &Arguments, said: Option<String>) -> Resul
     runtime.block_on(wired.close());
     // Stores write their files on the way out.
     runtime.shutdown_timeout(std::time::Duration::from_secs(10));
-    done
+    done?;
+    if arguments.deliver {
+        bail!("the reply was not delivered: --deliver needs a gateway");
+    }
+    Ok(())
 }
 
 async fn talk(

@@ -138,6 +138,17 @@ fn position(config: &Config, agent: &AgentId) -> Option<usize> {
     entries.iter().position(|entry| id(entry).as_ref() == Some(agent))
 }
 
+/// Says which agent is meant by a name that was written otherwise; beside what is printed for programs, which is one
+/// value.
+fn tell_normalized(id: &AgentId, as_json: bool) -> Result<()> {
+    let told = format!("Normalized agent id to \"{id}\".");
+    match as_json {
+        true => anstream::eprintln!("{told}"),
+        false => writeln!(anstream::stdout(), "{told}")?,
+    }
+    Ok(())
+}
+
 fn summary(agent: Agent, bindings: bool) -> Summary {
     let written = std::fs::read_to_string(Path::new(&agent.workspace).join("IDENTITY.md")).ok();
     let written = written.and_then(|text| Identity::read(&text));

@@ -14,6 +14,7 @@ use yabby_store::clock::SystemClock;
 use yabby_store::disk::LocalDisk;
 use yabby_store::files::exec_approvals::ExecApprovalsFile;
 
+use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
 
@@ -37,7 +38,7 @@ enum Command {
     )]
     Set {
         /// A file with approvals, in JSON
-        #[arg(long, value_name = "PATH", conflicts_with = "stdin", required_unless_present = "stdin")]
+        #[arg(long, value_name = "PATH")]
         file: Option<PathBuf>,
         /// Read them from the standard input
         #[arg(long)]
@@ -88,7 +89,14 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     match &arguments.command {
         Command::Get(shape) => show(&file, shape),
         Command::Set { file: source, stdin, shape } => {
-            replace(&file, source.as_ref().filter(|_| !stdin))?;
+            let source = match (source, stdin) {
+                (None, false) => return Err(Failure::bare("Provide --file or --stdin.").into()),
+                (Some(_), true) => {
+                    return Err(Failure::bare("Use either --file or --stdin (not both).").into());
+                }
+                (source, _) => source.as_ref(),
+            };
+            replace(&file, source)?;
             show(&file, shape)
         }
         Command::Allowlist(Allowlist::Add(entry)) => {
@@ -124,7 +132,9 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
 
 impl Entry {
     fn checked(&self) -> Result<(&str, &str)> {
-        let Some(pattern) = text::non_blank(&self.pattern) else { bail!("Pattern required.") };
+        let Some(pattern) = text::non_blank(&self.pattern) else {
+            return Err(Failure::bare("Pattern required.").into());
+        };
         let agent = text::non_blank(&self.agent).map_or(EVERYBODY, text::trim);
         Ok((agent, text::trim(pattern)))
     }

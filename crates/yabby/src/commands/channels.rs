@@ -104,11 +104,22 @@ fn list(setting: &Setting, arguments: &List) -> Result<()> {
 }
 
 fn listed_line(channel: &ConfiguredChannel, account: &Account) -> String {
-    let configured = if account.configured { "configured" } else { "not configured" };
+    let state = match (account.is_linked(), account.configured) {
+        (Some(true), _) => "linked",
+        (Some(false), _) => "not linked",
+        (None, true) => "configured",
+        (None, false) => "not configured",
+    };
     let token = account.token_source.map(|source| format!("token={source}"));
+    let facts = account.facts.iter().filter_map(|(name, value)| {
+        let shown = [("botTokenSource", "bot"), ("appTokenSource", "app"), ("baseUrl", "base")];
+        let (_, label) = shown.into_iter().find(|(field, _)| field == name)?;
+        Some(format!("{label}={}", value.as_str()?))
+    });
     let enabled = if account.enabled { "enabled" } else { "disabled" };
-    let parts = [Some(configured.to_owned()), token, Some(enabled.to_owned())];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let mut parts = vec![state.to_owned()];
+    parts.extend(token.into_iter().chain(facts));
+    parts.push(enabled.to_owned());
     format!("- {}: {}", label(channel.about.label, &account.id, account.name.as_deref()), parts.join(", "))
 }
 

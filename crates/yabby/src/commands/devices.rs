@@ -6,9 +6,11 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use yabby_domain::json::{Object, Value};
+use yabby_domain::text;
 
 use crate::boxes::{self, fixed, wide};
 use crate::client::{Target, TargetOptions, ask_blocking, limit};
+use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
 
@@ -57,7 +59,7 @@ struct Asking {
 #[derive(Args)]
 struct Request {
     /// The request, as `yabby devices list` names it
-    #[arg(value_name = "REQUESTID")]
+    #[arg(value_name = "requestId")]
     request: String,
     #[command(flatten)]
     asking: Asking,
@@ -112,16 +114,24 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
             settled(&request.asking, "Rejected", &answer, answer.get("deviceId"))
         }
         Command::Rotate(Rotate { device, role, scope, asking }) => {
-            let mut params = json!({"deviceId": device.trim(), "role": role.trim()});
+            let mut params = token_of(device, role)?;
             if !scope.is_empty() {
                 params["scopes"] = scope.clone().into();
             }
             terminal::print_json(&asking.ask(setting, "device.token.rotate", params)?)
         }
         Command::Revoke(Revoke { device, role, asking }) => {
-            let params = json!({"deviceId": device.trim(), "role": role.trim()});
+            let params = token_of(device, role)?;
             terminal::print_json(&asking.ask(setting, "device.token.revoke", params)?)
         }
+    }
+}
+
+/// Which token is meant.
+fn token_of(device: &str, role: &str) -> Result<Value> {
+    match (text::non_blank(device), text::non_blank(role)) {
+        (Some(device), Some(role)) => Ok(json!({"deviceId": device, "role": role})),
+        _ => Err(Failure::bare("--device and --role required").into()),
     }
 }
 
@@ -146,10 +156,10 @@ fn list(setting: &Setting, asking: &Asking) -> Result<()> {
         let rows = pending.iter().map(|request| {
             let flag = if request.get("isRepair") == Some(&Value::Bool(true)) { "repair" } else { "" };
             [
-                text(request, "requestId"),
+                word(request, "requestId"),
                 name(request),
-                text(request, "role"),
-                text(request, "remoteIp"),
+                word(request, "role"),
+                word(request, "remoteIp"),
                 age(request),
                 flag.to_owned(),
             ]
@@ -172,7 +182,7 @@ fn list(setting: &Setting, asking: &Asking) -> Result<()> {
                 joined(device, "roles"),
                 joined(device, "scopes"),
                 tokens(device),
-                text(device, "remoteIp"),
+                word(device, "remoteIp"),
             ]
         });
         writeln!(out, "Paired ({})", paired.len())?;
@@ -186,13 +196,13 @@ fn list(setting: &Setting, asking: &Asking) -> Result<()> {
     Ok(())
 }
 
-fn text(record: &Value, field: &str) -> String {
+fn word(record: &Value, field: &str) -> String {
     record.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 fn name(record: &Value) -> String {
-    let called = text(record, "displayName");
-    if called.is_empty() { text(record, "deviceId") } else { called }
+    let called = word(record, "displayName");
+    if called.is_empty() { word(record, "deviceId") } else { called }
 }
 
 fn joined(record: &Value, field: &str) -> String {
@@ -217,7 +227,7 @@ fn tokens(device: &Value) -> String {
     let mut told: Vec<String> = tokens
         .map(|token| {
             let is_revoked = token.get("revokedAtMs").is_some_and(yabby_domain::json::truthy);
-            format!("{}{}", text(token, "role"), if is_revoked { " (revoked)" } else { "" })
+            format!("{}{}", word(token, "role"), if is_revoked { " (revoked)" } else { "" })
         })
         .collect();
     told.sort();

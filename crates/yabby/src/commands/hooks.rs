@@ -11,10 +11,9 @@ use crate::setting::Setting;
 use crate::terminal;
 
 #[derive(Args)]
-#[command(arg_required_else_help = true)]
 pub struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -24,7 +23,7 @@ enum Command {
     List(List),
 }
 
-#[derive(Args)]
+#[derive(Args, Default)]
 struct List {
     /// Only those that could run here
     #[arg(long)]
@@ -38,12 +37,20 @@ struct List {
 }
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
-    let Command::List(List { json, .. }) = &arguments.command;
+    // A configuration that is invalid stops this as anything else, though there is nothing to read in it.
+    setting.config()?;
+    // As the reference: the list is what there is to see.
+    let usual = Command::List(List::default());
+    let Command::List(List { eligible, json, .. }) = arguments.command.as_ref().unwrap_or(&usual);
     if *json {
         let folder = setting.place.folder.path().join("hooks").display().to_string();
         return terminal::print_json(
             &json!({"workspaceDir": workspace(setting)?, "managedHooksDir": folder, "hooks": []}),
         );
     }
-    Ok(writeln!(anstream::stdout(), "No hooks found.")?)
+    let told = match eligible {
+        true => format!("No eligible hooks found. Run `{}` to see all hooks.", setting.command("hooks list")),
+        false => "No hooks found.".to_owned(),
+    };
+    Ok(writeln!(anstream::stdout(), "{told}")?)
 }

@@ -252,19 +252,20 @@ fn unreachable(
     target: &Target,
     fault: &CallError,
 ) -> anyhow::Error {
-    let message = match fault {
-        CallError::Refused { message, .. } => message.clone(),
-        _ => "Gateway not reachable. Is it running and accessible?".to_owned(),
-    };
+    let message = "Gateway not reachable. Is it running and accessible?";
     let hint = format!("Hint: run `{}`.", setting.command("doctor"));
     if !arguments.json {
-        return Failure::bare(format!("{message}\n{}\n{hint}", target.details())).into();
+        return match fault {
+            // Nobody was asked: whether somebody is there is not the question.
+            CallError::NoCredentials { .. } | CallError::Misconfigured { .. } => fault.clone().into(),
+            _ => Failure::bare(format!("{message}\n{}\n{hint}", target.details())).into(),
+        };
     }
     let told = json!({
         "type": "error",
         "message": message,
         "error": fault.to_string(),
-        "details": {"url": target.url, "urlSource": target.source, "message": target.details()},
+        "details": target.details_json(),
         "hint": hint,
     });
     Failure::bare(json::stringify(&told)).into()

@@ -5,8 +5,10 @@ use std::io::Write as _;
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use serde_json::json;
+use yabby_domain::channel::status::{Account, ConfiguredChannel};
 use yabby_domain::channel::{CORE_CHANNELS, WEBCHAT, normalize_channel};
-use yabby_domain::json::Value;
+use yabby_domain::json::{self, Value};
+use yabby_domain::reply::target;
 use yabby_domain::text;
 
 use super::channels::channels;
@@ -87,12 +89,19 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let Some(target) = &arguments.target else {
         return Err(Failure::bare("error: required option '-t, --target <dest>' not specified").into());
     };
+    for (name, given) in [("--buttons", &arguments.buttons), ("--card", &arguments.card)] {
+        let given = given.as_deref().and_then(text::non_blank);
+        if given.is_some_and(|given| json::parse(given).is_err()) {
+            bail!("{name} must be valid JSON");
+        }
+    }
+    let Some(target) = text::non_blank(target) else { bail!("Action send requires a target.") };
     let channel = channel(setting, arguments.channel.as_deref())?;
-    let (to, said) =
-        (destination(&channel.id, target), arguments.message.as_deref().and_then(text::non_blank));
+    let to = destination(&channel, target)?;
+    let said = arguments.message.as_deref().and_then(text::non_blank);
     let media = arguments.media.as_deref().and_then(text::non_blank);
     if said.is_none() && media.is_none() {
-        bail!("send requires --message or --media");
+        bail!("message required");
     }
     if arguments.dry_run {
         return dry_run(arguments, &channel, &to, media);
@@ -127,8 +136,8 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let gateway = Target::find(setting, &arguments.gateway)?;
     let sent = ask_blocking(&gateway, "send", params, limit(arguments.timeout.as_deref(), 10_000)?)?;
     if arguments.json {
-        let payload =
-            json!({"channel": channel.id, "to": to, "via": "gateway", "mediaUrl": media, "result": sent});
+        let mut payload = payload(&channel, &to, "gateway", media);
+        payload["result"] = sent;
         return terminal::print_json(&envelope(&channel.id, false, &payload));
     }
     let id = sent.get("messageId").and_then(Value::as_str).unwrap_or("unknown");
@@ -156,9 +165,7 @@ fn channel(setting: &Setting, named: Option<&str>) -> Result<Channel> {
         };
         return Ok(Channel { id: name, label: found.about.label.to_owned() });
     }
-    let is_ready = |channel: &&yabby_domain::channel::status::ConfiguredChannel| {
-        channel.accounts.iter().any(|account| account.enabled && account.configured)
-    };
+    let is_ready = |channel: &&ConfiguredChannel| channel.accounts.iter().any(Account::is_ready);
     let ready: Vec<&str> = known.iter().filter(is_ready).map(|channel| channel.about.id).collect();
     match ready.as_slice() {
         [] => bail!("Channel is required (no configured channels detected)."),
@@ -171,24 +178,36 @@ fn channel(setting: &Setting, named: Option<&str>) -> Result<Channel> {
 }
 
 /// The address as the channel writes it.
-fn destination(channel: &str, target: &str) -> String {
-    let target = text::trim(target);
-    match channel {
-        "telegram" if !target.starts_with("telegram:") => format!("telegram:{target}"),
-        _ => target.to_owned(),
+fn destination(channel: &Channel, named: &str) -> Result<String> {
+    if channel.id == "telegram" && !target::is_telegram_address(named) {
+        bail!("Unknown target \"{named}\" for {}. Hint: <chatId>", channel.label);
     }
+    // A session is called what it is called, and Slack tells capitals from small letters.
+    let keeps_letters = [WEBCHAT, "slack"].contains(&channel.id.as_str());
+    let spelt = (!keeps_letters).then(|| target::comparable_target(&channel.id, named)).flatten();
+    Ok(spelt.unwrap_or_else(|| named.to_owned()))
 }
 
 fn dry_run(arguments: &Send, channel: &Channel, to: &str, media: Option<&str>) -> Result<()> {
     if arguments.json {
-        let payload =
-            json!({"channel": channel.id, "to": to, "via": "direct", "mediaUrl": media, "dryRun": true});
+        // Whoever is connected all the time is the gateway's.
+        let via = if channel.id == "whatsapp" { "gateway" } else { "direct" };
+        let mut payload = payload(channel, to, via, media);
+        payload["dryRun"] = true.into();
         return terminal::print_json(&envelope(&channel.id, true, &payload));
     }
     // The reference says that it was sent.
     writeln!(anstream::stdout(), "✅ Sent via {}. Message ID: unknown", channel.label)?;
     anstream::eprintln!("note: nothing was sent; that was a dry run");
     Ok(())
+}
+
+fn payload(channel: &Channel, to: &str, via: &str, media: Option<&str>) -> Value {
+    let mut payload = json!({"channel": channel.id, "to": to, "via": via, "mediaUrl": media});
+    if let Some(media) = media {
+        payload["mediaUrls"] = json!([media]);
+    }
+    payload
 }
 
 fn envelope(channel: &str, dry_run: bool, payload: &Value) -> Value {

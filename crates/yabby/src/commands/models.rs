@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use yabby_config::key_path::KeyPath;
 use yabby_domain::config::Config;
@@ -98,6 +98,14 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     }
 }
 
+/// What is printed has one form at a time.
+fn one_form(json: bool, plain: bool) -> Result<()> {
+    if json && plain {
+        bail!("Choose either --json or --plain, not both.");
+    }
+    Ok(())
+}
+
 /// How a list is printed.
 #[derive(Args)]
 struct Listing {
@@ -105,7 +113,7 @@ struct Listing {
     #[arg(long)]
     json: bool,
     /// Print one on each line, and nothing else
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long)]
     plain: bool,
 }
 

@@ -39,6 +39,8 @@ struct List {
 }
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
+    // A configuration that is invalid stops this as anything else, though there is nothing to read in it.
+    setting.config()?;
     let Command::List(List { json, .. }) = &arguments.command;
     if *json {
         return terminal::print_json(

@@ -130,7 +130,8 @@ impl Found {
             "reachable": self.probe.told.is_ok(),
             "connectLatencyMs": self.probe.latency_ms(),
             "self": self.probe.own_presence(),
-            "error": self.probe.error(),
+            // One that nobody can ask has not failed.
+            "error": self.probe.error().filter(|_| !self.is_misconfigured),
         });
         let (service, state) = &self.service;
         let service = json!({

@@ -105,7 +105,10 @@ fn a_command_line_that_cannot_be_meant_is_refused() {
             &["-m", "x", "--to", "+1", "--timeout", "0"],
             "Error: --timeout must be a positive integer (seconds)",
         ),
-        (&["-m", "x", "--to", "+1", "--timeout=-1"], "Error: --timeout must be a positive integer (seconds)"),
+        (
+            &["-m", "x", "--to", "+1", "--timeout", "-1"],
+            "Error: --timeout must be a positive integer (seconds)",
+        ),
         (
             &["-m", "x", "--to", "+1", "--timeout", "soon"],
             "Error: --timeout must be a positive integer (seconds)",
@@ -116,7 +119,7 @@ fn a_command_line_that_cannot_be_meant_is_refused() {
         ),
         (&[], "error: required option '-m, --message <text>' not specified"),
         (&["--agent", "main"], "error: required option '-m, --message <text>' not specified"),
-        (&["-m"], "error: option '--message <text>' argument missing"),
+        (&["-m"], "error: option '-m, --message <text>' argument missing"),
     ];
     for (arguments, refusal) in table {
         assert_eq!(home.refusal(&[&["agent", "--local"], arguments].concat()), refusal, "{arguments:?}");

@@ -27,7 +27,7 @@ fn programs_are_allowed_and_forgotten() {
     let shown = home.json(&["approvals", "get"]);
     assert_eq!(shown["file"]["agents"].as_object().unwrap().keys().collect::<Vec<_>>(), ["*"]);
     assert!(home.refusal(&["approvals", "allowlist", "add", "rg"]).contains("/usr/bin/rg"));
-    assert_eq!(home.refusal(&["approvals", "allowlist", "add", " "]), "Error: Pattern required.");
+    assert_eq!(home.refusal(&["approvals", "allowlist", "add", " "]), "Pattern required.");
 }
 
 #[test]

@@ -414,7 +414,16 @@ fn every_key_is_tried_where_that_is_asked_for() {
     assert!(told.contains("\nProbed 1 target in "), "{told}");
     let told = home.out(&["models", "status", "--probe", "--probe-provider", "other"]);
     assert!(told.ends_with("\nAuth probes\n- none\n"), "{told}");
-    home.refusal(&["models", "status", "--probe", "--plain"]);
+    let table: [(&[&str], &str); 5] = [
+        (&["--probe", "--plain"], "Error: --probe cannot be used with --plain output."),
+        (&["--json", "--plain"], "Error: Choose either --json or --plain, not both."),
+        (&["--probe", "--probe-timeout", "soon"], "Error: --probe-timeout must be a positive number (ms)."),
+        (&["--probe", "--probe-concurrency", "0"], "Error: --probe-concurrency must be > 0."),
+        (&["--probe", "--probe-max-tokens", "-1"], "Error: --probe-max-tokens must be > 0."),
+    ];
+    for (flags, told) in table {
+        assert_eq!(home.refusal(&[&["models", "status"][..], flags].concat()), told, "{flags:?}");
+    }
     home.refusal(&["models", "status", "--probe-timeout", "5"]);
     assert_eq!(service.keys().len(), 3);
 }

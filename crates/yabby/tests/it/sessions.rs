@@ -130,7 +130,10 @@ fn a_slip_is_answered_in_one_line() {
             "error: option '--kind <kind>' argument 'grp' is invalid. Allowed choices are direct, group, global, unknown.",
         ),
         (&["sessions", "reset"], "error: missing required argument 'session'"),
-        (&["history", "main", "task"], "error: too many arguments: 'task'"),
+        (
+            &["history", "main", "task"],
+            "error: too many arguments for 'history'. Expected 1 argument but got 2.",
+        ),
         (&["sessions", "compact", "main", "--max-lines", "0"], "--max-lines must be a positive integer"),
         (
             &["sessions", "reset", "nope"],

@@ -18,7 +18,7 @@ use yabby_domain::text;
 use yabby_store::config_file::edit::Edit;
 use yabby_store::disk::{Disk as _, LocalDisk};
 
-use super::{edit, position};
+use super::{edit, position, tell_normalized};
 use crate::commands::setup::{absolute, fill};
 use crate::failure::Failure;
 use crate::setting::Setting;
@@ -94,7 +94,11 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let state = setting.place.folder.path().to_string_lossy();
     let sessions = PathBuf::from(sessions_folder(&state, &wanted.id));
     LocalDisk.create_folder(&sessions).with_context(|| format!("cannot create {}", sessions.display()))?;
-    if arguments.json { print_json(&wanted, &bindings) } else { print_text(setting, &wanted, &bindings) }
+    if arguments.json {
+        print_json(&wanted, &bindings)
+    } else {
+        print_text(setting, &wanted, &sessions, &bindings)
+    }
 }
 
 fn wanted(setting: &Setting, arguments: &Arguments, config: &Config) -> Result<Wanted> {
@@ -119,7 +123,7 @@ fn wanted(setting: &Setting, arguments: &Arguments, config: &Config) -> Result<W
         return Err(Failure::bare(format!("\"{id}\" is reserved. Choose another name.")).into());
     }
     if id.as_str() != name {
-        anstream::eprintln!("Normalized agent id to \"{id}\".");
+        tell_normalized(&id, arguments.json)?;
     }
     check_is_new(config, &id)?;
     let workspace = match workspace {
@@ -247,10 +251,12 @@ fn print_json(wanted: &Wanted, bindings: &Bindings) -> Result<()> {
     terminal::print_json(&Value::Object(told))
 }
 
-fn print_text(setting: &Setting, wanted: &Wanted, bindings: &Bindings) -> Result<()> {
+fn print_text(setting: &Setting, wanted: &Wanted, sessions: &Path, bindings: &Bindings) -> Result<()> {
     let shown = |path: &str| setting.place.shortened(Path::new(path));
     let mut lines = vec![
         format!("Updated {}", setting.place.shortened(&setting.place.config)),
+        format!("Workspace OK: {}", shown(&wanted.workspace)),
+        format!("Sessions OK: {}", setting.place.shortened(sessions)),
         format!("Agent: {}", wanted.id),
         format!("Workspace: {}", shown(&wanted.workspace)),
         format!("Agent dir: {}", shown(&wanted.folder)),

@@ -17,7 +17,7 @@ use yabby_domain::text;
 use yabby_store::config_file::edit::Edit;
 use yabby_store::disk::{Disk as _, LocalDisk};
 
-use super::{edit, position};
+use super::{edit, position, tell_normalized};
 use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
@@ -40,7 +40,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     };
     let id = AgentId::normalize(named);
     if id.as_str() != named {
-        anstream::eprintln!("Normalized agent id to \"{id}\".");
+        tell_normalized(&id, arguments.json)?;
     }
     if id == AgentId::default() {
         return Err(Failure::bare(format!("\"{id}\" cannot be deleted.")).into());
@@ -78,7 +78,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     }
     let shown = |path: &Path| terminal::harmless(&setting.place.shortened(path));
     let mut out = anstream::stdout().lock();
-    writeln!(out, "Deleted agent: {id}")?;
+    writeln!(out, "Updated {}\nDeleted agent: {id}", shown(&setting.place.config))?;
     for (from, to) in &trash.moved {
         writeln!(out, "  {} is now {}", shown(from), shown(to))?;
     }

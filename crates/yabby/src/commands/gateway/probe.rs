@@ -105,6 +105,7 @@ impl Probe {
     fn close(&self) -> Value {
         match &self.told {
             Err(CallError::Closed { code, reason, .. }) => json!({"code": code, "reason": reason}),
+            Err(CallError::Unreachable { .. }) => json!({"code": 1006, "reason": ""}),
             _ => Value::Null,
         }
     }
@@ -156,7 +157,7 @@ fn targets(
     let mut targets: Vec<(&'static str, &'static str, bool, Target)> = Vec::new();
     let without_url = TargetOptions { url: None, ..options.clone() };
     let remote = config.text(&["gateway", "remote", "url"]).and_then(text::non_blank).is_some();
-    let is_remote = remote && config.text(&["gateway", "mode"]) == Some("remote");
+    let is_remote = config.text(&["gateway", "mode"]) == Some("remote");
     if options.url.is_some() {
         targets.push(("explicit", "URL (explicit)", true, Target::find(setting, options)?));
     }

@@ -16,7 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use yabby_domain::config::Config;
 use yabby_domain::json::Value;
 use yabby_engine::Engine;
-use yabby_gateway::{Parts, log_file, start};
+use yabby_gateway::{Parts, StartError, log_file, start};
 use yabby_store::clock::SystemClock;
 use yabby_store::config_file::Snapshot;
 use yabby_store::files::gateway_lock::{GatewayLock, LockError, PATIENCE};
@@ -153,18 +153,17 @@ pub fn run(setting: &Setting, options: &Options) -> Result<()> {
 impl Options {
     /// Whether the command line makes sense, whatever the configuration says.
     fn check(&self) -> Result<()> {
+        let style = self.others.ws_log.as_deref().filter(|_| !self.others.compact);
+        if style.is_some_and(|style| !["auto", "full", "compact"].contains(&style)) {
+            return Err(said(r#"Invalid --ws-log (use "auto", "full", "compact")"#));
+        }
         if let Some(port) = &self.port
             && !matches!(port.parse::<u16>(), Ok(1..))
         {
             return Err(said("Invalid port"));
         }
-        if let Some(bind) = &self.bind
-            && listen::Bind::parse(bind).is_none()
-        {
-            return Err(said(r#"Invalid --bind (use "loopback", "lan", "tailnet", "auto", or "custom")"#));
-        }
-        if let Some(auth) = self.auth.as_deref().filter(|auth| !["token", "password"].contains(auth)) {
-            return Err(said(&format!("Invalid --auth {auth:?} (use \"token\" or \"password\")")));
+        if self.auth.as_deref().is_some_and(|auth| !["token", "password"].contains(&auth)) {
+            return Err(said(r#"Invalid --auth (use "token" or "password")"#));
         }
         match self.tailscale.as_deref() {
             None | Some("off") => {}
@@ -202,6 +201,9 @@ impl Options {
                     mode.as_deref().unwrap_or("unset")
                 ),
             }));
+        }
+        if self.bind.as_deref().is_some_and(|bind| listen::Bind::parse(bind).is_none()) {
+            return Err(said(r#"Invalid --bind (use "loopback", "lan", "tailnet", "auto", or "custom")"#));
         }
         Ok(self.applied(setting.config()?))
     }
@@ -242,6 +244,18 @@ fn entry<'v>(value: &'v mut Value, name: &str) -> &'v mut Value {
 /// An error as a gateway tells it: with the time, and nothing before it.
 fn said(text: &str) -> anyhow::Error {
     Failure::bare(format!("{:.3} {text}", jiff::Timestamp::now())).into()
+}
+
+/// Why there is no gateway.
+fn not_started(error: &StartError, config: &Config) -> anyhow::Error {
+    if !matches!(error, StartError::NoToken | StartError::NoPassword) {
+        return said(&format!("Gateway failed to start: {error}"));
+    }
+    let is_elsewhere = config.text(&["gateway", "remote", "token"]).is_some();
+    let hint = is_elsewhere.then_some(
+        "\n\"gateway.remote.token\" is for remote CLI calls; it does not enable local gateway auth.",
+    );
+    said(&format!("{error}{}", hint.unwrap_or_default()))
 }
 
 /// One gateway at a time.
@@ -321,9 +335,8 @@ async fn serve(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         memories: Box::new(wired.memories()),
     };
-    let (listening, mut restarts) = start(parts, &addresses, port)
-        .await
-        .map_err(|error| said(&format!("Gateway failed to start: {error}")))?;
+    let (listening, mut restarts) =
+        start(parts, &addresses, port).await.map_err(|error| not_started(&error, config))?;
     let scheme = if listen::is_encrypted(config) { "wss" } else { "ws" };
     for address in &listening.addresses {
         tracing::info!("listening on {scheme}://{address} (PID {})", std::process::id());

@@ -19,6 +19,7 @@ use yabby_domain::text;
 use yabby_store::files::gateway_lock::GatewayLock;
 
 use super::run::end_process;
+use crate::failure::{self, Failure};
 use crate::setting::Setting;
 use crate::terminal;
 
@@ -28,11 +29,16 @@ const STARTING: Duration = Duration::from_secs(10);
 #[derive(Args)]
 pub struct Install {
     /// The port for everything [default: that of the configuration]
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
-    port: Option<u16>,
+    #[arg(long, value_name = "PORT")]
+    port: Option<String>,
     /// Replace a unit that is there already
     #[arg(long)]
     force: bool,
+    /// What runs OpenClaw's; ours needs nothing to run it
+    #[arg(long, hide = true, value_name = "RUNTIME")]
+    runtime: Option<String>,
+    #[arg(long, hide = true, value_name = "TOKEN")]
+    token: Option<String>,
     #[command(flatten)]
     way: Way,
 }
@@ -174,8 +180,13 @@ fn need_systemd(setting: &Setting) -> Result<()> {
 }
 
 pub fn install(setting: &Setting, arguments: &Install) -> Result<()> {
+    arguments.way.answered("install", try_to_install(setting, arguments))
+}
+
+fn try_to_install(setting: &Setting, arguments: &Install) -> Result<()> {
+    let port = arguments.checked_port(setting)?;
     let service = Service::of(setting);
-    let unit = unit(setting, arguments.port)?;
+    let unit = unit(setting, port)?;
     let steps = [
         vec!["daemon-reload"],
         vec!["enable", service.name.as_str()],
@@ -212,6 +223,10 @@ pub fn install(setting: &Setting, arguments: &Install) -> Result<()> {
 }
 
 pub fn uninstall(setting: &Setting, way: &Way) -> Result<()> {
+    way.answered("uninstall", try_to_uninstall(setting, way))
+}
+
+fn try_to_uninstall(setting: &Setting, way: &Way) -> Result<()> {
     let service = Service::of(setting);
     let before = [vec!["disable", "--now", service.name.as_str()]];
     if way.dry_run {
@@ -229,6 +244,10 @@ pub fn uninstall(setting: &Setting, way: &Way) -> Result<()> {
 }
 
 pub fn start(setting: &Setting, way: &Way) -> Result<()> {
+    way.answered("start", try_to_start(setting, way))
+}
+
+fn try_to_start(setting: &Setting, way: &Way) -> Result<()> {
     let service = Service::of(setting);
     let steps = [vec!["start", service.name.as_str()]];
     if way.dry_run {
@@ -249,6 +268,10 @@ pub fn start(setting: &Setting, way: &Way) -> Result<()> {
 }
 
 pub fn stop(setting: &Setting, way: &Way) -> Result<()> {
+    way.answered("stop", try_to_stop(setting, way))
+}
+
+fn try_to_stop(setting: &Setting, way: &Way) -> Result<()> {
     let service = Service::of(setting);
     if service.is_installed() && service.state().is_up {
         let steps = [vec!["stop", service.name.as_str()]];
@@ -275,6 +298,10 @@ pub fn stop(setting: &Setting, way: &Way) -> Result<()> {
 }
 
 pub fn restart(setting: &Setting, way: &Way) -> Result<()> {
+    way.answered("restart", try_to_restart(setting, way))
+}
+
+fn try_to_restart(setting: &Setting, way: &Way) -> Result<()> {
     let service = Service::of(setting);
     if service.is_installed() && (service.state().is_up || holder(setting).is_none()) {
         let steps = [vec!["restart", service.name.as_str()]];
@@ -424,7 +451,39 @@ fn quoted(word: &str) -> String {
     if escaped.chars().all(is_plain) { escaped } else { format!("\"{escaped}\"") }
 }
 
+impl Install {
+    /// The port that is wished for, if everything that is wished for can be had.
+    fn checked_port(&self, setting: &Setting) -> Result<Option<u16>> {
+        let port = self.port.as_deref().map(|port| match port.parse::<u16>() {
+            Ok(port @ 1..) => Ok(port),
+            _ => Err(Failure::bare("Invalid port")),
+        });
+        if self.runtime.as_deref().is_some_and(|runtime| !["node", "bun"].contains(&runtime)) {
+            return Err(Failure::bare(r#"Invalid --runtime (use "node" or "bun")"#).into());
+        }
+        if self.token.is_some() {
+            bail!(
+                "a token in a unit is a token for everybody; leave --token out, and run `{}` first",
+                setting.command("config set gateway.auth.token TOKEN")
+            );
+        }
+        Ok(port.transpose()?)
+    }
+}
+
 impl Way {
+    /// A failure is told to programs as a success is.
+    fn answered(&self, action: &str, done: Result<()>) -> Result<()> {
+        match done {
+            Err(error) if self.json && !failure::is_closed_pipe(&error) => {
+                let told = json!({"action": action, "ok": false, "error": failure::told(&error)});
+                terminal::print_json(&told)?;
+                Err(Failure::silent().into())
+            }
+            done => done,
+        }
+    }
+
     /// Says what would be done.
     fn plan(&self, action: &str, service: &Service, unit: Option<&str>, steps: &[Vec<&str>]) -> Result<()> {
         let commands: Vec<String> =

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -40,7 +41,11 @@ pub struct Arguments {
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let snapshot = Snapshot::read(&setting.place);
     let config = setting.config()?;
-    let target = Target::find(setting, &arguments.target)?;
+    // The service is on this machine, wherever commands find their gateway.
+    let target = match &arguments.target.url {
+        Some(_) => Target::find(setting, &arguments.target)?,
+        None => Target::local(setting, &config, &arguments.target),
+    };
     let limit = limit(arguments.timeout.as_deref(), 10_000)?;
     let service = Service::of(setting);
     let port = listen::port(None, &config, &setting.place.environment);
@@ -50,7 +55,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let log = log_file(&config, &setting.place);
     let report = Report {
         told_service: told_service(&service),
-        file: json!({"path": snapshot.path.display().to_string(), "exists": snapshot.exists, "valid": snapshot.is_valid()}),
+        file: told_file(&snapshot),
         bind,
         port,
         url: target.url,
@@ -105,9 +110,10 @@ impl Report {
     }
 
     fn json(&self, setting: &Setting) -> Value {
-        let listener = self.listener().map(|pid| json!({"pid": pid, "command": "yabby", "address": format!("{}:{}", self.host(), self.port)}));
+        let listener =
+            self.listener().map(|pid| told_process(pid, &format!("{}:{}", self.host(), self.port)));
         let hint = format!(
-            "A gateway runs here already. Stop it ({}) or use a different port.",
+            "Gateway already running locally. Stop it ({}) or use a different port.",
             setting.command("gateway stop")
         );
         let mut told = json!({
@@ -140,53 +146,142 @@ impl Report {
         told
     }
 
+    /// Lines for a person; what is wrong is on standard error.
     fn print(&self, setting: &Setting) -> Result<()> {
-        let field = |value: &Value, name: &str| {
-            value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
-        };
-        let mut lines = Vec::new();
-        let is_loaded = self.told_service.get("loaded") == Some(&Value::Bool(true));
-        let state = if is_loaded { "enabled" } else { "disabled" };
-        lines.push(format!("Service: systemd ({state})"));
-        lines.push(format!("File logs: {}", self.log));
-        let path = setting.place.shortened(std::path::Path::new(&field(&self.file, "path")));
-        let missing = if self.file.get("exists") == Some(&Value::Bool(false)) { " (missing)" } else { "" };
-        lines.extend([String::new(), format!("Config: {path}{missing}"), String::new()]);
-        lines.push(format!(
-            "Gateway: bind={} ({}), port={} (env/config)",
-            self.bind.as_str(),
-            self.host(),
-            self.port
-        ));
-        lines.push(format!("Probe target: {}", self.url));
-        lines.push(format!("Dashboard: {}", self.dashboard));
+        self.print_service(setting)?;
+        self.print_config(setting)?;
+        let mut lines = vec![
+            format!(
+                "Gateway: bind={} ({}), port={} (env/config)",
+                self.bind.as_str(),
+                self.host(),
+                self.port
+            ),
+            format!("Probe target: {}", self.url),
+            format!("Dashboard: {}", self.dashboard),
+        ];
         lines.extend(self.note().map(|note| format!("Probe note: {note}")));
         lines.push(String::new());
         let runtime = self.told_service.get("runtime").unwrap_or(&Value::Null);
         let detail = field(runtime, "detail");
-        let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
-        lines.push(format!("Runtime: {}{detail}", field(runtime, "status")));
-        match &self.rpc {
-            Some(Ok(())) => lines.push("RPC probe: ok".to_owned()),
-            Some(Err(error)) => lines.push(format!("RPC probe: failed\n{error}")),
-            None => {}
+        let shown = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
+        lines.push(format!("Runtime: {}{shown}", field(runtime, "status")));
+        say(&lines)?;
+        self.print_rpc()?;
+        if detail.contains("systemctl") {
+            complain("systemd user services unavailable.");
+            complain(&format!(
+                "Where there is no systemd, run `{}` under a supervisor of your own.",
+                setting.command("gateway")
+            ));
+            say(&[String::new()])?;
         }
+        self.print_port(setting)?;
+        self.others.iter().for_each(|other| complain(&format!("Other service: {other}")));
+        say(&[
+            format!("Troubles: run {}", setting.command("status")),
+            "Troubleshooting: https://docs.openclaw.ai/troubleshooting".to_owned(),
+        ])
+    }
+
+    fn print_service(&self, setting: &Setting) -> Result<()> {
+        let shortened = |path: &str| setting.place.shortened(Path::new(path));
+        let is_loaded = self.told_service.get("loaded") == Some(&Value::Bool(true));
+        let state = if is_loaded { "enabled" } else { "disabled" };
+        let mut lines =
+            vec![format!("Service: systemd ({state})"), format!("File logs: {}", shortened(&self.log))];
+        if let Some(command) = self.told_service.get("command").filter(|command| command.is_object()) {
+            let words = command.get("programArguments").and_then(Value::as_array).into_iter().flatten();
+            let words: Vec<&str> = words.filter_map(Value::as_str).collect();
+            lines.push(format!("Command: {}", words.join(" ")));
+            lines.push(format!("Service file: {}", shortened(&field(command, "sourcePath"))));
+        }
+        lines.push(String::new());
+        say(&lines)
+    }
+
+    /// The service reads the file that we read.
+    fn print_config(&self, setting: &Setting) -> Result<()> {
+        let is = |name: &str| self.file.get(name) == Some(&Value::Bool(true));
+        let missing = if is("exists") { "" } else { " (missing)" };
+        let invalid = if is("valid") { "" } else { " (invalid)" };
+        let path = setting.place.shortened(Path::new(&field(&self.file, "path")));
+        for (reader, trouble) in [("cli", "Config issue"), ("service", "Service config issue")] {
+            say(&[format!("Config ({reader}): {path}{missing}{invalid}")])?;
+            for issue in self.file.get("issues").and_then(Value::as_array).into_iter().flatten().take(5) {
+                let at = Some(field(issue, "path")).filter(|path| !path.is_empty());
+                let at = at.unwrap_or_else(|| "<root>".to_owned());
+                complain(&format!("{trouble}: {at}: {}", field(issue, "message")));
+            }
+        }
+        say(&[String::new()])
+    }
+
+    fn print_rpc(&self) -> Result<()> {
+        match &self.rpc {
+            None => return Ok(()),
+            Some(Ok(())) => say(&["RPC probe: ok".to_owned()])?,
+            Some(Err(error)) => {
+                complain(&format!("RPC probe: failed\nRPC target: {}", self.url));
+                error.lines().for_each(|line| complain(&format!("  {line}")));
+            }
+        }
+        say(&[String::new()])
+    }
+
+    fn print_port(&self, setting: &Setting) -> Result<()> {
+        let at = format!("{}:{}", self.host(), self.port);
         match (self.is_busy, self.listener()) {
-            (true, Some(pid)) => lines.push(format!("Listening: port {} (pid {pid})", self.port)),
-            (true, None) => lines.push(format!("Listening: port {}, by somebody else", self.port)),
+            (true, Some(pid)) => say(&[format!("Listening: {at} (pid {pid})")])?,
+            (true, None) => say(&[format!("Listening: {at}, by somebody else")])?,
             (false, _) if self.holder.is_none() => {
-                lines.push(format!("Nobody listens; `{}` runs the gateway.", setting.command("gateway")))
+                complain(&format!("Nobody listens; `{}` runs the gateway.", setting.command("gateway")));
             }
             (false, _) => {}
         }
         if let Some(pid) = self.holder.filter(|_| self.listener().is_none()) {
-            lines.push(format!("A gateway runs (pid {pid}), on another port."));
+            complain(&format!("A gateway runs (pid {pid}), on another port."));
         }
-        lines.extend(self.others.iter().map(|other| format!("Other service: {other}")));
-        let mut out = anstream::stdout().lock();
-        let text = lines.join("\n");
-        Ok(text.lines().try_for_each(|line| writeln!(out, "{}", terminal::harmless(line)))?)
+        Ok(())
     }
+}
+
+fn field(value: &Value, name: &str) -> String {
+    value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn say(lines: &[String]) -> Result<()> {
+    let mut out = anstream::stdout().lock();
+    Ok(lines.iter().try_for_each(|line| writeln!(out, "{}", terminal::harmless(line)))?)
+}
+
+fn complain(text: &str) {
+    text.lines().for_each(|line| anstream::eprintln!("{}", terminal::harmless(line)));
+}
+
+/// The file of the configuration, and what is wrong with it.
+fn told_file(snapshot: &Snapshot) -> Value {
+    let mut told = json!({
+        "path": snapshot.path.display().to_string(),
+        "exists": snapshot.exists,
+        "valid": snapshot.is_valid(),
+    });
+    if !snapshot.issues.is_empty() {
+        let issues = snapshot.issues.iter();
+        told["issues"] = issues
+            .map(|issue| json!({"path": issue.path, "message": issue.message}))
+            .collect::<Vec<_>>()
+            .into();
+    }
+    told
+}
+
+/// Who listens, as far as the system tells.
+fn told_process(pid: i64, address: &str) -> Value {
+    let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words: Vec<_> =
+        words.split(|byte| *byte == 0).filter(|word| !word.is_empty()).map(String::from_utf8_lossy).collect();
+    json!({"pid": pid, "command": "yabby", "commandLine": words.join(" "), "address": address})
 }
 
 /// What systemd knows of the gateway, as the reference tells it.

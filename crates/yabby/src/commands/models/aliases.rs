@@ -10,7 +10,7 @@ use yabby_domain::json::{Object, Value};
 use yabby_domain::text;
 use yabby_store::config_file::edit::Edit;
 
-use super::{Listing, edit, known, listed_at, shared_config, told_update};
+use super::{Listing, edit, known, listed_at, one_form, shared_config, told_update};
 use crate::setting::Setting;
 use crate::terminal;
 use crate::wire::models::{main_folder, offered};
@@ -65,6 +65,7 @@ pub(super) fn all(config: &Config) -> Object {
 }
 
 fn list(setting: &Setting, arguments: &Listing) -> Result<()> {
+    one_form(arguments.json, arguments.plain)?;
     let aliases = all(&setting.config()?);
     if arguments.json {
         return terminal::print_json(&json!({ "aliases": aliases }));

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use yabby_store::config_file::edit::Edit;
 
-use super::{Configured, Listing, Slot, edit, known, listing, shared_config, told_update};
+use super::{Configured, Listing, Slot, edit, known, listing, one_form, shared_config, told_update};
 use crate::setting::Setting;
 use crate::terminal;
 use crate::wire::models::{main_folder, offered};
@@ -78,6 +78,7 @@ pub fn run(setting: &Setting, slot: Slot, arguments: &Arguments) -> Result<()> {
 }
 
 fn list(setting: &Setting, slot: Slot, arguments: &Listing) -> Result<()> {
+    one_form(arguments.json, arguments.plain)?;
     let fallbacks = slot.fallbacks(&Configured::of(&setting.config()?));
     if arguments.json {
         return terminal::print_json(&json!({ "fallbacks": fallbacks }));

@@ -9,7 +9,7 @@ use serde_json::json;
 use yabby_domain::config::Config;
 use yabby_domain::model::{ModelRef, configured_model, normalize_provider};
 
-use super::{Configured, shared_config};
+use super::{Configured, one_form, shared_config};
 use crate::setting::Setting;
 use crate::terminal;
 use crate::wire::keys::Found;
@@ -30,7 +30,7 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     /// Print names only
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long)]
     plain: bool,
 }
 
@@ -55,6 +55,7 @@ struct Named {
 }
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
+    one_form(arguments.json, arguments.plain)?;
     let config = shared_config(setting)?;
     let place = &setting.place;
     let offered = offered(place, &config, &main_folder(place));

@@ -19,7 +19,7 @@ use yabby_domain::json::Value;
 use yabby_domain::model::{ModelRef, configured_model};
 use yabby_domain::text;
 
-use super::{Configured, DEFAULT_PROVIDER, aliases, choice, shared_config};
+use super::{Configured, DEFAULT_PROVIDER, aliases, choice, one_form, shared_config};
 use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
@@ -31,10 +31,10 @@ use probes::Probes;
 #[group(skip)]
 pub struct Arguments {
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, alias = "status-json")]
     json: bool,
     /// Print the model that answers, and nothing else
-    #[arg(long, conflicts_with_all = ["json", "probe"])]
+    #[arg(long, alias = "status-plain")]
     plain: bool,
     /// Exit with 1 if a key is missing or has expired, with 2 if one is about to
     #[arg(long)]
@@ -148,6 +148,10 @@ struct Health {
 }
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
+    one_form(arguments.json, arguments.plain)?;
+    if arguments.plain && arguments.probes.are_wanted() {
+        bail!("--probe cannot be used with --plain output.");
+    }
     let config = shared_config(setting)?;
     let status = Status::of(setting, &config, arguments.agent.as_deref())?;
     let probes = match arguments.probes.are_wanted() {

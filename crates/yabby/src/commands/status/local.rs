@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde_json::json;
 use yabby_domain::agent::{self, Agent};
-use yabby_domain::channel::status::configured;
+use yabby_domain::channel::status::{ConfiguredChannel, configured};
 use yabby_domain::config::Config;
 use yabby_domain::heartbeat::Heartbeat;
 use yabby_domain::id::AgentId;
@@ -30,7 +30,7 @@ pub(super) struct Stores {
     config: Config,
     agents: Vec<AgentStore>,
     default: AgentId,
-    channels: Vec<String>,
+    channels: Vec<ConfiguredChannel>,
     model: String,
     window: f64,
     /// By the names of models.
@@ -79,10 +79,7 @@ impl Stores {
             config: config.clone(),
             agents,
             default: default_agent(config),
-            channels: configured(config, |name| setting.place.environment.get(name))
-                .iter()
-                .flat_map(yabby_domain::channel::status::ConfiguredChannel::lines)
-                .collect(),
+            channels: configured(config, |name| setting.place.environment.get(name)),
             window: stated.or(own).unwrap_or(usual.context_tokens),
             model: usual.model,
             windows,
@@ -111,7 +108,10 @@ impl Stores {
                 "heartbeat",
                 json!({"defaultAgentId": self.default.as_str(), "agents": heartbeats.collect::<Vec<_>>()}),
             ),
-            ("channelSummary", self.channels.clone().into()),
+            (
+                "channelSummary",
+                self.channels.iter().flat_map(ConfiguredChannel::lines).collect::<Vec<_>>().into(),
+            ),
             ("queuedSystemEvents", json!([])),
             (
                 "sessions",
@@ -124,7 +124,8 @@ impl Stores {
                 }),
             ),
         ];
-        members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        let link = self.channels.iter().find_map(ConfiguredChannel::link).map(|link| ("linkChannel", link));
+        members.into_iter().chain(link).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     /// Every store once: one may serve all agents.

@@ -296,7 +296,7 @@ fn a_certificate_for_a_name_is_known_by_its_bytes() {
     config(&home, port, json!({"gateway": {"tls": tls}}));
     let _gateway = Gateway::start(&home, port);
     assert_eq!(home.json(&["gateway", "call", "health"])["ok"], true);
-    let status = home.out(&["gateway", "status"]);
+    let status = home.run(&["gateway", "status"]).out;
     assert!(status.contains(&format!("Dashboard: https://127.0.0.1:{port}/")), "{status}");
     let other = rcgen::generate_simple_self_signed(["gateway.example".to_owned()]).unwrap();
     home.write("cert.pem", &other.cert.pem());
@@ -311,7 +311,7 @@ fn somebody_elses_port_is_not_taken_for_the_gateways() {
     config(&running.home, port, json!({"gateway": {"reload": {"mode": "off"}}}));
     let told = running.home.json(&["gateway", "status", "--no-probe"]);
     assert_eq!((&told["port"]["status"], &told["port"]["listeners"]), (&json!("busy"), &json!([])));
-    let told = running.home.out(&["gateway", "status", "--no-probe"]);
+    let told = running.home.run(&["gateway", "status", "--no-probe"]).err;
     let pid = running.gateway.child.id();
     assert!(told.contains(&format!("A gateway runs (pid {pid}), on another port.")), "{told}");
     assert!(!running.has_ended());
@@ -392,6 +392,60 @@ fn a_token_on_the_command_line_is_used() {
         refusal.starts_with("Gateway call failed: Error: gateway url override requires explicit credentials"),
         "{refusal}"
     );
+    // Whether somebody is there may be asked without one, and the address of the page will do.
+    let probed = elsewhere.run(&["gateway", "probe", "--json", "--url", &url]);
+    let probed: Value = serde_json::from_str(&probed.out).unwrap();
+    assert_eq!(probed["targets"][0]["url"], url);
+    let page = format!("http://127.0.0.1:{}", running.gateway.port);
+    let call = ["gateway", "call", "health", "--json", "--url", &page, "--token", TOKEN];
+    assert_eq!(serde_json::from_str::<Value>(&elsewhere.out(&call)).unwrap()["ok"], true);
+}
+
+#[test]
+fn a_gateway_that_is_elsewhere_has_an_address() {
+    let home = Home::empty();
+    home.write(".openclaw/openclaw.json", r#"{"gateway": {"mode": "remote", "port": 1}}"#);
+    let file = home.path().join(".openclaw/openclaw.json");
+    let missing = format!(
+        "gateway remote mode misconfigured: gateway.remote.url missing\nConfig: {}\nFix: set gateway.remote.url, or set gateway.mode=local.",
+        file.display()
+    );
+    assert_eq!(home.refusal(&["devices", "list"]), format!("Error: {missing}"));
+    let rotate = ["devices", "rotate", "--role", "operator", "--device", ""];
+    assert_eq!(home.refusal(&rotate), "--device and --role required");
+    assert_eq!(home.refusal(&["devices", "approve"]), "error: missing required argument 'requestId'");
+    let told: Value = serde_json::from_str(&home.refusal(&["logs", "--json"])).unwrap();
+    assert_eq!(told["error"], missing);
+    let details = &told["details"];
+    assert_eq!(details["urlSource"], "missing gateway.remote.url (fallback local)");
+    assert_eq!(details["bindDetail"], "Bind: loopback");
+    let note = details["remoteFallbackNote"].as_str().unwrap();
+    assert!(note.starts_with("Warn: gateway.mode=remote but gateway.remote.url is missing"), "{note}");
+    assert!(details["message"].as_str().unwrap().ends_with(note), "{details}");
+    let gateway = &home.json(&["status"])["gateway"];
+    assert_eq!((&gateway["misconfigured"], &gateway["error"]), (&json!(true), &Value::Null), "{gateway}");
+}
+
+#[test]
+fn what_is_wrong_with_the_configuration_is_told_with_the_service() {
+    let home = Home::empty();
+    home.write(".openclaw/openclaw.json", r#"{"gateway": {"port": "x"}, "foo": 1}"#);
+    let told = home.run(&["gateway", "status", "--no-probe", "--json"]);
+    let told: Value = serde_json::from_str(&told.out).unwrap();
+    let issues = json!([
+        {"path": "gateway.port", "message": "Invalid input: expected number, received string"},
+        {"path": "", "message": "Unrecognized key: \"foo\""},
+    ]);
+    for reader in ["cli", "daemon"] {
+        assert_eq!(told["config"][reader]["valid"], false);
+        assert_eq!(told["config"][reader]["issues"], issues);
+    }
+    let told = home.run(&["gateway", "status", "--no-probe"]);
+    assert!(told.out.contains("\nConfig (cli): ~/.openclaw/openclaw.json (invalid)\n"), "{}", told.out);
+    assert!(told.err.contains("\nConfig issue: <root>: Unrecognized key: \"foo\"\n"), "{}", told.err);
+    for list in [&["hooks"][..], &["hooks", "list"], &["plugins", "list", "--json"]] {
+        assert!(home.refusal(list).contains("Config invalid"), "{list:?}");
+    }
 }
 
 #[test]
@@ -403,6 +457,40 @@ fn a_message_can_be_put_into_a_conversation() {
     let told = running.home.json(&send);
     assert_eq!((&told["dryRun"], &told["payload"]["via"]), (&json!(false), &json!("gateway")));
     assert!(running.home.out(&["history", "main"]).contains("The backup is done"));
+}
+
+#[test]
+fn whoever_a_message_is_for_is_named_as_the_channel_does() {
+    let home = Home::empty();
+    home.write(".openclaw/openclaw.json", r#"{"channels": {"telegram": {"botToken": "1:x"}}}"#);
+    fn send<'w>(words: &[&'w str]) -> Vec<&'w str> {
+        [&["message", "send", "--dry-run"][..], words].concat()
+    }
+    let table = [
+        ("123456", "telegram:123456"),
+        // A group, and no option.
+        ("-1001234567", "telegram:-1001234567"),
+        ("@Some_One", "telegram:@some_one"),
+        ("tg:5", "telegram:5"),
+    ];
+    for (target, to) in table {
+        let told = home.json(&send(&["-t", target, "-m", "- one\n- two"]));
+        assert_eq!(told["payload"]["to"], to);
+        assert!(told["payload"].get("mediaUrls").is_none(), "{told}");
+    }
+    let told = home.json(&send(&["-t", "@x", "--media", "/a.png"]));
+    assert_eq!(told["payload"]["mediaUrls"], json!(["/a.png"]));
+    let table: [(&[&str], &str); 6] = [
+        (&["-m", "x"], "error: required option '-t, --target <dest>' not specified"),
+        (&["-t", " ", "-m", "x"], "Error: Action send requires a target."),
+        (&["-t", "12", "-m", "x"], "Error: Unknown target \"12\" for Telegram. Hint: <chatId>"),
+        (&["-t", "@x"], "Error: message required"),
+        (&["-t", "@x", "-m", "x", "--buttons", "{"], "Error: --buttons must be valid JSON"),
+        (&["-t", "@x", "-m", "x", "--card", "["], "Error: --card must be valid JSON"),
+    ];
+    for (words, told) in table {
+        assert_eq!(home.refusal(&send(words)), told, "{words:?}");
+    }
 }
 
 #[test]
@@ -418,4 +506,12 @@ fn a_service_is_shown_before_it_is_installed() {
     assert_eq!(planned["commands"], json!(["systemctl --user disable --now yabby-gateway.service"]));
     let refusal = home.refusal(&["gateway", "start"]);
     assert!(refusal.starts_with("Error: no service is installed"), "{refusal}");
+    let refused = home.run(&["gateway", "start", "--json"]);
+    let told: Value = serde_json::from_str(&refused.out).unwrap();
+    assert_eq!((refused.code, refused.err.as_str()), (1, ""));
+    assert_eq!((&told["action"], &told["ok"]), (&json!("start"), &json!(false)));
+    assert!(told["error"].as_str().unwrap().starts_with("no service is installed"), "{told}");
+    assert_eq!(home.refusal(&["gateway", "install", "--port", "x"]), "Invalid port");
+    let odd = ["gateway", "install", "--runtime", "deno"];
+    assert_eq!(home.refusal(&odd), "Invalid --runtime (use \"node\" or \"bun\")");
 }

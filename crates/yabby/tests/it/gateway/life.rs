@@ -336,10 +336,26 @@ fn a_gateway_without_a_secret_or_a_configuration_does_not_start() {
     let home = Home::empty();
     let told = home.refusal(&["gateway", "run"]);
     assert!(told.contains("set gateway.mode=local (or pass --allow-unconfigured)"), "{told}");
-    let told = home.refusal(&["gateway", "run", "--allow-unconfigured", "--port", "1"]);
-    assert!(told.contains("gateway.auth.token"), "{told}");
-    let told = home.refusal(&["gateway", "--bind", "moon"]);
-    assert!(told.contains("Invalid --bind"), "{told}");
+    let unsaid = "Gateway auth is set to token, but no token is configured.\nSet gateway.auth.token (or OPENCLAW_GATEWAY_TOKEN), or pass --token.";
+    let secret = "Gateway auth is set to password, but no password is configured.\nSet gateway.auth.password (or OPENCLAW_GATEWAY_PASSWORD), or pass --password.";
+    let table: [(&[&str], &str); 8] = [
+        (&["run", "--allow-unconfigured", "--port", "1"], unsaid),
+        (&["--allow-unconfigured", "--port", "1", "--auth", "password"], secret),
+        (&["--port", "0"], "Invalid port"),
+        (&["--port", "99999"], "Invalid port"),
+        (&["--auth", "none"], r#"Invalid --auth (use "token" or "password")"#),
+        (&["--tailscale", "on"], r#"Invalid --tailscale (use "off", "serve", or "funnel")"#),
+        (&["--ws-log", "long"], r#"Invalid --ws-log (use "auto", "full", "compact")"#),
+        (
+            &["--allow-unconfigured", "--bind", "moon"],
+            r#"Invalid --bind (use "loopback", "lan", "tailnet", "auto", or "custom")"#,
+        ),
+    ];
+    for (flags, expected) in table {
+        let told = home.refusal(&[&["gateway"][..], flags].concat());
+        let (_, told) = told.split_once(' ').unwrap();
+        assert_eq!(told, expected, "{flags:?}");
+    }
 }
 
 #[tokio::test]

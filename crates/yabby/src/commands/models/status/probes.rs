@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
-use clap::{Args, value_parser};
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::json;
 use tokio::task::JoinSet;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
-use yabby_domain::json::Value;
+use yabby_domain::json::{self, Value};
 use yabby_domain::model::{ModelRef, normalize_provider};
 use yabby_domain::seam::model::{ModelErrorKind, ModelProvider};
 use yabby_models::Retries;
@@ -35,19 +35,51 @@ pub struct Arguments {
     #[arg(long, value_name = "ID", value_delimiter = ',', requires = "probe")]
     probe_profile: Vec<String>,
     /// How long to wait for each, in milliseconds
-    #[arg(long, value_name = "MS", default_value = "8000", value_parser = value_parser!(u64).range(1..), requires = "probe")]
-    probe_timeout: u64,
+    #[arg(long, value_name = "MS", default_value = "8000", requires = "probe")]
+    probe_timeout: String,
     /// How many to ask at once
-    #[arg(long, value_name = "COUNT", default_value = "2", value_parser = value_parser!(u64).range(1..=64), requires = "probe")]
-    probe_concurrency: u64,
+    #[arg(long, value_name = "COUNT", default_value = "2", requires = "probe")]
+    probe_concurrency: String,
     /// How many tokens an answer may have
-    #[arg(long, value_name = "COUNT", default_value = "8", value_parser = value_parser!(u64).range(1..), requires = "probe")]
-    probe_max_tokens: u64,
+    #[arg(long, value_name = "COUNT", default_value = "8", requires = "probe")]
+    probe_max_tokens: String,
 }
 
 impl Arguments {
     pub fn are_wanted(&self) -> bool {
         self.probe
+    }
+
+    fn limits(&self) -> Result<Limits> {
+        Ok(Limits {
+            timeout_ms: positive(&self.probe_timeout, "--probe-timeout must be a positive number (ms).")?,
+            concurrency: positive(&self.probe_concurrency, "--probe-concurrency must be > 0.")?
+                .min(MOST_AT_ONCE),
+            max_tokens: positive(&self.probe_max_tokens, "--probe-max-tokens must be > 0.")?,
+        })
+    }
+}
+
+/// However many are wished for.
+const MOST_AT_ONCE: u64 = 64;
+
+/// How keys are tried.
+#[derive(Clone, Copy)]
+struct Limits {
+    timeout_ms: u64,
+    concurrency: u64,
+    max_tokens: u64,
+}
+
+fn positive(said: &str, refusal: &'static str) -> Result<u64> {
+    match json::number_in(said).map(f64::ceil) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "positive, and saturates"
+        )]
+        Some(number) if number > 0.0 => Ok(number as u64),
+        _ => bail!(refusal),
     }
 }
 
@@ -98,6 +130,7 @@ impl Probes {
         status: &Status,
         arguments: &Arguments,
     ) -> Result<Self> {
+        let limits = arguments.limits()?;
         let (began, started_at) = (Instant::now(), Timestamp::now().as_millisecond());
         let targets = targets(setting, config, status, arguments)?;
         let count = targets.iter().filter(|target| target.model.is_some()).count();
@@ -105,7 +138,7 @@ impl Probes {
         let providers = providers(&setting.place, config, Retries::none())?;
         let agent = status.asked.as_ref().map_or_else(AgentId::default, |asked| asked.id.clone());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let mut results = runtime.block_on(try_all(targets, &providers, &ledger, &agent, arguments));
+        let mut results = runtime.block_on(try_all(targets, &providers, &ledger, &agent, limits));
         ledger.flush().context("the calls are not on the books")?;
         runtime.shutdown_background();
         results.sort_by(|one, other| {
@@ -113,9 +146,9 @@ impl Probes {
         });
         let mut options = json!({
             "profileIds": arguments.probe_profile,
-            "timeoutMs": arguments.probe_timeout,
-            "concurrency": arguments.probe_concurrency,
-            "maxTokens": arguments.probe_max_tokens,
+            "timeoutMs": limits.timeout_ms,
+            "concurrency": limits.concurrency,
+            "maxTokens": limits.max_tokens,
         });
         if let Some(provider) = &arguments.probe_provider {
             options["provider"] = provider.as_str().into();
@@ -208,7 +241,7 @@ async fn try_all(
     providers: &[Arc<dyn ModelProvider>],
     ledger: &UsageLedger,
     agent: &AgentId,
-    arguments: &Arguments,
+    limits: Limits,
 ) -> Vec<Tried> {
     let mut tried = Vec::new();
     let mut running: JoinSet<Tried> = JoinSet::new();
@@ -226,14 +259,14 @@ async fn try_all(
         let question = Question {
             agent: agent.clone(),
             profile: key.profile_id.clone(),
-            max_tokens: arguments.probe_max_tokens,
-            limit: Duration::from_millis(arguments.probe_timeout),
+            max_tokens: limits.max_tokens,
+            limit: Duration::from_millis(limits.timeout_ms),
             allowing: "--probe-timeout",
             model,
         };
         let provider = providers.iter().find(|provider| provider.id() == key.provider).cloned();
         let ledger = ledger.clone();
-        if running.len() as u64 >= arguments.probe_concurrency {
+        if running.len() as u64 >= limits.concurrency {
             tried.extend(running.join_next().await.and_then(Result::ok));
         }
         running.spawn(async move {
