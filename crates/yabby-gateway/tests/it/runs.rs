@@ -321,3 +321,21 @@ async fn a_reply_that_no_channel_takes_is_not_called_delivered() {
         assert_eq!(done["error"]["message"].as_str(), why, "{params}: {done}");
     }
 }
+
+#[tokio::test]
+async fn what_was_asked_for_with_agent_is_stopped_and_knows_commands_as_well() {
+    let held = gate();
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    stand.stage.model.will([paused("one", &held, " two")]);
+    let id = owner.begin("agent", said(KEY, "go", "slow")).await;
+    assert_eq!(owner.answer(&id).await["payload"]["status"], "accepted");
+    eventually("the model is asked", || stand.stage.model.asked().len() == 1).await;
+    let stopped = owner.get("chat.abort", json!({"sessionKey": KEY, "runId": "slow"})).await;
+    assert_eq!(stopped, json!({"ok": true, "aborted": true, "runIds": ["slow"]}));
+    held.add_permits(1);
+    assert_eq!(owner.get("agent.wait", json!({"runId": "slow"})).await["status"], "ok");
+    let [_, done] = agent(&mut owner, said(KEY, "/whoami", "command")).await;
+    assert_eq!(done["payload"]["status"], "ok", "{done}");
+    assert_eq!(stand.stage.model.asked().len(), 1);
+}
