@@ -260,7 +260,11 @@ impl Devices {
             device.insert("scopes".to_owned(), scopes.to_vec().into());
         }
         let scopes = scopes.map_or(known, <[String]>::to_vec);
-        self.put_token(id, role, &scopes, token, now)
+        let token = self.put_token(id, role, &scopes, token, now)?;
+        // Also where there was none before.
+        let entry = self.token_entry_mut(id, role)?.as_object_mut()?;
+        entry.insert("rotatedAtMs".to_owned(), json::number(now));
+        Some(token)
     }
 
     /// The scopes that a device gets if its request is granted.
@@ -513,6 +517,7 @@ mod tests {
         assert_eq!(rotated("operator", Some(&read)), Some((read.clone(), read.clone())));
         assert_eq!(rotated("node", None), Some((read.clone(), read)));
         assert_eq!(rotated("", None), None);
+        assert_eq!(devices.device("d1").unwrap()["tokens"]["node"]["rotatedAtMs"], 3);
     }
 
     #[test]
