@@ -244,7 +244,8 @@ impl Devices {
         self.put_token(id, role, scopes, token, now)
     }
 
-    /// A new token for a device, with the scopes of the old one unless others are named.
+    /// A new token for a device, with the scopes of the old one unless others are named, which are then those of the
+    /// device.
     pub fn rotate_token(
         &mut self,
         id: &str,
@@ -254,8 +255,16 @@ impl Devices {
         now: f64,
     ) -> Option<Token> {
         let known = self.token_scopes(id, role)?;
+        if let (Some(scopes), Some(device)) = (scopes, self.paired.get_mut(id).and_then(Value::as_object_mut))
+        {
+            device.insert("scopes".to_owned(), scopes.to_vec().into());
+        }
         let scopes = scopes.map_or(known, <[String]>::to_vec);
-        self.put_token(id, role, &scopes, token, now)
+        let token = self.put_token(id, role, &scopes, token, now)?;
+        // Also where there was none before.
+        let entry = self.token_entry_mut(id, role)?.as_object_mut()?;
+        entry.insert("rotatedAtMs".to_owned(), json::number(now));
+        Some(token)
     }
 
     /// The scopes that a device gets if its request is granted.
@@ -265,9 +274,9 @@ impl Devices {
         Some(union([words(device, "scopes"), words(request, "scopes")]))
     }
 
-    /// The scopes of a device's token for a role.
+    /// The scopes of a device's token for a role, which are those of the device if it has none yet.
     pub fn token_scopes(&self, id: &str, role: &str) -> Option<Vec<String>> {
-        let device = self.device(id)?;
+        let device = self.device(id).filter(|_| !role.is_empty())?;
         Some(words(self.token_entry(id, role).unwrap_or(device), "scopes"))
     }
 
@@ -491,6 +500,24 @@ mod tests {
         assert!(!devices.knows_token("d1", "operator", &[], |token| token == "new"));
         let fresh = devices.ensure_token("d1", "operator", &[], "y".to_owned(), 50.0).unwrap();
         assert_eq!(fresh.token, "y");
+    }
+
+    #[test]
+    fn scopes_that_a_new_token_is_given_are_those_of_the_device() {
+        let mut devices = Devices::default();
+        devices.request(&laptop(&["operator.read", "operator.write"]), "r".to_owned(), 1.0);
+        devices.approve("r", "old".to_owned(), 2.0);
+        let mut rotated = |role: &str, given: Option<&[String]>| {
+            let token = devices.rotate_token("d1", role, given, "new".to_owned(), 3.0)?;
+            Some((token.scopes, words(devices.device("d1")?, "scopes")))
+        };
+        let both = scopes(&["operator.read", "operator.write"]);
+        let read = scopes(&["operator.read"]);
+        assert_eq!(rotated("operator", None), Some((both.clone(), both)));
+        assert_eq!(rotated("operator", Some(&read)), Some((read.clone(), read.clone())));
+        assert_eq!(rotated("node", None), Some((read.clone(), read)));
+        assert_eq!(rotated("", None), None);
+        assert_eq!(devices.device("d1").unwrap()["tokens"]["node"]["rotatedAtMs"], 3);
     }
 
     #[test]

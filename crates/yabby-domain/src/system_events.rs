@@ -26,14 +26,22 @@ pub struct SystemEvent {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SystemEvents {
     waiting: VecDeque<SystemEvent>,
+    /// Whom the last notice was about.
+    about: Option<String>,
 }
 
 impl SystemEvents {
     /// Blank notices and repetitions of the one before are ignored.
     pub fn push(&mut self, notice: &str, now: i64) {
+        self.push_about(None, notice, now);
+    }
+
+    /// The same for a notice about somebody.
+    pub fn push_about(&mut self, who: Option<&str>, notice: &str, now: i64) {
         let Some(notice) = text::non_blank(notice) else {
             return;
         };
+        self.about = who.map(text::lower);
         if self.waiting.back().is_some_and(|last| last.text == notice) {
             return;
         }
@@ -43,6 +51,11 @@ impl SystemEvents {
         }
     }
 
+    /// Whether the last notice was about somebody, so that the next one need not say their name.
+    pub fn is_about(&self, who: &str) -> bool {
+        self.about.as_deref() == Some(text::lower(who).as_str())
+    }
+
     /// What they say; they stay.
     pub fn texts(&self) -> Vec<String> {
         self.waiting.iter().map(|event| event.text.clone()).collect()
@@ -50,6 +63,7 @@ impl SystemEvents {
 
     /// Takes all notices out.
     pub fn drain(&mut self) -> Vec<SystemEvent> {
+        self.about = None;
         self.waiting.drain(..).collect()
     }
 }
@@ -126,6 +140,18 @@ mod tests {
         for (notices, expected) in table {
             assert_eq!(told(&notices).as_deref(), expected, "{notices:?}");
         }
+    }
+
+    #[test]
+    fn it_is_known_whom_the_last_notice_was_about() {
+        let mut events = SystemEvents::default();
+        events.push_about(Some("Mac"), "up", 1);
+        assert!(events.is_about("mac") && !events.is_about("phone"));
+        events.push("up", 2);
+        assert!(!events.is_about("mac"), "a repetition is not kept, and is about nobody all the same");
+        events.push_about(Some("mac"), "down", 3);
+        events.drain();
+        assert!(!events.is_about("mac"));
     }
 
     #[test]

@@ -194,6 +194,15 @@ impl Engine {
         unpoisoned(&self.0.notices).entry(session.clone()).or_default().push(notice, now);
     }
 
+    /// The same for a notice about somebody; `notice` is told whether the one before was about them, too.
+    pub fn notice_about(&self, session: &SessionKey, who: &str, notice: impl FnOnce(bool) -> String) {
+        let now = self.now_ms();
+        let mut notices = unpoisoned(&self.0.notices);
+        let waiting = notices.entry(session.clone()).or_default();
+        let notice = notice(waiting.is_about(who));
+        waiting.push_about(Some(who), &notice, now);
+    }
+
     pub(crate) fn has_notices(&self, session: &SessionKey) -> bool {
         unpoisoned(&self.0.notices).contains_key(session)
     }

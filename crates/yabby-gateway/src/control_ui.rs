@@ -22,6 +22,11 @@ use crate::http::{not_found, plain};
 /// The largest file that is served.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
+/// What pages may do.
+const PAGE_POLICY: &str = "frame-ancestors 'none'";
+/// What pictures may do.
+const PICTURE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'";
+
 /// The page, if it is to be served.
 pub(crate) struct ControlUi {
     root: PathBuf,
@@ -41,35 +46,31 @@ impl ControlUi {
 
     /// Answers a request for the page; `None` if it is not about it.
     pub(crate) async fn answer(&self, gateway: &Gateway, method: &Method, uri: &Uri) -> Option<Response> {
-        let path = uri.path();
-        if !self.base.is_empty() && path == self.base {
-            let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-            let mut response = plain(StatusCode::FOUND, "");
-            let to = HeaderValue::from_str(&format!("{}/{query}", self.base)).ok()?;
-            response.headers_mut().insert(header::LOCATION, to);
-            return Some(response);
-        }
-        let below = path.strip_prefix(&self.base).filter(|below| below.starts_with('/'))?;
         if ![Method::GET, Method::HEAD].contains(method) {
             return Some(plain(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed"));
         }
+        let path = uri.path();
+        if !self.base.is_empty() && path == self.base {
+            let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+            let to = HeaderValue::from_str(&format!("{}/{query}", self.base)).ok()?;
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::FOUND;
+            response.headers_mut().insert(header::LOCATION, to);
+            guard(&mut response, PAGE_POLICY);
+            return Some(response);
+        }
+        let below = path.strip_prefix(&self.base).filter(|below| below.starts_with('/'))?;
+        let is_reserved = self.base.is_empty() && (below == "/ui" || below.starts_with("/ui/"));
         let mut response = match below.strip_prefix("/avatar/") {
             Some(agent) => self.avatar(gateway, agent, uri.query()).await,
-            None if below == "/ui" || below.starts_with("/ui/") => not_found(),
+            None if is_reserved => not_found(),
             None => self.file(gateway, below).await,
         };
-        let headers = response.headers_mut();
-        headers.insert("x-frame-options", HeaderValue::from_static("DENY"));
         // A picture of an agent may be a page with a script in it, which anybody who gets the agent to draw wrote.
-        let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let is_picture = kind.is_some_and(|kind| kind.starts_with("image/"));
-        let policy = if is_picture && below.starts_with("/avatar/") {
-            "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
-        } else {
-            "frame-ancestors 'none'"
-        };
-        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        let is_drawn = is_picture && below.starts_with("/avatar/");
+        guard(&mut response, if is_drawn { PICTURE_POLICY } else { PAGE_POLICY });
         if method == Method::HEAD {
             *response.body_mut() = Body::empty();
         }
@@ -130,13 +131,17 @@ impl ControlUi {
     async fn avatar(&self, gateway: &Gateway, agent: &str, query: Option<&str>) -> Response {
         let config = gateway.config();
         let id = AgentId::normalize(agent);
-        let known = gateway.place.with_folders(|folders| agents(&config, folders));
-        let Some(known) = known.into_iter().find(|known| known.id == id && id.as_str() == agent) else {
+        if id.as_str() != text::lower(agent) {
             return not_found();
+        }
+        let is_meta = query.is_some_and(|query| query.split('&').any(|part| part == "meta=1"));
+        let known = gateway.place.with_folders(|folders| agents(&config, folders));
+        let Some(known) = known.into_iter().find(|known| known.id == id) else {
+            // It could be an agent, and has no picture.
+            return if is_meta { address_of_picture(None) } else { not_found() };
         };
         let shown = gateway.assistant(Some(&id)).await.ok().map(|(_, shown)| shown);
         let file = shown.as_ref().filter(|shown| shown.has_file()).map(|shown| shown.avatar.clone());
-        let is_meta = query.is_some_and(|query| query.split('&').any(|part| part == "meta=1"));
         if is_meta {
             let is_address = |avatar: &String| avatar.contains("://") || avatar.starts_with("data:");
             let address = match (&file, &shown) {
@@ -144,8 +149,7 @@ impl ControlUi {
                 (None, Some(shown)) => Some(shown.avatar.clone()).filter(is_address),
                 _ => None,
             };
-            let told = json::stringify(&serde_json::json!({"avatarUrl": address}));
-            return served("application/json; charset=utf-8", told.into_bytes());
+            return address_of_picture(address);
         }
         let Some(file) = file.filter(|file| content_type(file).starts_with("image/")) else {
             return not_found();
@@ -155,6 +159,20 @@ impl ControlUi {
             None => not_found(),
         }
     }
+}
+
+/// Says in the headers of a response what a browser may do with it.
+fn guard(response: &mut Response, policy: &'static str) {
+    let headers = response.headers_mut();
+    headers.insert("x-frame-options", HeaderValue::from_static("DENY"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+}
+
+/// Tells where the picture of an agent is.
+fn address_of_picture(address: Option<String>) -> Response {
+    let told = json::stringify(&serde_json::json!({"avatarUrl": address}));
+    served("application/json; charset=utf-8", told.into_bytes())
 }
 
 /// Below which path the page is: none, or one with a slash at its beginning alone.

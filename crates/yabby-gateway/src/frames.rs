@@ -10,6 +10,8 @@ use crate::schema::{NON_EMPTY, Schema, optional, required};
 
 /// The protocol that we speak.
 pub(crate) const PROTOCOL: i64 = 3;
+/// The method that every connection begins with.
+pub(crate) const CONNECT: &str = "connect";
 /// The longest text that a client may send.
 pub(crate) const MAX_PAYLOAD: usize = 512 * 1024;
 
@@ -30,7 +32,7 @@ pub(crate) struct Request {
 
 impl Request {
     /// Takes the request out of a frame; or what is wrong with the frame, which stays as it is. No parameters are none
-    /// that are named.
+    /// that are named, save for `connect`, which says that it has none.
     pub(crate) fn take(frame: &mut Value) -> Result<Self, String> {
         if let Some(fault) = REQUEST.fault(frame) {
             return Err(fault);
@@ -39,7 +41,7 @@ impl Request {
         let text = |value| if let Value::String(text) = value { text } else { String::new() };
         let (id, method) = (text(field("id")), text(field("method")));
         let params = match field("params") {
-            Value::Null => Value::Object(Object::new()),
+            Value::Null if method != CONNECT => Value::Object(Object::new()),
             params => params,
         };
         Ok(Self { id, method, params })
@@ -238,6 +240,7 @@ mod tests {
         let read = |mut frame: Value| Request::take(&mut frame).map(|request| request.params);
         assert_eq!(read(json!({"type": "req", "id": "1", "method": "m"})), Ok(json!({})));
         assert_eq!(read(json!({"type": "req", "id": "1", "method": "m", "params": null})), Ok(json!({})));
+        assert_eq!(read(json!({"type": "req", "id": "1", "method": "connect"})), Ok(Value::Null));
         assert_eq!(
             read(json!({"type": "req", "id": "1"})),
             Err("must have required property 'method'".to_owned())

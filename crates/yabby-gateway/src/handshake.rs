@@ -10,7 +10,7 @@ use yabby_domain::json::{self, Object, Value};
 
 use crate::Gateway;
 use crate::auth::{DeviceKey, Peer, Shown, Unknown, same_secret};
-use crate::frames::{PROTOCOL, Refusal, Request};
+use crate::frames::{self, PROTOCOL, Refusal, Request};
 use crate::hub::{ADMIN, About, CONTROL_UI, Client, Farewell, Outgoing, PAIRING, Weight};
 use crate::in_turn::InTurn;
 use crate::schema::{BOOLEAN, NON_EMPTY, Schema, TEXT, TEXTS, at_least, optional, required};
@@ -59,8 +59,8 @@ pub(crate) const CONNECT: Schema = Schema::Object(&[
             optional("instanceId", NON_EMPTY),
         ]),
     ),
-    optional("caps", Schema::List { of: &NON_EMPTY, min: 0, max: usize::MAX }),
-    optional("commands", Schema::List { of: &NON_EMPTY, min: 0, max: usize::MAX }),
+    optional("caps", TEXTS),
+    optional("commands", TEXTS),
     optional("permissions", Schema::Map(&BOOLEAN)),
     optional("pathEnv", TEXT),
     optional("role", NON_EMPTY),
@@ -112,7 +112,7 @@ pub(crate) async fn admit(
     out: Outgoing,
     request: &Request,
 ) -> Result<Admitted, Rejection> {
-    if request.method != "connect" {
+    if request.method != frames::CONNECT {
         let refusal = Refusal::invalid("invalid handshake: first request must be connect");
         return Err(Rejection::policy(refusal));
     }
@@ -190,7 +190,11 @@ struct Device {
 
 impl Wish {
     fn read(params: &Value) -> Self {
-        let number = |name: &str| params.get(name).and_then(Value::as_i64).unwrap_or_default();
+        let number = |value: &Value, name: &str| {
+            // A whole number may be written with a fraction that is nothing.
+            #[expect(clippy::cast_possible_truncation, reason = "it saturates, and nothing is that far away")]
+            value.get(name).and_then(Value::as_f64).map_or(0, |number| number as i64)
+        };
         let client = params.get("client").unwrap_or(&Value::Null);
         let about = About {
             id: word(client, "id").unwrap_or_default(),
@@ -208,18 +212,18 @@ impl Wish {
             id: word(device, "id").unwrap_or_default(),
             public_key: word(device, "publicKey").unwrap_or_default(),
             signature: word(device, "signature").unwrap_or_default(),
-            signed_at: device.get("signedAt").and_then(Value::as_i64).unwrap_or_default(),
+            signed_at: number(device, "signedAt"),
             nonce: word(device, "nonce").filter(|nonce| !nonce.is_empty()),
         });
         Self {
-            min_protocol: number("minProtocol"),
-            max_protocol: number("maxProtocol"),
+            min_protocol: number(params, "minProtocol"),
+            max_protocol: number(params, "maxProtocol"),
             about,
             role: word(params, "role").unwrap_or_else(|| Role::Operator.as_str().to_owned()),
             scopes: words(params, "scopes"),
             device,
-            token: word(auth, "token"),
-            password: word(auth, "password"),
+            token: word(auth, "token").filter(|token| !token.is_empty()),
+            password: word(auth, "password").filter(|password| !password.is_empty()),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts as _, Request};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header};
 use axum::response::{IntoResponse as _, Response};
 use yabby_domain::config::Config;
 
@@ -25,8 +25,14 @@ pub(crate) struct Source {
     pub(crate) is_encrypted: bool,
 }
 
+/// Where a canvas would be.
+const CANVAS: [&str; 3] = ["/__openclaw__/canvas", "/__openclaw__/a2ui", "/__openclaw__/ws"];
+
 /// Answers whatever comes in over HTTP. A WebSocket may be opened anywhere.
 pub(crate) async fn answer(gateway: Arc<Gateway>, source: Source, request: Request) -> Response {
+    if is_lost(&request) {
+        return plain(StatusCode::BAD_REQUEST, "Bad Request");
+    }
     if wants_websocket(request.headers()) {
         return open_socket(gateway, source, request).await;
     }
@@ -35,7 +41,11 @@ pub(crate) async fn answer(gateway: Arc<Gateway>, source: Source, request: Reque
     if let Some(answer) = about_us(&gateway, &config, source, &request) {
         return answer;
     }
-    if uri.path().starts_with("/__openclaw__/") {
+    let is_below = |folder: &str| {
+        let rest = uri.path().strip_prefix(folder);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    if CANVAS.into_iter().any(is_below) {
         return not_found();
     }
     let page = match ControlUi::of(&gateway, &config) {
@@ -125,12 +135,41 @@ pub(crate) fn plain(status: StatusCode, text: &str) -> Response {
     (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text.to_owned()).into_response()
 }
 
+/// Whether a request does not say for whom it is.
+fn is_lost(request: &Request) -> bool {
+    request.version() == Version::HTTP_11 && !request.headers().contains_key(header::HOST)
+}
+
 fn wants_websocket(headers: &HeaderMap) -> bool {
     let upgrade = headers.get(header::UPGRADE).and_then(|value| value.to_str().ok());
     upgrade.is_some_and(|upgrade| upgrade.eq_ignore_ascii_case("websocket"))
 }
 
+/// What is wrong with a request for a WebSocket, as far as its headers show.
+fn fault_of_upgrade(request: &Request) -> Option<Response> {
+    let text = |name: header::HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let is_key = |key: &str| {
+        let digits = key.strip_suffix("==").filter(|digits| digits.len() == 22);
+        digits.is_some_and(|digits| {
+            digits.bytes().all(|digit| digit.is_ascii_alphanumeric() || b"+/".contains(&digit))
+        })
+    };
+    if request.method() != Method::GET {
+        return Some(plain(StatusCode::METHOD_NOT_ALLOWED, "Invalid HTTP method"));
+    }
+    if !text(header::SEC_WEBSOCKET_KEY).is_some_and(is_key) {
+        return Some(plain(StatusCode::BAD_REQUEST, "Missing or invalid Sec-WebSocket-Key header"));
+    }
+    if text(header::SEC_WEBSOCKET_VERSION) != Some("13") {
+        return Some(plain(StatusCode::BAD_REQUEST, "Missing or invalid Sec-WebSocket-Version header"));
+    }
+    None
+}
+
 async fn open_socket(gateway: Arc<Gateway>, source: Source, request: Request) -> Response {
+    if let Some(fault) = fault_of_upgrade(&request) {
+        return fault;
+    }
     let peer = peer(source, request.headers());
     let (mut parts, _) = request.into_parts();
     match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {

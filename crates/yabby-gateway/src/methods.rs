@@ -349,7 +349,7 @@ pub fn response_to_fault(text: &str) -> Option<String> {
         Err(fault) => (frame.get("id").cloned(), format!("invalid request frame: {fault}")),
         Ok(Request { id, method, params }) => {
             let schema = match method.as_str() {
-                "connect" => crate::handshake::CONNECT,
+                frames::CONNECT => crate::handshake::CONNECT,
                 name => METHODS.iter().find(|method| method.name == name)?.params,
             };
             (Some(id.into()), format!("invalid {method} params: {}", schema.fault(&params)?))

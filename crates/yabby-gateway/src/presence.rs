@@ -43,19 +43,13 @@ impl Presence {
         let mut others = unpoisoned(&self.others);
         let entry = others.entry(text::lower(key.trim())).or_default();
         for (name, value) in told {
-            let value = match (name.as_str(), entry.get(&name), value) {
-                ("roles" | "scopes", Some(Value::Array(known)), Value::Array(more)) => {
-                    let mut all = known.clone();
-                    for one in more {
-                        if !all.contains(&one) {
-                            all.push(one);
-                        }
-                    }
-                    Value::Array(all)
-                }
-                (_, _, value) => value,
+            let value = match name.as_str() {
+                "roles" | "scopes" => joined(entry.get(&name), &value),
+                _ => Some(value),
             };
-            entry.insert(name, value);
+            if let Some(value) = value {
+                entry.insert(name, value);
+            }
         }
         entry.insert("ts".to_owned(), json::number(now));
         if !entry.contains_key("text") {
@@ -99,6 +93,18 @@ impl Presence {
     }
 }
 
+/// Two lists of names as one, each name once; `None` if there are no names.
+fn joined(known: Option<&Value>, more: &Value) -> Option<Value> {
+    let mut all: Vec<&str> = Vec::new();
+    let names = known.into_iter().chain([more]).filter_map(Value::as_array).flatten();
+    for name in names.filter_map(|name| text::non_blank(name.as_str()?)) {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    (!all.is_empty()).then(|| all.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,15 +131,16 @@ mod tests {
         let presence = presence();
         presence.note(
             "A",
-            told(json!({"host": "phone", "mode": "ui", "reason": "connect", "roles": ["operator"]})),
+            told(json!({"host": "phone", "mode": "ui", "reason": "connect", "roles": ["operator"], "scopes": []})),
             1.0,
         );
-        presence.note("a", told(json!({"reason": "disconnect", "roles": ["node"]})), 2.0);
+        presence.note("a", told(json!({"reason": "disconnect", "roles": [" node ", ""]})), 2.0);
         let list = presence.list(3.0);
         assert_eq!(list[0]["text"], "Gateway: box (192.0.2.1) · app 1 · mode gateway · reason self");
         assert_eq!(list[1]["text"], "Node: phone · mode ui");
         assert_eq!(list[1]["reason"], "disconnect");
         assert_eq!(list[1]["roles"], json!(["operator", "node"]));
+        assert_eq!(list[1].get("scopes"), None, "no scopes are not told");
         assert_eq!(presence.list(LIFETIME_MS + 3.0).as_array().unwrap().len(), 1);
     }
 }

@@ -14,6 +14,7 @@ pub(crate) enum Schema {
         min: usize,
         max: usize,
     },
+    /// `i64::MIN` and `i64::MAX` are no limits.
     Integer {
         min: i64,
         max: i64,
@@ -26,6 +27,8 @@ pub(crate) enum Schema {
     Constant(&'static str),
     /// This number and no other.
     Exactly(i64),
+    /// This, or null, which counts as nothing.
+    OrNull(&'static Schema),
     /// Any of these.
     OneOf(&'static [Schema]),
     List {
@@ -63,7 +66,8 @@ pub(crate) const NON_EMPTY: Schema = Schema::Text { min: 1, max: usize::MAX };
 pub(crate) const BOOLEAN: Schema = Schema::Boolean;
 /// A number of things.
 pub(crate) const COUNT: Schema = at_least(0);
-pub(crate) const TEXTS: Schema = Schema::List { of: &TEXT, min: 0, max: usize::MAX };
+/// Texts that say something.
+pub(crate) const TEXTS: Schema = Schema::List { of: &NON_EMPTY, min: 0, max: usize::MAX };
 /// No parameters at all.
 pub(crate) const NOTHING: Schema = Schema::Object(&[]);
 
@@ -100,20 +104,30 @@ impl Schema {
                     }
                 }
             },
-            Self::Integer { min, max } => match value.as_f64().filter(|number| number.fract() == 0.0) {
-                None => faults.add(path, "must be integer"),
-                #[expect(clippy::cast_precision_loss, reason = "limits are small")]
-                Some(number) => faults.check_range(path, number, *min as f64, *max as f64),
-            },
+            Self::Integer { min, max } => {
+                let number = value.as_f64();
+                let is_whole = number.is_some_and(|number| number.fract() == 0.0);
+                faults.unless(is_whole, path, "must be integer");
+                if let Some(number) = number {
+                    faults.check_range(path, number, limit(*min), limit(*max));
+                }
+            }
             Self::Number { min, max } => match value.as_f64() {
                 None => faults.add(path, "must be number"),
                 Some(number) => faults.check_range(path, number, *min, *max),
             },
             Self::Constant(constant) => {
+                faults.unless(value.is_string(), path, "must be string");
                 faults.unless(value.as_str() == Some(constant), path, "must be equal to constant");
             }
             Self::Exactly(number) => {
+                faults.unless(value.is_number(), path, "must be number");
                 faults.unless(value.as_i64() == Some(*number), path, "must be equal to constant");
+            }
+            Self::OrNull(schema) => {
+                if !value.is_null() {
+                    schema.check(value, path, faults);
+                }
             }
             Self::OneOf(schemas) => {
                 if schemas.iter().all(|schema| schema.fault(value).is_some()) {
@@ -153,13 +167,28 @@ fn check_object(fields: &[Field], value: &Value, path: &str, faults: &mut Faults
         faults.add(path, &format!("must have required property '{}'", field.name));
     }
     for name in object.keys().filter(|name| fields.iter().all(|field| field.name != name.as_str())) {
-        let place = if path.is_empty() { "root" } else { path };
-        faults.say(format!("at {place}: unexpected property '{name}'"));
+        if text::trim(name).is_empty() {
+            // There is nothing to call it by.
+            faults.add(path, "must NOT have additional properties");
+        } else {
+            let place = if path.is_empty() { "root" } else { path };
+            faults.say(format!("at {place}: unexpected property '{name}'"));
+        }
     }
     for field in fields {
         if let Some(value) = object.get(field.name) {
             field.schema.check(value, &below(path, field.name), faults);
         }
+    }
+}
+
+/// A limit of a whole number, which may be none.
+fn limit(number: i64) -> f64 {
+    match number {
+        i64::MIN => f64::NEG_INFINITY,
+        i64::MAX => f64::INFINITY,
+        #[expect(clippy::cast_precision_loss, reason = "limits are small")]
+        number => number as f64,
     }
 }
 
@@ -219,6 +248,9 @@ mod tests {
             optional("label", LABEL),
             optional("keys", Schema::List { of: &NON_EMPTY, min: 1, max: usize::MAX }),
             optional("client", Schema::Object(&[required("id", TEXT)])),
+            optional("version", Schema::Exactly(1)),
+            optional("count", COUNT),
+            optional("error", Schema::OrNull(&Schema::Object(&[]))),
         ]);
         let table = [
             (json!({"key": "k", "again": ""}), None),
@@ -232,6 +264,24 @@ mod tests {
             (json!({"key": "k", "again": "", "limit": 0}), Some("at /limit: must be >= 1")),
             (json!({"key": "k", "again": "", "limit": 1001}), Some("at /limit: must be <= 1000")),
             (json!({"key": "k", "again": "", "limit": 1.5}), Some("at /limit: must be integer")),
+            (
+                json!({"key": "k", "again": "", "limit": 0.5}),
+                Some("at /limit: must be integer; at /limit: must be >= 1"),
+            ),
+            (json!({"key": "k", "again": "", "count": 1e300}), None),
+            (json!({"key": "k", "again": "", "error": null}), None),
+            (json!({"key": "k", "again": "", "error": 5}), Some("at /error: must be object")),
+            (json!({"key": "k", "again": "", "": 1, " ": 2}), Some("must NOT have additional properties")),
+            (
+                json!({"key": "k", "again": "", "version": "1"}),
+                Some("at /version: must be number; at /version: must be equal to constant"),
+            ),
+            (
+                json!({"key": "k", "again": "", "mode": 5}),
+                Some(
+                    "at /mode: must be string; at /mode: must be equal to constant; at /mode: must match a schema in anyOf",
+                ),
+            ),
             (
                 json!({"key": "k", "again": "", "keys": []}),
                 Some("at /keys: must NOT have fewer than 1 items"),

@@ -31,6 +31,18 @@ impl Prices {
         })
     }
 
+    /// What a call cost, in dollars: what was read, what was said, what was read and written in the cache. The order
+    /// of the arithmetic is the reference's, so that the last digits are, too.
+    pub fn parts_of(&self, usage: &Usage) -> [f64; 4] {
+        let cost = |price: f64, tokens: Option<f64>| price / 1e6 * tokens.unwrap_or(0.0);
+        [
+            cost(self.input, usage.input),
+            cost(self.output, usage.output),
+            cost(self.cache_read, usage.cache_read),
+            cost(self.cache_write, usage.cache_write),
+        ]
+    }
+
     /// What a run cost, in dollars.
     pub fn of(&self, usage: &Usage) -> f64 {
         let parts = [
@@ -91,6 +103,15 @@ pub fn dollars(amount: f64) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn costs_have_the_last_digits_of_the_reference() {
+        let usage = Usage { input: Some(120.0), output: Some(12.0), ..Usage::default() };
+        let prices = Prices { input: 1.0, output: 2.0, ..Prices::default() };
+        let parts = prices.parts_of(&usage);
+        assert_eq!(json!(parts), json!([0.000_119_999_999_999_999_99, 0.000_024, 0.0, 0.0]));
+        assert_eq!(json!(parts.iter().sum::<f64>()), json!(0.000_143_999_999_999_999_98));
+    }
 
     #[test]
     fn the_line_tells_as_much_as_was_asked_for() {

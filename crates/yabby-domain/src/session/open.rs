@@ -259,7 +259,8 @@ fn find_reset(target: &Target, request: &OpenRequest<'_>, raw: &str, stripped: &
     triggers.find(raw, &mention::strip_mentions(stripped, request.message, &patterns))
 }
 
-fn is_fresh(target: &Target, request: &OpenRequest<'_>, entry: &SessionEntry) -> bool {
+/// Whether a session goes on with its record, as far as the record's age decides that.
+pub fn is_fresh(target: &Target, request: &OpenRequest<'_>, entry: &SessionEntry) -> bool {
     let message = request.message;
     let thread = is_thread(&ThreadSigns {
         key: Some(target.key.as_str()),

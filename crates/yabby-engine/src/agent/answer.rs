@@ -73,17 +73,17 @@ fn usage_object(usage: &Usage, prices: Option<&Prices>) -> Object {
     object.insert("cacheRead".into(), count(usage.cache_read));
     object.insert("cacheWrite".into(), count(usage.cache_write));
     object.insert("totalTokens".into(), number(total));
-    let price = |part: fn(&Prices) -> f64, tokens: Option<f64>| {
-        number(prices.map_or(0.0, |prices| part(prices) * tokens.unwrap_or(0.0) / 1e6))
-    };
-    let mut cost = Object::new();
-    cost.insert("input".into(), price(|prices| prices.input, usage.input));
-    cost.insert("output".into(), price(|prices| prices.output, usage.output));
-    cost.insert("cacheRead".into(), price(|prices| prices.cache_read, usage.cache_read));
-    cost.insert("cacheWrite".into(), price(|prices| prices.cache_write, usage.cache_write));
-    cost.insert("total".into(), number(prices.map_or(0.0, |prices| prices.of(usage))));
-    object.insert("cost".into(), Value::Object(cost));
+    object.insert("cost".into(), Value::Object(cost_object(usage, prices)));
     object
+}
+
+/// What an answer cost, part by part.
+fn cost_object(usage: &Usage, prices: Option<&Prices>) -> Object {
+    let parts = prices.map_or([0.0; 4], |prices| prices.parts_of(usage));
+    let total = parts.iter().sum();
+    let names = ["input", "output", "cacheRead", "cacheWrite", "total"];
+    let costs = parts.into_iter().chain([total]).map(number);
+    names.into_iter().map(str::to_owned).zip(costs).collect()
 }
 
 /// What a model wrote where the arguments of a call should be.

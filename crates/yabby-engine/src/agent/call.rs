@@ -80,7 +80,8 @@ pub(crate) fn timed_out() -> ModelError {
 /// Puts a call on the books.
 pub(crate) fn account(request: &RunRequest<'_>, purpose: Purpose, answer: &Answer, began: Instant) {
     let RunRequest { engine, opened, .. } = request;
-    let cost = request.choice.prices(&opened.config).map(|prices| prices.of(&answer.usage));
+    let cost =
+        request.choice.prices(&opened.config).map(|prices| prices.parts_of(&answer.usage).iter().sum());
     let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let call = Call { model: request.choice.model.clone(), purpose, usage: answer.usage, cost, duration_ms };
     engine.0.ledger.record(record(request, &call));

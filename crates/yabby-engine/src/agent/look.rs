@@ -93,7 +93,7 @@ impl Engine {
             Ok(answer) => answer.map_err(|error| self.0.secrets.redact(&error.message).into_owned())?,
             Err(_) => return Err(format!("{} did not answer in time", choice.model)),
         };
-        let cost = choice.prices(config).map(|prices| prices.of(&answer.usage));
+        let cost = choice.prices(config).map(|prices| prices.parts_of(&answer.usage).iter().sum());
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let call = CallRecord { cost, duration_ms, ..CallRecord::default() }.with_usage(&answer.usage);
         self.0.ledger.record(record(call));

@@ -2,10 +2,12 @@
 //! record, and when the run is over (`gateway.md` §5.1).
 
 use futures_util::FutureExt as _;
+use jiff::tz::TimeZone;
 use serde_json::json;
 use yabby_domain::agent::agents;
+use yabby_domain::channel::{core_channel, normalize_channel};
 use yabby_domain::config::Config;
-use yabby_domain::directive::level::{Level as _, ThinkLevel};
+use yabby_domain::directive::level::{Level as _, ThinkLevel, supports_xhigh};
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
 use yabby_domain::json::Value;
@@ -13,7 +15,7 @@ use yabby_domain::seam::Choice;
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::glance::{Field, Glance};
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
-use yabby_domain::session::open::Target;
+use yabby_domain::session::open::{OpenRequest, Target, is_fresh};
 use yabby_domain::text;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::turn::{LaneClass, Outcome, TurnOptions};
@@ -59,9 +61,10 @@ pub(super) const METHOD: Method = Method {
     answer: |call| Box::pin(answer(call)),
 };
 
-/// Channels that a reply may be meant for.
-const CHANNELS: [&str; 9] =
-    ["last", "webchat", "whatsapp", "telegram", "discord", "googlechat", "slack", "signal", "imessage"];
+/// The channel that a session's last message came from.
+const LAST: &str = "last";
+/// Where a reply is meant to go if nothing says where.
+const USUAL_CHANNEL: &str = "whatsapp";
 
 async fn answer(call: Call) -> Answer {
     let config = call.gateway.config();
@@ -76,23 +79,28 @@ async fn answer(call: Call) -> Answer {
     if let (Some(agent), Some(key)) = (&agent, &wish) {
         let of_key = KeyPolicy::from_config(&config).session_agent(key);
         if *agent != of_key {
+            let named = call.text("agentId").unwrap_or_default();
             let text = format!(
-                "invalid agent params: agent \"{agent}\" does not match session key agent \"{of_key}\""
+                "invalid agent params: agent \"{named}\" does not match session key agent \"{of_key}\""
             );
             return Err(Refusal::invalid(text));
         }
     }
     let turn = turn(&call, agent.as_ref(), wish.as_deref()).await;
     let place = place(&call, &config, agent, wish).await?;
-    if let Some(place) = &place {
-        prepare(&call, place, &config).await?;
-    }
-    let accepted = json!({"runId": run_id, "status": "accepted", "acceptedAt": call.gateway.now()});
-    let Some(place) = place else {
-        call.answer_first(accepted);
-        let why = "Error: Pass --to <E.164>, --session-id, or --agent to choose a session";
-        return finished(&call, &remembered, Err(failed(&run_id, why)));
+    let entry = match &place {
+        Some(place) => prepare(&call, place, &config).await?,
+        None => None,
     };
+    let accepted = json!({"runId": run_id, "status": "accepted", "acceptedAt": call.gateway.now()});
+    let place = match runnable(&call, place, entry.as_ref()) {
+        Ok(place) => place,
+        Err(why) => {
+            call.answer_first(accepted);
+            return finished(&call, &remembered, Err(failed(&run_id, &format!("Error: {why}"))));
+        }
+    };
+    let undelivered = undelivered(&call, &place, entry.as_ref(), &config);
     let question = Question {
         run_id: &run_id,
         key: &place.key,
@@ -121,7 +129,54 @@ async fn answer(call: Call) -> Answer {
         return finished(&call, &remembered, Err(failed(&run_id, INTERRUPTED)));
     };
     call.gateway.runs.finish(&run, runs::ending_of(&report, None)).await;
-    finished(&call, &remembered, result(&run_id, &report))
+    let answer = match undelivered {
+        Some(why) => Err(failed(&run_id, &why)),
+        None => result(&run_id, &report),
+    };
+    finished(&call, &remembered, answer)
+}
+
+/// Why a request that is accepted is not run all the same, in the order in which the reference looks.
+fn runnable(call: &Call, place: Option<Place>, entry: Option<&SessionEntry>) -> Result<Place, String> {
+    const NO_PLACE: &str = "Pass --to <E.164>, --session-id, or --agent to choose a session";
+    if given(call, "message").is_none() {
+        return Err("Message (--message) is required".to_owned());
+    }
+    let place = place.ok_or(NO_PLACE)?;
+    let thinking = call.text("thinking").filter(|level| !level.is_empty());
+    let level = thinking.and_then(ThinkLevel::parse);
+    if thinking.is_some() && level.is_none() {
+        let model = call.gateway.engine.common_model();
+        let highest = if supports_xhigh(Some(&model.provider), &model.model) { ", xhigh" } else { "" };
+        return Err(format!("Invalid thinking level. Use one of: off, minimal, low, medium, high{highest}."));
+    }
+    if call.number("timeout") == Some(0.0) {
+        return Err("--timeout must be a positive integer (seconds)".to_owned());
+    }
+    let model = call.gateway.model_in(&place.key, entry);
+    if level == Some(ThinkLevel::Xhigh) && !supports_xhigh(Some(&model.provider), &model.model) {
+        return Err(
+            "Thinking level \"xhigh\" is only supported for openai/gpt-5.2, openai-codex/gpt-5.2-codex or \
+                    openai-codex/gpt-5.1-codex."
+                .to_owned(),
+        );
+    }
+    Ok(place)
+}
+
+/// Why the reply does not go where it is meant to: no channel is served yet. In the main session nobody minds, as
+/// in the reference.
+fn undelivered(call: &Call, place: &Place, entry: Option<&SessionEntry>, config: &Config) -> Option<String> {
+    let is_wanted = call.flag("deliver") == Some(true);
+    let main = KeyPolicy::from_config(config).resolve_main_alias(&place.key.agent_id(), "main");
+    if !is_wanted || (place.is_named && place.key == main) {
+        return None;
+    }
+    let meant = call.text("replyChannel").or(call.text("channel")).and_then(normalize_channel);
+    let last = || entry?.last_channel().filter(|channel| *channel != asking::WEBCHAT).map(str::to_owned);
+    let channel = meant.filter(|channel| channel != LAST).or_else(last);
+    let channel = channel.unwrap_or_else(|| USUAL_CHANNEL.to_owned());
+    (channel != asking::WEBCHAT).then(|| format!("Error: Unknown channel: {channel}"))
 }
 
 /// Waits for a run that goes on already; what it said is in its session.
@@ -166,8 +221,10 @@ struct Place {
     told_key: String,
     /// Whom it is with.
     to: Option<String>,
-    /// The conversation that is meant, whatever its age.
+    /// The conversation that is meant.
     session_id: Option<String>,
+    /// The request says by its key or its id which session is meant. It goes on, whatever its age.
+    is_named: bool,
 }
 
 fn given(call: &Call, name: &str) -> Option<String> {
@@ -175,10 +232,11 @@ fn given(call: &Call, name: &str) -> Option<String> {
 }
 
 fn agent(call: &Call, config: &Config) -> Result<Option<AgentId>, Refusal> {
+    let is_known =
+        |channel: &str| [LAST, asking::WEBCHAT].contains(&channel) || core_channel(channel).is_some();
     for name in ["channel", "replyChannel"] {
-        if let Some(channel) =
-            given(call, name).filter(|channel| !CHANNELS.contains(&text::lower(channel).as_str()))
-        {
+        let channel = call.text(name).and_then(normalize_channel);
+        if let Some(channel) = channel.filter(|channel| !is_known(channel)) {
             return Err(Refusal::invalid(format!("invalid agent params: unknown channel: {channel}")));
         }
     }
@@ -186,6 +244,7 @@ fn agent(call: &Call, config: &Config) -> Result<Option<AgentId>, Refusal> {
     let agent = AgentId::normalize(&named);
     let known = call.gateway.place.with_folders(|folders| agents(config, folders));
     if known.iter().all(|known| known.id != agent) {
+        let named = call.text("agentId").unwrap_or_default();
         return Err(Refusal::invalid(format!("invalid agent params: unknown agent id \"{named}\"")));
     }
     Ok(Some(agent))
@@ -215,7 +274,10 @@ async fn place(
 ) -> Result<Option<Place>, Refusal> {
     let policy = KeyPolicy::from_config(config);
     let session_id = given(call, "sessionId");
-    let known = |told_key: String, key, to| Some(Place { key, told_key, to, session_id: session_id.clone() });
+    let known = |told_key: String, key, to: Option<String>| {
+        let is_named = to.is_none();
+        Some(Place { key, told_key, to, session_id: session_id.clone(), is_named })
+    };
     if let Some(wish) = wish {
         let key = policy.store_key(&text::lower(&wish));
         return Ok(known(wish, key, None));
@@ -267,8 +329,8 @@ async fn by_id(
     Ok(None)
 }
 
-/// Writes down what the request says about the session, before anything is said in it.
-async fn prepare(call: &Call, place: &Place, config: &Config) -> Result<(), Refusal> {
+/// Writes down what the request says about the session, before anything is said in it; its record until then.
+async fn prepare(call: &Call, place: &Place, config: &Config) -> Result<Option<SessionEntry>, Refusal> {
     let agent = place.key.agent_id();
     let home = call.gateway.engine.home(&agent)?;
     let entry = home.sessions.get(&place.key).await?;
@@ -277,10 +339,12 @@ async fn prepare(call: &Call, place: &Place, config: &Config) -> Result<(), Refu
     let thinking = given(call, "thinking").and_then(|level| ThinkLevel::parse(&level));
     let (label, parent) = (given(call, "label"), given(call, "spawnedBy"));
     let begins_with = place.session_id.clone().filter(|_| named.entry.is_none());
-    if thinking.is_none() && label.is_none() && parent.is_none() && place.session_id.is_none() {
-        return Ok(());
-    }
     let now = call.gateway.now_ms();
+    let is_old =
+        named.entry.as_ref().is_some_and(|entry| place.is_named && is_old(&place.key, entry, now, config));
+    if thinking.is_none() && label.is_none() && parent.is_none() && begins_with.is_none() && !is_old {
+        return Ok(named.entry);
+    }
     let change = move |entry: &mut Option<SessionEntry>| {
         let mut patch = Patch::default();
         patch.set_updated_at(Some(now));
@@ -300,7 +364,17 @@ async fn prepare(call: &Call, place: &Place, config: &Config) -> Result<(), Refu
         entry.get_or_insert_default().apply(&patch);
     };
     home.sessions.update(&place.key, Box::new(change)).await?;
-    Ok(())
+    Ok(named.entry)
+}
+
+/// Whether a turn would begin the session anew because of its age.
+fn is_old(key: &SessionKey, entry: &SessionEntry, now: f64, config: &Config) -> bool {
+    let message = InboundMessage { session_key: Some(key.as_str().to_owned()), ..InboundMessage::default() };
+    let target = Target::of(&message, &KeyPolicy::from_config(config));
+    let zone = TimeZone::system();
+    let request =
+        OpenRequest { message: &message, config, entry: Some(entry), authorized: false, now, zone: &zone };
+    !is_fresh(&target, &request, entry)
 }
 
 fn options(call: &Call) -> TurnOptions {

@@ -1,11 +1,11 @@
 //! `connect`: what every connection begins with, and only begins with.
 
 use super::{Access, Call, Listing, Method};
-use crate::frames::{Answer, Refusal};
+use crate::frames::{self, Answer, Refusal};
 use crate::schema::Schema;
 
 pub(super) const METHOD: Method = Method {
-    name: "connect",
+    name: frames::CONNECT,
     access: Access::Admin,
     listing: Listing::Known,
     params: Schema::Any,

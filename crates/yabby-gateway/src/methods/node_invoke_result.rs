@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Access, Call, Listing, Method};
 use crate::frames::{Answer, Refusal};
-use crate::schema::{BOOLEAN, NON_EMPTY, Schema, TEXT, optional, required};
+use crate::schema::{BOOLEAN, NON_EMPTY, Schema, optional, required};
 
 pub(super) const METHOD: Method = Method {
     name: "node.invoke.result",
@@ -15,8 +15,12 @@ pub(super) const METHOD: Method = Method {
         required("nodeId", NON_EMPTY),
         required("ok", BOOLEAN),
         optional("payload", Schema::Any),
-        optional("payloadJSON", TEXT),
-        optional("error", Schema::Object(&[optional("code", NON_EMPTY), optional("message", NON_EMPTY)])),
+        // What is no text is taken for the payload itself.
+        optional("payloadJSON", Schema::Any),
+        optional(
+            "error",
+            Schema::OrNull(&Schema::Object(&[optional("code", NON_EMPTY), optional("message", NON_EMPTY)])),
+        ),
     ]),
     about: "What a node did; nobody waits for it.",
     answer: |call| Box::pin(answer(call)),

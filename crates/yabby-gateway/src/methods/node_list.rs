@@ -1,7 +1,9 @@
-//! `node.list`: the nodes that there are (`gateway.md` §7). Devices that were let in as nodes are told; none is
-//! served.
+//! `node.list`: the nodes that there are, by their names (`gateway.md` §7). Devices that were let in as nodes are
+//! told; none is served.
 
 use serde_json::json;
+use yabby_domain::json::Value;
+use yabby_domain::text;
 
 use super::node_describe::{described, is_node};
 use super::{Access, Call, Listing, Method};
@@ -19,6 +21,12 @@ pub(super) const METHOD: Method = Method {
 
 async fn answer(call: Call) -> Answer {
     let (_, paired) = call.gateway.change_devices(|devices, _| devices.told()).await?;
-    let nodes: Vec<_> = paired.iter().filter(|device| is_node(device)).map(described).collect();
+    let mut nodes: Vec<_> = paired.iter().filter(|device| is_node(device)).map(described).collect();
+    nodes.sort_by_cached_key(|node| {
+        let word = |name: &str| node.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let name =
+            node.get("displayName").and_then(Value::as_str).map_or_else(|| word("nodeId"), str::to_owned);
+        (text::lower(&name), word("nodeId"))
+    });
     Ok(json!({"ts": call.gateway.now(), "nodes": nodes}))
 }

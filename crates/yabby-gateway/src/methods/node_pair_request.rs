@@ -1,9 +1,10 @@
 //! `node.pair.request`: a node asks to be let in, in the older way (`gateway.md` §7).
 
 use serde_json::json;
+use yabby_domain::text;
 
 use super::{Access, Call, Listing, Method};
-use crate::frames::Answer;
+use crate::frames::{Answer, Refusal};
 use crate::hub::{PAIRING, Weight};
 use crate::schema::{BOOLEAN, NON_EMPTY, Schema, optional, required};
 
@@ -33,6 +34,9 @@ pub(super) const METHOD: Method = Method {
 
 async fn answer(call: Call) -> Answer {
     let gateway = &call.gateway;
+    if call.text("nodeId").and_then(text::non_blank).is_none() {
+        return Err(Refusal::unavailable("Error: nodeId required"));
+    }
     let told = call.params.as_object().cloned().unwrap_or_default();
     let name = uuid::Uuid::new_v4().to_string();
     let (request, is_new) = gateway.change_nodes(move |nodes, now| nodes.request(&told, name, now)).await?;

@@ -40,8 +40,8 @@ async fn answer(call: Call) -> Answer {
     if let Some(answer) = gateway.dedupe.find(&remembered, gateway.now()) {
         return answer;
     }
-    let channel = call.text("channel").and_then(text::non_blank).unwrap_or(USUAL);
-    if text::lower(channel) != WEBCHAT {
+    let channel = call.text("channel").filter(|channel| !channel.is_empty()).unwrap_or(USUAL);
+    if text::lower(text::trim(channel)) != WEBCHAT {
         return Err(Refusal::invalid(format!("unsupported channel: {channel}")));
     }
     let answer = into_conversation(&call, run_id).await;

@@ -28,12 +28,11 @@ async fn answer(call: Call) -> Answer {
     let before = gateway.presence.get(&told.key).unwrap_or_default();
     let now = gateway.now_ms();
     gateway.presence.note(&told.key, told.fields.clone(), now);
-    let notice = match said.starts_with("Node:") {
-        true => difference(&before, &told.fields),
-        false => Some(said.to_owned()),
-    };
-    if let Some(notice) = notice {
-        gateway.engine.notice(&main_session(gateway), &notice);
+    let session = main_session(gateway);
+    if !said.starts_with("Node:") {
+        gateway.engine.notice(&session, said);
+    } else if let Some(news) = News::of(&before, &told.fields) {
+        gateway.engine.notice_about(&session, &told.key, |is_named| news.told(is_named));
     }
     gateway.presence_changed();
     let payload = json!({"presence": gateway.presence.list(now)});
@@ -65,6 +64,9 @@ impl Told {
             "modelIdentifier",
         ];
         let mut fields = parsed(said);
+        let named = [params.get("deviceId"), params.get("instanceId"), fields.get("host"), fields.get("ip")];
+        let key = named.into_iter().flatten().find_map(|name| text::non_blank(name.as_str()?));
+        let key = key.map_or_else(|| text::head(said, 64).into_owned(), str::to_owned);
         let given = |name: &str| params.get(name).filter(|value| value.is_string()).cloned();
         let texts = TEXTS.into_iter().chain(["reason"]);
         fields.extend(texts.filter_map(|name| Some((name.to_owned(), given(name)?))));
@@ -73,15 +75,12 @@ impl Told {
         }
         let is_texts =
             |value: &&Value| value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
-        for name in ["roles", "scopes", "tags"] {
+        for name in ["roles", "scopes"] {
             if let Some(texts) = params.get(name).filter(is_texts) {
                 fields.insert(name.to_owned(), texts.clone());
             }
         }
         fields.insert("text".to_owned(), said.into());
-        let word = |name: &str| fields.get(name).and_then(Value::as_str).and_then(text::non_blank);
-        let named = word("deviceId").or(word("instanceId")).or(word("host")).or(word("ip"));
-        let key = named.map_or_else(|| text::head(said, 64).into_owned(), str::to_owned);
         Self { key, fields }
     }
 }
@@ -93,6 +92,9 @@ fn parsed(said: &str) -> Object {
         let parts: Vec<&str> = said.split('·').map(str::trim).collect();
         let [node, app, input, mode, reason] = parts.as_slice() else { return None };
         let (host, ip) = text::strip_prefix_ignoring_ascii_case(node, "Node:")?.trim().split_once('(')?;
+        if host.trim().contains(' ') {
+            return None;
+        }
         let after = |part: &str, word: &str| {
             Some(text::strip_prefix_ignoring_ascii_case(part, word)?.trim().to_owned())
         };
@@ -109,30 +111,45 @@ fn parsed(said: &str) -> Object {
     parse().unwrap_or_default()
 }
 
-/// What is new about a node, in a line; nothing if it only says that it is still there.
-fn difference(before: &Object, told: &Object) -> Option<String> {
-    let word = |of: &Object, name: &str| of.get(name).and_then(Value::as_str).map(str::to_owned);
-    let next = |name: &str| word(told, name).or_else(|| word(before, name));
-    let is_new = |name: &str| next(name) != word(before, name);
-    let reason = next("reason").unwrap_or_default();
-    let lowered = text::lower(&reason);
-    let is_routine = lowered.starts_with("periodic") || lowered == "heartbeat";
-    let tells_reason = is_new("reason") && !is_routine;
-    let news = ["host", "ip", "version", "mode"].map(is_new);
-    if !news.contains(&true) && !tells_reason {
-        return None;
+/// What is new about a node.
+struct News {
+    /// Who it is, and where.
+    who: String,
+    is_elsewhere: bool,
+    rest: Vec<String>,
+}
+
+impl News {
+    /// Nothing if it only says that it is still there.
+    fn of(before: &Object, told: &Object) -> Option<Self> {
+        let word = |of: &Object, name: &str| of.get(name).and_then(Value::as_str).map(str::to_owned);
+        let next = |name: &str| word(told, name).or_else(|| word(before, name));
+        let is_new = |name: &str| next(name) != word(before, name);
+        let lowered = text::lower(&next("reason").unwrap_or_default());
+        let is_routine = lowered.starts_with("periodic") || lowered == "heartbeat";
+        let or = |name: &str, other: &str| {
+            let said = next(name);
+            said.as_deref().and_then(text::non_blank).unwrap_or(other).to_owned()
+        };
+        let rest = [
+            is_new("version").then(|| format!("app {}", or("version", "unknown"))),
+            is_new("mode").then(|| format!("mode {}", or("mode", "unknown"))),
+            (is_new("reason") && !is_routine).then(|| format!("reason {}", or("reason", "event"))),
+        ];
+        let ip = next("ip").as_deref().and_then(text::non_blank).map(|ip| format!(" ({ip})"));
+        let news = Self {
+            who: format!("Node: {}{}", or("host", "Unknown"), ip.unwrap_or_default()),
+            is_elsewhere: is_new("host") || is_new("ip"),
+            rest: rest.into_iter().flatten().collect(),
+        };
+        (news.is_elsewhere || !news.rest.is_empty()).then_some(news)
     }
-    let or = |name: &str, other: &str| {
-        next(name).filter(|said| !said.trim().is_empty()).unwrap_or_else(|| other.to_owned())
-    };
-    let ip = next("ip").map(|ip| format!(" ({ip})")).unwrap_or_default();
-    let parts = [
-        Some(format!("Node: {}{ip}", or("host", "Unknown"))),
-        news[2].then(|| format!("app {}", or("version", "unknown"))),
-        news[3].then(|| format!("mode {}", or("mode", "unknown"))),
-        tells_reason.then(|| format!("reason {}", or("reason", "event"))),
-    ];
-    Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
+
+    /// In a line. Who it is need not be said if the line before was about them, too.
+    fn told(self, is_named: bool) -> String {
+        let who = (!is_named || self.is_elsewhere).then_some(self.who);
+        who.into_iter().chain(self.rest).collect::<Vec<_>>().join(" · ")
+    }
 }
 
 #[cfg(test)]
@@ -147,9 +164,18 @@ mod tests {
         assert_eq!(told.fields["lastInputSeconds"], 5);
         assert_eq!(told.fields["roles"], json!(["node"]));
         assert_eq!(told.fields.get("tags"), None);
-        let news = difference(&Object::new(), &told.fields);
-        assert_eq!(news.as_deref(), Some("Node: mac (10.0.0.2) · app 1.2 · mode local"));
-        assert_eq!(difference(&told.fields, &told.fields), None);
+        let elsewhere = Told::of(&json!({"host": "phone", "tags": ["a"]}), "hello");
+        assert_eq!((elsewhere.key.as_str(), elsewhere.fields.get("tags")), ("hello", None));
+        let news =
+            |before: &Object, now: &Object, is_named| News::of(before, now).map(|news| news.told(is_named));
+        let first = news(&Object::new(), &told.fields, false);
+        assert_eq!(first.as_deref(), Some("Node: mac (10.0.0.2) · app 1.2 · mode local"));
+        assert_eq!(news(&told.fields, &told.fields, false), None);
+        let mut later = told.fields.clone();
+        later.insert("mode".to_owned(), "remote".into());
+        assert_eq!(news(&told.fields, &later, false).as_deref(), Some("Node: mac (10.0.0.2) · mode remote"));
+        assert_eq!(news(&told.fields, &later, true).as_deref(), Some("mode remote"));
         assert_eq!(parsed("Node: test · mode local"), Object::new());
+        assert_eq!(parsed(&said.replace("mac", "my mac")), Object::new());
     }
 }

@@ -65,6 +65,20 @@ async fn a_patch_keeps_comments_and_asks_for_a_new_start() {
 }
 
 #[tokio::test]
+async fn a_patch_may_speak_of_older_keys_and_take_back_what_was_filled_in() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    let before = owner.get("config.get", json!({})).await;
+    assert_eq!(before["config"]["messages"]["ackReactionScope"], "group-mentions");
+    let raw = "{gateway: {token: 'older'}, messages: {ackReactionScope: null}}";
+    let told = owner.get("config.patch", json!({"raw": raw, "baseHash": before["hash"]})).await;
+    assert_eq!(told["config"]["messages"].get("ackReactionScope"), None, "{told}");
+    assert_eq!(told["config"]["gateway"].get("token"), None, "{told}");
+    let after = std::fs::read_to_string(stand.path("openclaw.json")).unwrap();
+    assert!(!after.contains("older"), "a token that is there already stays: {after}");
+}
+
+#[tokio::test]
 async fn a_skill_is_switched_off_in_the_file() {
     let stand = Stand::new(json!({})).await;
     let mut owner = stand.owner().await;

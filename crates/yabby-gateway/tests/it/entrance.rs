@@ -97,6 +97,64 @@ async fn a_picture_that_an_agent_drew_runs_no_scripts() {
     assert!(!stand.http("/", "").await.contains("sandbox"), "the page itself has scripts");
 }
 
+#[tokio::test]
+async fn whoever_could_be_an_agent_may_be_asked_for_a_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("index.html"), "<html><head></head></html>").unwrap();
+    let stand = Stand::new(json!({"gateway": {"controlUi": {"root": folder.path()}}})).await;
+    for (path, found) in [
+        ("/avatar/main?meta=1", true),
+        ("/avatar/MAIN?meta=1", true),
+        ("/avatar/ghost?meta=1", true),
+        ("/avatar/ghost", false),
+        ("/avatar/a%20b?meta=1", false),
+        ("/avatar/main/x?meta=1", false),
+    ] {
+        let answer = stand.http(path, "").await;
+        assert_eq!(answer.contains("{\"avatarUrl\":null}"), found, "{path}: {answer}");
+        assert_eq!(answer.starts_with("HTTP/1.1 404"), !found, "{path}: {answer}");
+    }
+    // Of the canvas that there is not, and of what is only called like it.
+    assert!(stand.http("/__openclaw__/canvas/x", "").await.starts_with("HTTP/1.1 404"));
+    assert!(stand.http("/__openclaw__/other", "").await.contains("<head>"));
+}
+
+#[tokio::test]
+async fn a_page_below_a_path_is_found_there_and_nowhere_else() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("index.html"), "<html><head></head></html>").unwrap();
+    let config = json!({"gateway": {"controlUi": {"root": folder.path(), "basePath": "ctl/"}}});
+    let stand = Stand::new(config).await;
+    let sent_on = stand.http("/ctl?a=1", "").await;
+    assert!(sent_on.starts_with("HTTP/1.1 302") && sent_on.contains("location: /ctl/?a=1"), "{sent_on}");
+    assert!(sent_on.contains("x-frame-options: DENY") && !sent_on.contains("\ncontent-type:"), "{sent_on}");
+    for (path, is_page) in
+        [("/ctl/", true), ("/ctl/ui", true), ("/ctl/x", true), ("/", false), ("/ctlx", false)]
+    {
+        let answer = stand.http(path, "").await;
+        assert_eq!(answer.contains("<head>"), is_page, "{path}: {answer}");
+        assert_eq!(answer.starts_with("HTTP/1.1 404"), !is_page, "{path}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_socket_is_opened_for_those_who_ask_properly() {
+    let stand = Stand::new(json!({})).await;
+    let upgrade = "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+    let table = [
+        (upgrade.to_owned(), "Missing or invalid Sec-WebSocket-Key header"),
+        (format!("{upgrade}Sec-WebSocket-Key: abc\r\n"), "Missing or invalid Sec-WebSocket-Key header"),
+        (
+            "Upgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n".to_owned(),
+            "Missing or invalid Sec-WebSocket-Version header",
+        ),
+    ];
+    for (headers, why) in table {
+        let answer = stand.http("/", &headers).await;
+        assert!(answer.starts_with("HTTP/1.1 400") && answer.ends_with(why), "{headers}: {answer}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn everybody_who_comes_is_told_how_we_are() {
     let stand = Arc::new(Stand::new(json!({})).await);

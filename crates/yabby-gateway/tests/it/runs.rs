@@ -238,3 +238,104 @@ async fn runs_that_begin_end_and_are_asked_about_at_once_do_not_stop_each_other(
         tokio::time::timeout(Duration::from_secs(60), task).await.expect("nobody waits for ever").unwrap();
     }
 }
+
+/// Both answers to `agent`.
+async fn agent(client: &mut Client, params: Value) -> [Value; 2] {
+    let id = client.begin("agent", params).await;
+    [client.answer(&id).await, client.answer(&id).await]
+}
+
+#[tokio::test]
+async fn an_agent_goes_on_in_the_session_that_is_named_whatever_its_age() {
+    const THREE_DAYS: i64 = 3 * 24 * 60 * 60 * 1000;
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    let made = owner.get("sessions.patch", json!({"key": KEY, "label": "kept"})).await;
+    let id = &made["entry"]["sessionId"];
+    let table = [json!({"sessionKey": KEY}), json!({"agentId": "main"}), json!({"sessionId": id})];
+    for (number, mut params) in table.into_iter().enumerate() {
+        stand.stage.clock.advance(THREE_DAYS);
+        stand.stage.model.will([Line::say("yes")]);
+        params["message"] = "still there?".into();
+        params["idempotencyKey"] = format!("old-{number}").into();
+        let [_, done] = agent(&mut owner, params.clone()).await;
+        assert_eq!(done["payload"]["result"]["meta"]["agentMeta"]["sessionId"], *id, "{params}: {done}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_run_is_accepted_and_then_refused() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    let table = [
+        (json!({"message": " "}), "Error: Message (--message) is required"),
+        (
+            json!({"message": "x", "sessionKey": ""}),
+            "Error: Pass --to <E.164>, --session-id, or --agent to choose a session",
+        ),
+        (
+            json!({"message": "x", "thinking": "much"}),
+            "Error: Invalid thinking level. Use one of: off, minimal, low, medium, high.",
+        ),
+        (json!({"message": "x", "timeout": 0}), "Error: --timeout must be a positive integer (seconds)"),
+        (
+            json!({"message": "x", "thinking": "xhigh"}),
+            "Error: Thinking level \"xhigh\" is only supported for openai/gpt-5.2, openai-codex/gpt-5.2-codex or openai-codex/gpt-5.1-codex.",
+        ),
+    ];
+    for (number, (mut params, why)) in table.into_iter().enumerate() {
+        params["idempotencyKey"] = format!("not-{number}").into();
+        if params.get("sessionKey").is_none() {
+            params["sessionKey"] = KEY.into();
+        }
+        let [accepted, refused] = agent(&mut owner, params).await;
+        assert_eq!(accepted["payload"]["status"], "accepted");
+        assert_eq!(refused["error"], json!({"code": "UNAVAILABLE", "message": why}));
+        assert_eq!(refused["payload"]["summary"], why);
+    }
+    assert_eq!(stand.stage.model.asked().len(), 0);
+}
+
+#[tokio::test]
+async fn a_reply_that_no_channel_takes_is_not_called_delivered() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    let side = "agent:main:side";
+    let table = [
+        (json!({"sessionKey": side}), Some("Error: Unknown channel: whatsapp")),
+        (json!({"sessionKey": side, "channel": "imsg"}), Some("Error: Unknown channel: imessage")),
+        (
+            json!({"sessionKey": side, "channel": "telegram", "replyChannel": "slack"}),
+            Some("Error: Unknown channel: slack"),
+        ),
+        (json!({"sessionKey": side, "channel": "webchat"}), None),
+        // Nobody minds in the main session.
+        (json!({"sessionKey": KEY, "channel": "telegram"}), None),
+    ];
+    for (number, (mut params, why)) in table.into_iter().enumerate() {
+        stand.stage.model.will([Line::say("said")]);
+        params["message"] = "hello".into();
+        params["deliver"] = true.into();
+        params["idempotencyKey"] = format!("to-{number}").into();
+        let [_, done] = agent(&mut owner, params.clone()).await;
+        assert_eq!(done["error"]["message"].as_str(), why, "{params}: {done}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_asked_for_with_agent_is_stopped_and_knows_commands_as_well() {
+    let held = gate();
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    stand.stage.model.will([paused("one", &held, " two")]);
+    let id = owner.begin("agent", said(KEY, "go", "slow")).await;
+    assert_eq!(owner.answer(&id).await["payload"]["status"], "accepted");
+    eventually("the model is asked", || stand.stage.model.asked().len() == 1).await;
+    let stopped = owner.get("chat.abort", json!({"sessionKey": KEY, "runId": "slow"})).await;
+    assert_eq!(stopped, json!({"ok": true, "aborted": true, "runIds": ["slow"]}));
+    held.add_permits(1);
+    assert_eq!(owner.get("agent.wait", json!({"runId": "slow"})).await["status"], "ok");
+    let [_, done] = agent(&mut owner, said(KEY, "/whoami", "command")).await;
+    assert_eq!(done["payload"]["status"], "ok", "{done}");
+    assert_eq!(stand.stage.model.asked().len(), 1);
+}

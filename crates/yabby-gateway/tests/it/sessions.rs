@@ -140,3 +140,19 @@ async fn a_notice_waits_for_the_main_session() {
     let presence = owner.event("presence").await;
     assert!(presence["presence"].as_array().unwrap().iter().any(|entry| entry["text"] == "the door is open"));
 }
+
+#[tokio::test]
+async fn who_a_notice_is_about_is_said_once() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    for (text, mode) in
+        [("Node: mac", "local"), ("Node: mac", "remote"), ("hello", ""), ("Node: mac", "local")]
+    {
+        owner
+            .get("system-event", json!({"text": text, "instanceId": "I", "host": "mac", "mode": mode}))
+            .await;
+    }
+    let status = owner.get("status", json!({})).await;
+    let told = json!(["Node: mac · mode local", "mode remote", "hello", "Node: mac · mode local"]);
+    assert_eq!(status["queuedSystemEvents"], told);
+}

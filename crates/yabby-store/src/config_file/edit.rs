@@ -268,12 +268,13 @@ impl<'p> ConfigFile<'p> {
     }
 
     /// What the file would be with a patch over it (RFC 7396), in which marks stand for the secrets that it has
-    /// now. Nothing is written.
+    /// now. Older keys of the patch go where they belong now. Nothing is written.
     pub fn patched(&self, patch: &Value) -> Result<Snapshot, EditError> {
         let snapshot = Snapshot::read(self.place);
         let patch = restored(patch, &snapshot.parsed)?;
         let mut wanted = snapshot.parsed.clone();
         merge(&mut wanted, &patch);
+        legacy::migrate(&mut wanted);
         let raw = snapshot.raw.as_deref().unwrap_or("{}\n");
         let text = self.applied(raw, &differences(&snapshot.parsed, &wanted))?;
         Ok(Snapshot::of_text(self.place, text))
