@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Enough of a file to see that it was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +30,14 @@ impl FileState {
     /// The same; a file that cannot be looked at is as good as missing.
     pub(crate) fn of_readable(path: &Path) -> Self {
         Self::of(path).unwrap_or(Self::Missing)
+    }
+
+    /// Whether nothing happened to it for so long, by the clock of this machine.
+    pub(crate) fn is_older_than(self, time: Duration) -> bool {
+        let Self::There { changed_ns, .. } = self else { return true };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let age = i128::try_from(now.as_nanos()).unwrap_or_default() - changed_ns;
+        age > i128::try_from(time.as_nanos()).unwrap_or(i128::MAX)
     }
 
     pub(crate) fn size(self) -> u64 {

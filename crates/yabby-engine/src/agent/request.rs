@@ -91,12 +91,15 @@ impl<'r> RunRequest<'r> {
         prompt: Prompt,
         control: &'r RunControl,
     ) -> Result<Self, ModelError> {
-        Ok(Self {
+        let request = Self {
             blocks: Blocks::start(engine, inbound, opened),
             resume: inbound.resume.clone(),
             extra_system: inbound.options.extra_system_prompt.clone(),
             ..Self::new(engine, inbound, opened, prompt, control, Purpose::Turn).await?
-        })
+        };
+        // Now, while the conversation is being read.
+        request.opening();
+        Ok(request)
     }
 
     pub(crate) async fn new(

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -21,6 +21,8 @@ use yabby_domain::seam::shelf::Shelf;
 use yabby_domain::session::path::user_path;
 use yabby_domain::skills::{SkillFile, SkillSource, finding_order, is_skill_file};
 use yabby_domain::text;
+
+use crate::file_state::FileState;
 
 /// Where an agent's texts are.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +62,13 @@ struct Folders {
     /// Shared with the thread that is told of changes.
     changed: Arc<AtomicBool>,
     known: Mutex<Known>,
+    read: Mutex<Option<Read>>,
+}
+
+/// The files of the workspace as they were read last, and what they looked like before that.
+struct Read {
+    states: Vec<FileState>,
+    files: Vec<WorkspaceFile>,
 }
 
 #[derive(Default)]
@@ -73,6 +82,9 @@ struct Known {
     files: Vec<SkillFile>,
 }
 
+/// The clock of a disk does not tell shorter times apart.
+const MOMENT: Duration = Duration::from_millis(100);
+
 /// Nobody writes a longer one, and the prompt has no room for more.
 const MOST_BYTES: u64 = 256 * 1024;
 const MOST_SKILLS: usize = 500;
@@ -81,7 +93,12 @@ const MOST_FOLDERS: usize = 5000;
 
 impl FolderShelf {
     pub fn new(places: ShelfPlaces) -> Self {
-        Self(Arc::new(Folders { places, changed: Arc::default(), known: Mutex::default() }))
+        Self(Arc::new(Folders {
+            places,
+            changed: Arc::default(),
+            known: Mutex::default(),
+            read: Mutex::default(),
+        }))
     }
 
     /// Every skill that lies somewhere, now.
@@ -100,6 +117,36 @@ fn is_watching_wanted(config: &Config) -> bool {
 }
 
 impl Folders {
+    /// The files of the workspace as they were read last, if they look as they did then.
+    fn unchanged_files(&self) -> Option<Vec<WorkspaceFile>> {
+        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        read.as_ref().filter(|read| read.states == self.states()).map(|read| read.files.clone())
+    }
+
+    fn states(&self) -> Vec<FileState> {
+        FILES.iter().map(|name| FileState::of_readable(&self.places.workspace.join(name))).collect()
+    }
+
+    /// Reads the files of the workspace.
+    fn read_files(&self) -> Vec<WorkspaceFile> {
+        let workspace = &self.places.workspace;
+        let states = self.states();
+        let file = |name: &&str| {
+            let path = workspace.join(name);
+            WorkspaceFile {
+                name: (*name).to_owned(),
+                path: path.to_string_lossy().into_owned(),
+                text: text_of(workspace, &path),
+            }
+        };
+        let files: Vec<WorkspaceFile> = FILES.iter().map(file).collect();
+        // A file that changed just now may change once more and look the same.
+        let can_be_told_apart = states.iter().all(|state| state.is_older_than(MOMENT));
+        let read = can_be_told_apart.then(|| Read { states, files: files.clone() });
+        *self.read.lock().unwrap_or_else(PoisonError::into_inner) = read;
+        files
+    }
+
     /// The version of what was last seen, if somebody watches and nothing has changed since.
     fn unchanged(&self, config: &Config) -> Option<f64> {
         let folders = self.places.folders(config);
@@ -252,19 +299,11 @@ fn text_of(workspace: &Path, path: &Path) -> Option<String> {
 #[async_trait]
 impl Shelf for FolderShelf {
     async fn workspace_files(&self) -> Vec<WorkspaceFile> {
-        let workspace = self.0.places.workspace.clone();
-        let reading = move || {
-            let file = |name: &&str| {
-                let path = workspace.join(name);
-                WorkspaceFile {
-                    name: (*name).to_owned(),
-                    path: path.to_string_lossy().into_owned(),
-                    text: text_of(&workspace, &path),
-                }
-            };
-            FILES.iter().map(file).collect()
-        };
-        tokio::task::spawn_blocking(reading).await.unwrap_or_default()
+        if let Some(files) = self.0.unchanged_files() {
+            return files;
+        }
+        let folders = self.0.clone();
+        tokio::task::spawn_blocking(move || folders.read_files()).await.unwrap_or_default()
     }
 
     async fn skills(&self, config: &Config) -> Vec<SkillFile> {

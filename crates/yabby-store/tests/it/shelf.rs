@@ -285,6 +285,29 @@ async fn files_of_the_workspace_are_read_as_long_as_they_are_in_it() {
     assert_eq!([text("TOOLS.md"), text("USER.md"), text("MEMORY.md")], [None, None, None]);
 }
 
+#[tokio::test]
+async fn a_file_of_the_workspace_that_changes_is_read_again() {
+    let room = Room::new();
+    let shelf = room.shelf();
+    let rules = async || shelf.workspace_files().await.into_iter().find(|file| file.name == "AGENTS.md");
+    let text = async || rules().await.unwrap().text;
+    assert_eq!(text().await, None);
+    // Of the same length, and at once as well as long after it was read last.
+    for (number, rest) in (0..20).map(|number| (number, if number % 5 == 4 { 150 } else { 0 })) {
+        let said = format!("rule {number:02}");
+        room.put("workspace/AGENTS.md", &said);
+        assert_eq!(text().await.as_deref(), Some(said.as_str()));
+        std::thread::sleep(Duration::from_millis(rest));
+        assert_eq!(text().await.as_deref(), Some(said.as_str()));
+    }
+    room.put("secret", "secret!");
+    fs::remove_file(room.path("workspace/AGENTS.md")).unwrap();
+    symlink(room.path("secret"), room.path("workspace/AGENTS.md")).unwrap();
+    assert_eq!(text().await, None);
+    fs::remove_file(room.path("workspace/AGENTS.md")).unwrap();
+    assert_eq!(text().await, None);
+}
+
 #[test]
 fn programs_and_variables_are_known_by_name() {
     let shelf = Room::new().shelf();
