@@ -113,21 +113,26 @@ pub(crate) fn urgency(inbound: &Inbound, config: &Config) -> Urgency {
         return Urgency::InPlace;
     }
     let usual = if inbound.options.alone { Urgency::InPlace } else { Urgency::Usual };
+    urgency_of_command(inbound, config).unwrap_or(usual)
+}
+
+/// When a message that is for the program is dealt with; `None` if it is for the model.
+pub(crate) fn urgency_of_command(inbound: &Inbound, config: &Config) -> Option<Urgency> {
     if inbound.words != Words::OfMessage || !inbound.authority.is_authorized {
-        return usual;
+        return None;
     }
     let words = words(inbound, config);
     if is_abort(&words) {
-        return Urgency::Abort;
+        return Some(Urgency::Abort);
     }
     let raw = inbound.command_text();
     if ResetTriggers::from_config(config).find(raw, &words).is_some() {
-        return Urgency::InPlace;
+        return Some(Urgency::InPlace);
     }
     match named(&words) {
-        _ if !is_command(&words, config, None) => usual,
-        Some(("compact", _)) => Urgency::InPlace,
-        Some(_) | None => Urgency::AtOnce,
+        _ if !is_command(&words, config, None) => None,
+        Some(("compact", _)) => Some(Urgency::InPlace),
+        Some(_) | None => Some(Urgency::AtOnce),
     }
 }
 

@@ -181,7 +181,8 @@ impl Lane {
     async fn admit(&mut self, asked: Asked) {
         let config = self.engine.config();
         let urgency = commands::urgency(&asked.inbound, &config);
-        let begins_now = urgency == Urgency::Usual && self.running.is_none() && self.waiting.is_empty();
+        let is_in_turn = matches!(urgency, Urgency::Usual | Urgency::InPlace);
+        let begins_now = is_in_turn && self.running.is_none() && self.waiting.is_empty();
         // A turn that begins gets ready meanwhile.
         if !begins_now && asked.inbound.on_record.reached().await.is_err() {
             self.engine.0.lanes.done(&self.key, 1);

@@ -24,7 +24,7 @@ use yabby_domain::turn::Outcome;
 
 use crate::agent::conversation::Conversation;
 use crate::agent::{self, RunRequest, time_limit};
-use crate::commands::{self, Urgency};
+use crate::commands;
 use crate::events::EventKind;
 use crate::inbox::{Inbound, NotAccepted};
 use crate::report::TurnReport;
@@ -97,7 +97,7 @@ async fn take_turn(engine: &Engine, inbound: &Inbound, control: &RunControl) -> 
     }
     let (mut opened, mut footing) = open_session(engine, inbound).await?;
     refresh_skills(inbound, &mut opened).await?;
-    if commands::urgency(inbound, &opened.config) != Urgency::Usual {
+    if commands::urgency_of_command(inbound, &opened.config).is_some() {
         footing.reached().await?;
     }
     if let Some(answer) = commands::answer(engine, inbound, &mut opened, control).await? {
