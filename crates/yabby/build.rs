@@ -13,6 +13,11 @@ fn main() {
         // Otherwise they are a megabyte and a half, all of which is read at the start.
         println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
+    if is_for_here && set("CARGO_CFG_TARGET_ARCH") == "x86_64" && set("PROFILE") == "release" {
+        // Code of different types that came out the same is there once; the linker that comes with Rust for this
+        // system knows how.
+        println!("cargo:rustc-link-arg-bins=-Wl,--icf=all");
+    }
 }
 
 /// The version of the system's library; `None` if it has another one.

@@ -2,7 +2,7 @@
 //! and those that clients ask about.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::json;
@@ -12,7 +12,7 @@ use yabby_domain::json::{Object, Value};
 use yabby_domain::seam::office::{Decision, Question};
 use yabby_domain::session::key::SessionKey;
 use yabby_engine::approvals::{Approver, TIME_LIMIT};
-use yabby_engine::events::{EngineEvent, EventKind, Listener, Unheard};
+use yabby_engine::events::{EngineEvent, EventKind};
 
 use crate::hub::{APPROVALS, Client, Weight};
 use crate::{Gateway, unpoisoned};
@@ -111,6 +111,23 @@ impl Gateway {
         self.tell("exec.approval.resolved", &payload, Weight::Droppable, Some(APPROVALS));
     }
 
+    /// Tells what our own runs ask, and what was decided.
+    pub(crate) fn tell_approval(&self, event: EngineEvent) {
+        let EngineEvent { session, kind, at, .. } = event;
+        match kind {
+            EventKind::ApprovalRequested { id, question } => {
+                let expires = at.saturating_add(millis(TIME_LIMIT));
+                let asked = Asked { created: at, expires, decision: Decision::Unanswered };
+                self.tell_asked(&id, request(&question, &session), &asked);
+            }
+            EventKind::ApprovalResolved { id, decision } => {
+                let by = unpoisoned(&self.approvals.deciders).remove(&id);
+                self.tell_decided(&id, decision, by);
+            }
+            _ => {}
+        }
+    }
+
     /// Decides; whether there was such a question. Everybody is told.
     pub(crate) fn decide_approval(&self, id: &str, decision: Decision, client: &Client) -> bool {
         let by = client.about.display_name.clone().unwrap_or_else(|| client.about.id.clone());
@@ -137,34 +154,6 @@ pub(crate) struct Asked {
     pub(crate) created: i64,
     pub(crate) expires: i64,
     pub(crate) decision: Decision,
-}
-
-/// Tells what our own runs ask, and what was decided.
-pub(crate) async fn watch(gateway: Arc<Gateway>, mut events: Listener) {
-    loop {
-        let event = tokio::select! {
-            event = events.recv() => event,
-            () = gateway.ending.cancelled() => return,
-        };
-        match event {
-            Ok(EngineEvent { session, kind: EventKind::ApprovalRequested { id, question }, at, .. }) => {
-                let asked = Asked {
-                    created: at,
-                    expires: at.saturating_add(millis(TIME_LIMIT)),
-                    decision: Decision::Unanswered,
-                };
-                gateway.tell_asked(&id, request(&question, &session), &asked);
-            }
-            Ok(EngineEvent { kind: EventKind::ApprovalResolved { id, decision }, .. }) => {
-                let by = unpoisoned(&gateway.approvals.deciders).remove(&id);
-                gateway.tell_decided(&id, decision, by);
-            }
-            Ok(_) => {}
-            // Questions stand for two minutes; of those that were missed clients hear when they ask.
-            Err(Unheard::Missed(missed)) => tracing::warn!(missed, "events were missed"),
-            Err(Unheard::Nothing | Unheard::Over) => return,
-        }
-    }
 }
 
 fn request(question: &Question, session: &SessionKey) -> Object {

@@ -59,7 +59,7 @@ pub(crate) struct About {
 impl About {
     /// A command line comes and goes; nobody is told.
     pub(crate) fn is_command_line(&self) -> bool {
-        self.id == "cli" || self.mode == "cli"
+        self.mode == "cli"
     }
 
     /// A conversation in a browser.

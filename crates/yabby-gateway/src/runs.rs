@@ -1,7 +1,7 @@
 //! Runs, as clients see them: what the engine does becomes `agent` and `chat` events (`gateway.md` §5.2, §5.3).
 //!
-//! One task, [`watch`], tells everything about runs, in the order in which it happened. Whoever waits for a turn
-//! hands its report to that task, which is done with everything before it.
+//! One task, [`watch`], tells everything about runs, and what they ask people, in the order in which it happened.
+//! Whoever waits for a turn hands its report to that task, which is done with everything before it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -76,23 +76,29 @@ pub(crate) struct Ended {
     pub(crate) error: Option<String>,
 }
 
-/// Something that others say about a run, for the task that tells.
-enum Note {
+/// What a turn came to, for the task that tells.
+struct Done {
+    run: Arc<Run>,
+    ending: Ending,
+    told: oneshot::Sender<()>,
+}
+
+/// What others say about runs, for the task that tells.
+struct Noted {
     /// Whoever asked for it was told that it is accepted.
-    Acknowledged(Arc<Run>),
-    /// What its turn came to.
-    Done { run: Arc<Run>, ending: Ending, told: oneshot::Sender<()> },
+    acknowledged: mpsc::UnboundedReceiver<Arc<Run>>,
+    done: mpsc::UnboundedReceiver<Done>,
 }
 
 /// Holds back what a run tells, until whoever asked for it was told that it is accepted.
 pub(crate) struct Held {
     run: Arc<Run>,
-    notes: mpsc::UnboundedSender<Note>,
+    acknowledged: mpsc::UnboundedSender<Arc<Run>>,
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let _ = self.notes.send(Note::Acknowledged(self.run.clone()));
+        let _ = self.acknowledged.send(self.run.clone());
     }
 }
 
@@ -111,8 +117,9 @@ pub(crate) enum Ending {
 pub(crate) struct Runs {
     known: Mutex<Known>,
     changed: Notify,
-    notes: mpsc::UnboundedSender<Note>,
-    noted: Mutex<Option<mpsc::UnboundedReceiver<Note>>>,
+    acknowledged: mpsc::UnboundedSender<Arc<Run>>,
+    done: mpsc::UnboundedSender<Done>,
+    noted: Mutex<Option<Noted>>,
 }
 
 #[derive(Default)]
@@ -126,8 +133,10 @@ struct Known {
 
 impl Default for Runs {
     fn default() -> Self {
-        let (notes, noted) = mpsc::unbounded_channel();
-        Self { known: Mutex::default(), changed: Notify::new(), notes, noted: Mutex::new(Some(noted)) }
+        let (acknowledged, heard_of) = mpsc::unbounded_channel();
+        let (done, ends) = mpsc::unbounded_channel();
+        let noted = Mutex::new(Some(Noted { acknowledged: heard_of, done: ends }));
+        Self { known: Mutex::default(), changed: Notify::new(), acknowledged, done, noted }
     }
 }
 
@@ -150,7 +159,7 @@ impl Runs {
     ) -> (Arc<Run>, Held) {
         let state = Mutex::new(State { held: Some(Vec::new()), ..State::default() });
         let run = self.add(Run { told_key: told_key.to_owned(), watcher, state, ..Run::new(id, turn, key) });
-        let held = Held { run: run.clone(), notes: self.notes.clone() };
+        let held = Held { run: run.clone(), acknowledged: self.acknowledged.clone() };
         (run, held)
     }
 
@@ -240,7 +249,7 @@ impl Runs {
     /// Tells the end of a run; comes back when everybody was told.
     pub(crate) async fn finish(&self, run: &Arc<Run>, ending: Ending) {
         let (told, heard) = oneshot::channel();
-        if self.notes.send(Note::Done { run: run.clone(), ending, told }).is_ok() {
+        if self.done.send(Done { run: run.clone(), ending, told }).is_ok() {
             let _ = heard.await;
         }
     }
@@ -410,8 +419,15 @@ pub(crate) async fn watch(gateway: Arc<Gateway>, mut events: Listener) {
     loop {
         let due = waiting.front().map(|(at, _)| *at);
         tokio::select! {
-            // Whatever happened before a turn was done is told before its end.
+            // Nothing is held for longer than it must be, and whatever happened before a turn was done is told before
+            // its end.
             biased;
+            Some(run) = noted.acknowledged.recv() => {
+                let held = unpoisoned(&run.state).held.take();
+                for event in held.into_iter().flatten() {
+                    tell_event(&gateway, event, &mut waiting).await;
+                }
+            }
             event = events.recv() => match event {
                 Ok(event) => tell_event(&gateway, event, &mut waiting).await,
                 Err(Unheard::Missed(missed)) => {
@@ -429,18 +445,10 @@ pub(crate) async fn watch(gateway: Arc<Gateway>, mut events: Listener) {
                     }
                 }
             }
-            Some(note) = noted.recv() => match note {
-                Note::Acknowledged(run) => {
-                    let held = unpoisoned(&run.state).held.take();
-                    for event in held.into_iter().flatten() {
-                        tell_event(&gateway, event, &mut waiting).await;
-                    }
-                }
-                Note::Done { run, ending, told } => {
-                    tell_end(&gateway, &run, ending);
-                    let _ = told.send(());
-                }
-            },
+            Some(Done { run, ending, told }) = noted.done.recv() => {
+                tell_end(&gateway, &run, ending);
+                let _ = told.send(());
+            }
             () = gateway.ending.cancelled() => return,
         }
     }
@@ -458,7 +466,7 @@ fn end_lost(gateway: &Arc<Gateway>) {
 
 /// Tells one thing that happened.
 async fn tell_event(gateway: &Arc<Gateway>, event: EngineEvent, waiting: &mut VecDeque<(Instant, Arc<Run>)>) {
-    let Some(turn) = &event.turn else { return };
+    let Some(turn) = &event.turn else { return gateway.tell_approval(event) };
     let run = match (gateway.runs.of_turn(turn), &event.kind) {
         (Some(run), _) => run,
         // Nobody asked here: a subagent, or what was left to do after a crash.

@@ -22,7 +22,7 @@ use crate::http::{self, Source};
 use crate::hub::{Farewell, Weight};
 use crate::tls::{self, TlsError};
 use crate::{Gateway, HEALTH, Parts, RestartWish, TICK};
-use crate::{approvals, asking, runs};
+use crate::{asking, runs};
 
 /// How long somebody may take to say what they want.
 const REQUEST: Duration = Duration::from_secs(10);
@@ -87,7 +87,6 @@ pub async fn start(
         }
     }
     gateway.tasks.spawn(runs::watch(gateway.clone(), gateway.engine.subscribe()));
-    gateway.tasks.spawn(approvals::watch(gateway.clone(), gateway.engine.subscribe()));
     resume(&gateway).await?;
     let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
     for listener in listeners {
