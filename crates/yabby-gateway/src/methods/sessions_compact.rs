@@ -39,7 +39,7 @@ async fn answer(call: Call) -> Answer {
         Compacted::Missing => untouched("reason", "no transcript".into()),
         Compacted::Untouched { kept } => untouched("kept", kept.into()),
         Compacted::Done { kept, archived } => {
-            let now = gateway.now_ms();
+            let now = gateway.changed_ms();
             // What was counted for the whole conversation says nothing about the rest of it.
             let change = move |entry: &mut Option<SessionEntry>| {
                 let Some(entry) = entry else { return };

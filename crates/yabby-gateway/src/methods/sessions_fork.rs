@@ -59,7 +59,7 @@ async fn answer(call: Call) -> Answer {
     let beginning: String = id.chars().take(8).collect();
     let key = wanted.unwrap_or_else(|| SessionKey::new(format!("agent:{}:fork:{beginning}", session.agent)));
     let file = session.file(&fork.file_name());
-    record(&session, &key, &id, &file, label, gateway.now_ms()).await?;
+    record(&session, &key, &id, &file, label, gateway.changed_ms()).await?;
     Ok(json!({
         "ok": true,
         "key": key.as_str(),

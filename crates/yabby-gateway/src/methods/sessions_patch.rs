@@ -80,7 +80,7 @@ async fn answer(call: Call) -> Answer {
         true => models(gateway, &usual),
         false => Default::default(),
     };
-    let (key, now) = (session.key.clone(), gateway.now_ms());
+    let (key, now) = (session.key.clone(), gateway.changed_ms());
     let refused: Arc<Mutex<Option<Refused>>> = Arc::default();
     let slot = refused.clone();
     let change = move |entry: &mut Option<SessionEntry>| {

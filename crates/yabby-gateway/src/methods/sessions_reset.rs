@@ -24,7 +24,7 @@ async fn answer(call: Call) -> Answer {
     let gateway = &call.gateway;
     let session = gateway.session(call.text("key").unwrap_or_default()).await?;
     gateway.stop_session(&session.key).await?;
-    let (id, now) = (uuid::Uuid::new_v4().to_string(), gateway.now_ms());
+    let (id, now) = (uuid::Uuid::new_v4().to_string(), gateway.changed_ms());
     let begun: Arc<Mutex<SessionEntry>> = Arc::default();
     let slot = begun.clone();
     let change = move |entry: &mut Option<SessionEntry>| {

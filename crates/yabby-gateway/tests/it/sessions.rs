@@ -54,6 +54,23 @@ async fn a_fork_goes_on_from_an_entry_under_a_key_of_its_own() {
 }
 
 #[tokio::test]
+async fn what_was_changed_last_stands_first_however_soon_it_came() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    let mut listed = Vec::new();
+    // The clock of the stage stands still.
+    for key in ["agent:main:a", "agent:main:b", "agent:main:a", "agent:main:c", "agent:main:b"] {
+        owner.get("sessions.reset", json!({"key": key})).await;
+        listed.retain(|known| *known != key);
+        listed.insert(0, key);
+        let list = owner.get("sessions.list", json!({})).await;
+        let keys: Vec<&str> =
+            list["sessions"].as_array().unwrap().iter().map(|row| row["key"].as_str().unwrap()).collect();
+        assert_eq!(keys, listed);
+    }
+}
+
+#[tokio::test]
 async fn a_tree_tells_every_branch_and_an_undone_compaction_is_one() {
     let stand = Stand::new(json!({})).await;
     let mut owner = stand.owner().await;
