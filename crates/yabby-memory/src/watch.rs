@@ -123,12 +123,27 @@ impl Watch {
 fn watcher(places: &Places, ear: &Arc<Ear>, number: u64) -> notify::Result<RecommendedWatcher> {
     let hears = Arc::clone(ear);
     let config = Config::default().with_follow_symlinks(false);
-    let mut watcher = RecommendedWatcher::new(move |event| hears.hear(event, number), config)?;
+    let mut is_first = true;
+    let hear = move |event| {
+        if std::mem::take(&mut is_first) {
+            give_way();
+        }
+        hears.hear(event, number);
+    };
+    let mut watcher = RecommendedWatcher::new(hear, config)?;
     watcher.watch(&ear.bell.0, RecursiveMode::NonRecursive)?;
     for (path, mode) in watched(places) {
         watcher.watch(&path, mode)?;
     }
     Ok(watcher)
+}
+
+/// Has the thread of a watcher wait for others. Whatever we write ourselves is heard of as well, several times a turn, and
+/// nobody should wait for that.
+fn give_way() {
+    // Elsewhere it would be the whole process.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::nice(10);
 }
 
 /// The folders to be watched. One that is not there is seen coming in the nearest one above it; a file is

@@ -57,7 +57,13 @@ impl UsageLedger {
         let (sender, receiver) = mpsc::channel();
         let writer = Writer { disk, folder: folder.clone(), ..Writer::default() };
         let named = thread::Builder::new().name("usage ledger".to_owned());
-        let writer = named.spawn(move || writer.run(&receiver)).doing("start a thread for", &folder)?;
+        let run = move || {
+            // A turn does not wait for its line. Elsewhere it would be the whole process that is nice.
+            #[cfg(target_os = "linux")]
+            let _ = rustix::process::nice(10);
+            writer.run(&receiver);
+        };
+        let writer = named.spawn(run).doing("start a thread for", &folder)?;
         Ok(Self(Arc::new(Handle { folder, sender, writer: Some(writer), purse: Mutex::default() })))
     }
 
