@@ -174,9 +174,10 @@ impl Footing {
     pub(crate) async fn reached(&mut self) -> Result<(), TurnError> {
         self.on_record.reached().await?;
         if let Some(noting) = &mut self.noting {
-            noting.await?;
+            let noted = noting.await;
+            self.noting = None;
+            noted?;
         }
-        self.noting = None;
         Ok(())
     }
 
