@@ -11,7 +11,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
 use yabby_domain::config::Config;
@@ -26,6 +26,8 @@ use crate::{asking, runs};
 
 /// How long somebody may take to say what they want.
 const REQUEST: Duration = Duration::from_secs(10);
+/// How many may wait at the door. Whoever finds no room there tries again a second later.
+const WAITING: u32 = 4096;
 /// How long the last frames may take.
 const GOODBYE: Duration = Duration::from_secs(3);
 
@@ -75,7 +77,7 @@ pub async fn start(
     let mut listeners = Vec::new();
     for address in addresses {
         let address = SocketAddr::new(*address, listeners.first().map_or(port, |_| gateway.port()));
-        match TcpListener::bind(address).await {
+        match listen(address) {
             Ok(listener) => {
                 let port = listener.local_addr().map_or(port, |address| address.port());
                 gateway.port.store(port, Ordering::Relaxed);
@@ -94,6 +96,15 @@ pub async fn start(
     }
     gateway.tasks.spawn(beside(gateway.clone()));
     Ok((Listening { gateway, addresses }, restarts))
+}
+
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A gateway that starts anew finds its port free, also where connections of the last one are still ending.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(WAITING)
 }
 
 impl Listening {
@@ -148,7 +159,7 @@ async fn accept(gateway: Arc<Gateway>, listener: TcpListener, encryption: Option
     }
 }
 
-/// Serves a connection, encrypted if it is to be.
+/// Waits until somebody says something, and serves them then: whoever is silent takes next to nothing.
 async fn welcome(
     gateway: Arc<Gateway>,
     stream: TcpStream,
@@ -156,6 +167,26 @@ async fn welcome(
     encryption: Option<TlsAcceptor>,
 ) {
     let _ = stream.set_nodelay(true);
+    let served = async {
+        match tokio::time::timeout(REQUEST, stream.peek(&mut [0])).await {
+            // The rest of the way is large, and has its place only from here on.
+            Ok(Ok(1)) => Box::pin(hear_out(gateway.clone(), stream, address, encryption)).await,
+            _ => tracing::debug!(%address, "nothing was said"),
+        }
+    };
+    tokio::select! {
+        () = served => {}
+        () = gateway.ending.cancelled() => {}
+    }
+}
+
+/// Serves a connection, encrypted if it is to be.
+async fn hear_out(
+    gateway: Arc<Gateway>,
+    stream: TcpStream,
+    address: SocketAddr,
+    encryption: Option<TlsAcceptor>,
+) {
     let Some(encryption) = encryption else {
         return serve(gateway, stream, Source { address, is_encrypted: false }).await;
     };
@@ -170,9 +201,8 @@ async fn serve<S>(gateway: Arc<Gateway>, stream: S, source: Source)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let answering = gateway.clone();
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let gateway = answering.clone();
+        let gateway = gateway.clone();
         async move {
             let request = request.map(axum::body::Body::new);
             Ok::<_, Infallible>(http::answer(gateway, source, request).await)
@@ -181,11 +211,8 @@ where
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(REQUEST).max_buf_size(64 * 1024);
     let serving = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
-    tokio::select! {
-        served = serving => if let Err(error) = served {
-            tracing::debug!(address = %source.address, %error, "a connection broke off");
-        },
-        () = gateway.ending.cancelled() => {}
+    if let Err(error) = serving.await {
+        tracing::debug!(address = %source.address, %error, "a connection broke off");
     }
 }
 
