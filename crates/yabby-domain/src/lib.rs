@@ -52,6 +52,7 @@ pub mod skills;
 pub mod status;
 pub mod system_events;
 pub mod text;
+pub mod thinking_tags;
 pub mod transcript;
 pub mod turn;
 mod unique;

@@ -8,6 +8,7 @@ use yabby_domain::json;
 use yabby_domain::seam::model::{
     Answer, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelProvider, ModelRequest,
 };
+use yabby_domain::thinking_tags::{self, Piece, ThinkingTags};
 
 use crate::failure::Failure;
 use crate::http::Http;
@@ -29,7 +30,16 @@ impl RemoteProvider {
         Self { settings, http, retries }
     }
 
+    /// Asks once. Thinking that is written between tags is told as such.
     async fn attempt(&self, outgoing: &Outgoing, heard: Heard<'_>) -> Result<Answer, Failure> {
+        let mut tags = ThinkingTags::default();
+        let answer = self.listen(outgoing, &mut |event| tell_apart(&mut tags, event, heard)).await;
+        tags.finish().map(told).into_iter().for_each(&mut *heard);
+        let answer = answer?;
+        Ok(Answer { blocks: thinking_tags::apart(answer.blocks), ..answer })
+    }
+
+    async fn listen(&self, outgoing: &Outgoing, heard: Heard<'_>) -> Result<Answer, Failure> {
         let settings = &self.settings;
         let response = self.http.post(outgoing, settings.api_key.as_ref(), &settings.headers).await?;
         let mut reader = wire::reader(settings.api);
@@ -57,6 +67,29 @@ impl RemoteProvider {
             }));
         }
         reader.finish()
+    }
+}
+
+/// Passes on what was heard, as what it is.
+fn tell_apart(tags: &mut ThinkingTags, event: ModelEvent, heard: Heard<'_>) {
+    match event {
+        ModelEvent::Text(text) => tags.push(&text).into_iter().map(told).for_each(heard),
+        ModelEvent::Thinking(_) => {
+            tags.none();
+            heard(event);
+        }
+        // What follows is another text.
+        ModelEvent::ToolCall { .. } => {
+            std::mem::take(tags).finish().map(told).into_iter().for_each(&mut *heard);
+            heard(event);
+        }
+    }
+}
+
+fn told(piece: Piece) -> ModelEvent {
+    match piece {
+        Piece::Text(text) => ModelEvent::Text(text),
+        Piece::Thinking(text) => ModelEvent::Thinking(text),
     }
 }
 

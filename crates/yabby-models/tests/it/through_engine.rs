@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use yabby_domain::json::Object;
 use yabby_domain::message::Message;
 use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
+use yabby_engine::events::EventKind;
 use yabby_testkit::stage::{Stage, direct, say, texts};
 use yabby_testkit::stand_in::{Format, Piece, Reply, Script};
 
@@ -108,6 +109,38 @@ async fn a_conversation_goes_on_over_thinking_tools_and_pictures() {
         assert_eq!(calls.len(), 4, "{format:?}");
         let used = |call: &yabby_domain::ledger::CallRecord| (call.input, call.output, call.cache_read);
         assert!(calls.iter().all(|call| used(call) == (40, 20, 60)), "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn thinking_between_tags_is_thinking() {
+    for format in Format::ALL {
+        let service = Service::start(format).await;
+        let stage = stage(&service);
+        let engine = stage.engine();
+        let mut events = engine.subscribe();
+        let thought = ["<thi", "nk>Who is", " that?</th", "ink>\n\nHello ", "Sam."];
+        service.stand_in.will([
+            format.answer(&Script::text(&thought)),
+            format.answer(&Script::text(&["Tags are <think> and </think>."])),
+        ]);
+        let report = say(&engine, direct("hi")).await;
+        assert_eq!(texts(&report), ["Hello Sam."], "{format:?}");
+        let (mut text, mut thinking) = (String::new(), String::new());
+        while let Ok(event) = events.try_recv() {
+            match event.kind {
+                EventKind::Text(more) => text.push_str(&more),
+                EventKind::Thinking(more) => thinking.push_str(&more),
+                _ => {}
+            }
+        }
+        assert_eq!((text.as_str(), thinking.as_str()), ("Hello Sam.", "Who is that?"), "{format:?}");
+        let report = say(&engine, direct("how?")).await;
+        assert_eq!(texts(&report), ["Tags are <think> and </think>."], "{format:?}");
+        let said = stage.said(KEY).await;
+        assert_eq!(said[1], "assistant: (Who is that?) Hello Sam.", "{format:?}");
+        let last = service.stand_in.last_body().to_string();
+        assert!(last.contains("Hello Sam.") && !last.contains("<think>Who"), "{format:?} {last}");
     }
 }
 
