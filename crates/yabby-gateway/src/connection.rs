@@ -26,6 +26,8 @@ use crate::methods::{self, After};
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How long whoever is told goodbye may take to hear it.
 const GOODBYE: Duration = Duration::from_secs(2);
+/// The same where the whole gateway ends.
+const LAST_GOODBYE: Duration = Duration::from_millis(300);
 /// How many requests of one connection are dealt with at once.
 const AT_ONCE: usize = 64;
 /// How many requests of one connection may wait for a run or a person.
@@ -55,12 +57,10 @@ pub(crate) async fn serve(gateway: Arc<Gateway>, socket: WebSocket, peer: Peer) 
         out.end(farewell);
     }
     // Whoever does not listen any more is left.
+    let _ = tokio::time::timeout(GOODBYE, writing).await;
+    let patience = if gateway.ending.is_cancelled() { LAST_GOODBYE } else { GOODBYE };
     let hearing = async { while let Some(Ok(_)) = stream.next().await {} };
-    let _ = tokio::time::timeout(GOODBYE, async {
-        let _ = writing.await;
-        hearing.await;
-    })
-    .await;
+    let _ = tokio::time::timeout(patience, hearing).await;
 }
 
 /// Writes what waits, and the last word.
@@ -172,7 +172,7 @@ async fn greet(
             gateway.counts.rejected.fetch_add(1, Ordering::Relaxed);
             // Strangers do not fill the log.
             let why = text::head(&refusal.message, 200);
-            tracing::warn!(connection = id, client = ?peer.address, %why, "somebody was not let in");
+            tracing::warn!(connection = id, client = peer.address.map(tracing::field::display), %why, "somebody was not let in");
             out.send(frames::response(request.id.into(), Err(refusal)));
             Err(farewell)
         }

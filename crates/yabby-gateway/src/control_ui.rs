@@ -8,6 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use axum::body::Body;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode_str;
 use yabby_domain::agent::agents;
 use yabby_domain::config::Config;
@@ -176,10 +178,18 @@ fn address_of_picture(address: Option<String>) -> Response {
 }
 
 /// Below which path the page is: none, or one with a slash at its beginning alone.
-pub(crate) fn base_path(config: &Config) -> String {
+pub fn base_path(config: &Config) -> String {
     let base = config.text(&["gateway", "controlUi", "basePath"]).unwrap_or_default();
     let base = base.trim().trim_matches('/');
     if base.is_empty() { String::new() } else { format!("/{base}") }
+}
+
+/// A picture in the workspace of an agent, as an address that holds all of it.
+pub(crate) async fn picture_as_address(workspace: &Path, file: &str) -> Option<String> {
+    const LARGEST: usize = 2 * 1024 * 1024;
+    let kind = Some(content_type(file)).filter(|kind| kind.starts_with("image/"))?;
+    let bytes = read(workspace, file).await.filter(|bytes| bytes.len() <= LARGEST)?;
+    Some(format!("data:{kind};base64,{}", STANDARD.encode(bytes)))
 }
 
 /// A file below a folder; `None` if there is none, or if it is somewhere else.
@@ -219,6 +229,8 @@ fn content_type(name: &str) -> &'static str {
         "jpg" | "jpeg" => "image/jpeg",
         "gif" => "image/gif",
         "webp" => "image/webp",
+        "bmp" => "image/bmp",
+        "tif" | "tiff" => "image/tiff",
         "ico" => "image/x-icon",
         "txt" => "text/plain; charset=utf-8",
         _ => "application/octet-stream",

@@ -9,7 +9,6 @@ use yabby_domain::channel::status::ConfiguredChannel;
 use yabby_domain::heartbeat::Heartbeat;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Object, Value};
-use yabby_domain::seam::Newest;
 use yabby_domain::session::key::default_agent;
 use yabby_domain::session::listing;
 
@@ -137,10 +136,7 @@ impl Gateway {
 
     async fn recent_sessions(&self, agent: &AgentId, now: f64) -> Value {
         const MOST: usize = 5;
-        let found = self.recent(agent, MOST).await.unwrap_or_else(|error| {
-            tracing::warn!(%agent, %error, "the sessions of an agent cannot be listed");
-            Newest { count: 0, entries: Vec::new() }
-        });
+        let found = self.recent(agent, MOST).await;
         let rows = found.entries.iter().map(|(key, entry)| listing::recent_row(key, entry, now));
         serde_json::json!({
             "path": self.store_path(agent),

@@ -50,9 +50,10 @@ pub(crate) async fn answer(gateway: Arc<Gateway>, source: Source, request: Reque
     }
     let page = match ControlUi::of(&gateway, &config) {
         Some(page) => page.answer(&gateway, method, uri).await,
-        None => status_page(&gateway, &config, source, &request),
+        None => None,
     };
-    page.unwrap_or_else(not_found)
+    let own = || status_page(&gateway, &config, source, &request);
+    page.or_else(own).unwrap_or_else(not_found)
 }
 
 /// What watchers ask: whether we live, whether we are ready, and our figures.
@@ -88,7 +89,7 @@ pub(crate) fn has_secret(gateway: &Gateway, headers: &HeaderMap) -> bool {
     given.is_some_and(|given| gateway.secret().knows_bearer(given))
 }
 
-/// A page of our own, where no other is served. It tells strangers nothing but that we are there.
+/// A page of our own, where no other is served: there is none, or it is further down. It tells strangers nothing but that we are there.
 fn status_page(gateway: &Gateway, config: &Config, source: Source, request: &Request) -> Option<Response> {
     if request.uri().path() != "/" {
         return None;

@@ -61,6 +61,7 @@ use metrics::Counts;
 use presence::Presence;
 use runs::Runs;
 
+pub use control_ui::base_path;
 pub use logs::log_file;
 pub use methods::page as methods_page;
 pub use methods::response_to_fault;

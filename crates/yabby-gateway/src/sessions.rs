@@ -162,9 +162,18 @@ impl Gateway {
     }
 
     /// The sessions of an agent that changed last; what everybody shares is left out.
-    pub(crate) async fn recent(&self, agent: &AgentId, most: usize) -> Result<Newest, Refusal> {
+    /// None, if they cannot be read: that hides nobody else's.
+    pub(crate) async fn recent(&self, agent: &AgentId, most: usize) -> Newest {
         let keys = |key: &SessionKey| !key.is_shared();
         let choice = Choice { keys: Box::new(keys), records: None, most };
+        self.newest(agent, choice).await.unwrap_or_else(|error| {
+            tracing::warn!(%agent, %error, "the sessions of an agent cannot be listed");
+            Newest { count: 0, entries: Vec::new() }
+        })
+    }
+
+    /// Those that are wanted of an agent's sessions.
+    pub(crate) async fn newest(&self, agent: &AgentId, choice: Choice) -> Result<Newest, Refusal> {
         Ok(self.engine.home(agent)?.sessions.newest(choice).await?)
     }
 

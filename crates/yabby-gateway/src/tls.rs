@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use sha2::{Digest as _, Sha256};
 use tokio_rustls::TlsAcceptor;
 use yabby_domain::config::Config;
 use yabby_domain::session::path::user_path;
@@ -14,6 +15,8 @@ use yabby_domain::text;
 use yabby_store::disk::LocalDisk;
 use yabby_store::files::atomic;
 use yabby_store::paths::Place;
+
+use crate::auth::hex;
 
 /// Why there is no encryption.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +54,10 @@ pub(crate) fn acceptor(config: &Config, place: &Place) -> Result<Option<TlsAccep
         .map_err(|error| fault(&certificate, error.to_string()))?;
     let secret = PrivateKeyDer::from_pem_file(&key)
         .map_err(|error| TlsError::Key { path: key.clone(), why: error.to_string() })?;
+    if let Some(own) = chain.first() {
+        let fingerprint = hex(&Sha256::digest(own));
+        tracing::info!(%fingerprint, "connections are encrypted; others know this gateway by its fingerprint");
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let server = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

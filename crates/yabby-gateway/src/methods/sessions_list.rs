@@ -118,13 +118,15 @@ pub(super) struct Found {
     pub(super) entry: SessionEntry,
 }
 
-/// Looks into all stores.
+/// Looks into all stores. One that cannot be read hides nobody else's sessions; it is told of where it is asked for, or
+/// where nothing else is found.
 pub(super) async fn find(
     gateway: &Gateway,
     wanted: &Arc<Wanted>,
     most: usize,
 ) -> Result<Vec<Found>, Refusal> {
     let mut found: Vec<Found> = Vec::new();
+    let mut unread = None;
     for (agent, _) in gateway.stores() {
         let (by_key, by_record, of) = (wanted.clone(), wanted.clone(), agent.clone());
         let owner = agent.clone();
@@ -134,11 +136,23 @@ pub(super) async fn find(
             records: wanted.looks_at_records().then_some(records),
             most,
         };
-        let newest = gateway.engine.home(&agent)?.sessions.newest(choice).await?;
+        let newest = match gateway.newest(&agent, choice).await {
+            Ok(newest) => newest,
+            Err(refusal) => {
+                tracing::warn!(%agent, error = %refusal, "the sessions of an agent cannot be listed");
+                if wanted.agent.as_ref().is_none_or(|wanted| *wanted == agent) {
+                    unread = Some(refusal);
+                }
+                continue;
+            }
+        };
         found.extend(newest.entries.into_iter().map(|(key, entry)| {
             let key = listing::listed_key(&agent, &key);
             Found { agent: agent.clone(), key, entry }
         }));
+    }
+    if let Some(refusal) = unread.filter(|_| found.is_empty()) {
+        return Err(refusal);
     }
     let at = |found: &Found| found.entry.updated_at().unwrap_or(0.0);
     found.sort_by(|a, b| at(b).total_cmp(&at(a)));

@@ -47,7 +47,7 @@ async fn answer(call: Call) -> Answer {
     let mut count = 0;
     for agent in &agents {
         let path = gateway.store_path(agent);
-        let found = gateway.recent(agent, MOST).await?;
+        let found = gateway.recent(agent, MOST).await;
         let mut told = json!({"agentId": agent.as_str(), "path": path, "count": found.count});
         told["recent"] = table.rows(&found, Some(agent)).into();
         by_agent.push(told);
