@@ -2,7 +2,7 @@
 
 mod certificate;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -17,6 +17,7 @@ use yabby_domain::config::Config;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::text;
 
+use self::certificate::Known;
 use crate::commands::gateway::listen::{self, Bind};
 use crate::failure::Failure;
 use crate::setting::Setting;
@@ -64,8 +65,8 @@ pub struct Target {
     config_path: String,
     token: Option<String>,
     password: Option<String>,
-    /// What our own gateway shows that it is ours, where nobody else vouches for it.
-    certificate: Option<PathBuf>,
+    /// What it is known by, where nobody else vouches for it.
+    known: Option<Known>,
 }
 
 impl Target {
@@ -75,14 +76,15 @@ impl Target {
         let config_path = setting.place.config.display().to_string();
         let [url, token, password] = [&options.url, &options.token, &options.password].map(given);
         if let Some(url) = url {
+            let is_here = names_local(&url, &local_url(&config, setting));
             return Ok(Self {
+                known: Known::here(setting, &config).filter(|_| is_here),
                 url,
                 source: NAMED,
                 bind: None,
                 config_path,
                 token,
                 password,
-                certificate: None,
             });
         }
         let is_remote = config.text(&["gateway", "mode"]) == Some("remote");
@@ -111,8 +113,13 @@ impl Target {
             password: given(&options.password)
                 .or_else(|| variable(setting, &PASSWORDS))
                 .or_else(|| remote("password")),
-            certificate: None,
+            known: Known::elsewhere(config),
         }
+    }
+
+    /// The same gateway, through a port of this machine.
+    pub fn through(self, port: u16) -> Self {
+        Self { url: format!("ws://127.0.0.1:{port}"), known: None, ..self }
     }
 
     /// The gateway on this machine.
@@ -130,7 +137,7 @@ impl Target {
             config_path: setting.place.config.display().to_string(),
             token: given(&options.token).or_else(token),
             password: given(&options.password).or_else(password),
-            certificate: certificate::of_gateway(setting, config),
+            known: Known::here(setting, config),
         }
     }
 
@@ -268,6 +275,17 @@ fn fault(error: &std::io::Error, url: &str) -> String {
     format!("connect {code} {}", address.split('/').next().unwrap_or(address))
 }
 
+fn is_about_encryption(error: &std::io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
+}
+
+/// Whether an address is that of the gateway on this machine, under one of its names.
+fn names_local(url: &str, local: &str) -> bool {
+    let url = for_sockets(url);
+    let url = url.trim_end_matches('/');
+    ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| local.replace("127.0.0.1", name) == url)
+}
+
 fn closed(code: u16) -> String {
     match code {
         1006 => "1006 abnormal closure (no close frame)".to_owned(),
@@ -326,7 +344,13 @@ impl Client {
     async fn connect(target: &Target, mode: Mode) -> Result<Self, CallError> {
         let gone = |reason: String| CallError::Closed { code: 1006, reason, details: target.details() };
         let limits = WebSocketConfig::default().max_message_size(Some(LONGEST)).max_frame_size(Some(LONGEST));
-        let connector = target.certificate.as_deref().and_then(certificate::trusting);
+        // A gateway that is known by its certificate is not spoken to without one.
+        if matches!(target.known, Some(Known::ByFingerprint(_)))
+            && !for_sockets(&target.url).starts_with("wss://")
+        {
+            return Err(gone("gateway tls fingerprint requires wss:// gateway url".to_owned()));
+        }
+        let connector = target.known.as_ref().and_then(Known::connector);
         let connecting = tokio_tungstenite::connect_async_tls_with_config(
             for_sockets(&target.url),
             Some(limits),
@@ -334,6 +358,9 @@ impl Client {
             connector,
         );
         let (socket, _) = connecting.await.map_err(|error| match error {
+            tungstenite::Error::Io(error) if is_about_encryption(&error) => gone(format!(
+                "{error} (for a certificate that nobody vouches for, set gateway.remote.tlsFingerprint)"
+            )),
             tungstenite::Error::Io(error) => {
                 CallError::Unreachable { fault: fault(&error, &target.url), details: target.details() }
             }

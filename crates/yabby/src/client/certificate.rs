@@ -1,6 +1,6 @@
-//! The certificate of the gateway on this machine, which nobody else vouches for.
+//! What a gateway is known by that nobody else vouches for.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -8,6 +8,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
+use sha2::{Digest as _, Sha256};
 use tokio_tungstenite::Connector;
 use yabby_domain::config::Config;
 use yabby_domain::session::path::user_path;
@@ -16,34 +17,73 @@ use yabby_domain::text;
 use crate::commands::gateway::listen;
 use crate::setting::Setting;
 
-/// The certificate of the gateway on this machine: the one that is named, or its own.
-pub(super) fn of_gateway(setting: &Setting, config: &Config) -> Option<PathBuf> {
-    let place = &setting.place;
-    let named = config.text(&["gateway", "tls", "certPath"]).and_then(text::non_blank);
-    let path = match named {
-        Some(path) => place.with_folders(|folders| user_path(path, folders.home, folders.current)).into(),
-        None => place.folder.path().join("gateway/tls/gateway-cert.pem"),
-    };
-    listen::is_encrypted(config).then_some(path)
+/// What a gateway shows that it is the one that is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// The certificate in this file.
+    By(PathBuf),
+    /// A certificate with this fingerprint, as the configuration has it.
+    ByFingerprint(String),
 }
 
-/// Trusts this certificate and no other, whatever name it is for: our own gateway is asked by an address. `None` if it
-/// cannot be read, and then whoever the system trusts.
-pub(super) fn trusting(certificate: &Path) -> Option<Connector> {
-    // The first one of a chain is the gateway's own.
-    let certificate = CertificateDer::pem_file_iter(certificate).ok()?.next()?.ok()?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let pinned = Pinned { certificate, provider: provider.clone() };
-    let builder = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let builder = builder.ok()?.dangerous().with_custom_certificate_verifier(Arc::new(pinned));
-    Some(Connector::Rustls(Arc::new(builder.with_no_client_auth())))
+impl Known {
+    /// What the gateway on this machine shows, if it encrypts: the certificate that is named, or its own.
+    pub(super) fn here(setting: &Setting, config: &Config) -> Option<Self> {
+        let place = &setting.place;
+        let named = config.text(&["gateway", "tls", "certPath"]).and_then(text::non_blank);
+        let path = match named {
+            Some(path) => place.with_folders(|folders| user_path(path, folders.home, folders.current)).into(),
+            None => place.folder.path().join("gateway/tls/gateway-cert.pem"),
+        };
+        listen::is_encrypted(config).then_some(Self::By(path))
+    }
+
+    /// What the gateway elsewhere shows, if the configuration says so.
+    pub(super) fn elsewhere(config: &Config) -> Option<Self> {
+        let written = config.text(&["gateway", "remote", "tlsFingerprint"]).and_then(text::non_blank);
+        written.map(|written| Self::ByFingerprint(written.to_owned()))
+    }
+
+    /// Trusts nobody else, whatever name the certificate is for: our own gateway is asked by an address. `None` if a
+    /// certificate cannot be read, and then whoever the system trusts.
+    pub(super) fn connector(&self) -> Option<Connector> {
+        let shown = match self {
+            // The first one of a chain is the gateway's own.
+            Self::By(file) => Shown::This(CertificateDer::pem_file_iter(file).ok()?.next()?.ok()?),
+            Self::ByFingerprint(written) => Shown::WithFingerprint(digits(written)),
+        };
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let pinned = Pinned { shown, provider: provider.clone() };
+        let builder =
+            rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let builder = builder.ok()?.dangerous().with_custom_certificate_verifier(Arc::new(pinned));
+        Some(Connector::Rustls(Arc::new(builder.with_no_client_auth())))
+    }
 }
 
-/// One certificate, known byte for byte. Whoever shows it has to prove that they have its key.
+/// The digits of a fingerprint: `SHA256:AB:CD…` is `abcd…`.
+fn digits(written: &str) -> String {
+    let written = written.trim().to_ascii_lowercase();
+    let digits =
+        ["sha256:", "sha-256:"].iter().find_map(|name| written.strip_prefix(name)).unwrap_or(&written);
+    digits.chars().filter(char::is_ascii_hexdigit).collect()
+}
+
+fn fingerprint(certificate: &CertificateDer<'_>) -> String {
+    Sha256::digest(certificate).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// One certificate. Whoever shows it has to prove that they have its key.
 #[derive(Debug)]
 struct Pinned {
-    certificate: CertificateDer<'static>,
+    shown: Shown,
     provider: Arc<CryptoProvider>,
+}
+
+#[derive(Debug)]
+enum Shown {
+    This(CertificateDer<'static>),
+    WithFingerprint(String),
 }
 
 impl ServerCertVerifier for Pinned {
@@ -55,9 +95,16 @@ impl ServerCertVerifier for Pinned {
         _: &[u8],
         _: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        match *shown == self.certificate {
-            true => Ok(ServerCertVerified::assertion()),
-            false => Err(rustls::CertificateError::UnknownIssuer.into()),
+        match &self.shown {
+            Shown::This(known) if shown == known => Ok(ServerCertVerified::assertion()),
+            Shown::WithFingerprint(known) if fingerprint(shown) == *known => {
+                Ok(ServerCertVerified::assertion())
+            }
+            Shown::This(_) => Err(rustls::CertificateError::UnknownIssuer.into()),
+            Shown::WithFingerprint(_) => Err(rustls::Error::General(format!(
+                "gateway tls fingerprint mismatch: it shows {}",
+                fingerprint(shown)
+            ))),
         }
     }
 
@@ -83,5 +130,17 @@ impl ServerCertVerifier for Pinned {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fingerprint_may_be_written_in_many_ways() {
+        for written in ["ab01", "AB:01", "sha256:AB:01", " SHA-256: ab 01 "] {
+            assert_eq!(digits(written), "ab01", "{written}");
+        }
     }
 }

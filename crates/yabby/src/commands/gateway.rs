@@ -6,6 +6,7 @@ pub mod probe;
 mod run;
 pub mod service;
 pub mod status;
+mod tunnel;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -39,7 +40,7 @@ enum Command {
     Health(call::Asking),
     /// Show which gateways can be reached, and how they are
     #[command(
-        after_help = "Examples:\n  yabby gateway probe\n  yabby gateway probe --url ws://192.168.1.5:18789 --token \"$TOKEN\" --json"
+        after_help = "Examples:\n  yabby gateway probe\n  yabby gateway probe --url ws://192.168.1.5:18789 --token \"$TOKEN\" --json\n  yabby gateway probe --ssh sam@den.local"
     )]
     Probe(probe::Arguments),
     /// Ask the gateway what models used and cost

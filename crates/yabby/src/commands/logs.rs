@@ -51,8 +51,13 @@ pub struct Arguments {
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let target = Target::find(setting, &arguments.target)?;
     let limit = limit(arguments.timeout.as_deref(), 30_000)?;
+    let wanted = Wanted {
+        lines: positive("--limit", &arguments.limit)?,
+        bytes: positive("--max-bytes", &arguments.max_bytes)?,
+        interval: Duration::from_millis(positive("--interval", &arguments.interval)?),
+    };
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    match runtime.block_on(show(arguments, &target, limit)) {
+    match runtime.block_on(show(arguments, &wanted, &target, limit)) {
         Err(error) => match error.downcast_ref::<CallError>() {
             Some(fault) => Err(unreachable(setting, arguments, &target, fault)),
             None => Err(error),
@@ -61,15 +66,19 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     }
 }
 
-async fn show(arguments: &Arguments, target: &Target, limit: Duration) -> Result<()> {
+/// How much is read at once, and how often.
+struct Wanted {
+    lines: u64,
+    bytes: u64,
+    interval: Duration,
+}
+
+async fn show(arguments: &Arguments, wanted: &Wanted, target: &Target, limit: Duration) -> Result<()> {
     let pretty = !arguments.json && !arguments.plain && std::io::stdout().is_terminal();
     let mut client = Client::open(target, Mode::Cli, limit).await?;
     let mut cursor = None;
     loop {
-        let mut params = json!({
-            "limit": positive(&arguments.limit, 200),
-            "maxBytes": positive(&arguments.max_bytes, 250_000),
-        });
+        let mut params = json!({"limit": wanted.lines, "maxBytes": wanted.bytes});
         if let Some(cursor) = &cursor {
             params["cursor"] = Value::clone(cursor);
         }
@@ -88,7 +97,7 @@ async fn show(arguments: &Arguments, target: &Target, limit: Duration) -> Result
             client.close().await;
             return Ok(());
         }
-        tokio::time::sleep(Duration::from_millis(positive(&arguments.interval, 1000))).await;
+        tokio::time::sleep(wanted.interval).await;
     }
 }
 
@@ -114,9 +123,9 @@ async fn again(target: &Target, limit: Duration, mut error: CallError) -> Result
     Err(error)
 }
 
-fn positive(said: &str, usual: u64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
-    json::leading_integer(said).filter(|number| *number > 0.0).map_or(usual, |number| number as u64)
+fn positive(option: &str, said: &str) -> Result<u64> {
+    let number = said.trim().parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| Failure::bare(format!("{option} must be a positive integer")).into())
 }
 
 fn print(read: &Value, is_first: bool, as_json: bool, pretty: bool) -> Result<()> {

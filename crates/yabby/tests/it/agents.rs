@@ -143,3 +143,12 @@ fn an_agent_is_added_beside_the_others() {
         "\"main\" is reserved. Choose another name."
     );
 }
+
+#[test]
+fn an_agent_that_has_no_place_is_not_added() {
+    let home = Home::empty();
+    home.write("taken", "a file");
+    let refused = home.refusal(&["agents", "add", "ops", "--workspace", "~/taken/ops"]);
+    assert!(refused.contains("taken"), "{refused}");
+    home.out(&["agents", "add", "ops", "--workspace", "~/ops"]);
+}

@@ -85,6 +85,13 @@ impl Home {
         fs::write(path, text).unwrap();
     }
 
+    /// Writes a script that can be run.
+    pub fn write_program(&self, file: &str, text: &str) {
+        self.write(file, text);
+        fs::set_permissions(self.path().join(file), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+    }
+
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(YABBY);
         command.env_clear().env("HOME", self.path()).env("TZ", "UTC").current_dir(self.path());

@@ -431,7 +431,6 @@ fn every_key_is_tried_where_that_is_asked_for() {
 #[cfg(unix)]
 #[test]
 fn a_probe_of_the_claude_program_says_whether_it_works_is_there_and_is_new_enough() {
-    use std::os::unix::fs::PermissionsExt as _;
     let result = json!({"type": "result", "subtype": "success", "is_error": false, "result": "OK", "session_id": "s",
         "usage": {"input_tokens": 3, "output_tokens": 1}});
     let table = [
@@ -443,9 +442,7 @@ fn a_probe_of_the_claude_program_says_whether_it_works_is_there_and_is_new_enoug
         let home = Home::empty();
         fs::create_dir_all(home.path().join("bin")).unwrap();
         if let Some(text) = &program {
-            home.write("bin/claude", &format!("#!/bin/sh\n{text}\n"));
-            let file = home.path().join("bin/claude");
-            fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+            home.write_program("bin/claude", &format!("#!/bin/sh\n{text}\n"));
         }
         let path = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
         let told = with_variables(&home, &["models", "probe", "claude-cli/opus"], &[("PATH", &path)]);

@@ -88,12 +88,13 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     for (at, binding) in bindings.added.iter().enumerate() {
         edits.push((KeyPath::parse(&format!("bindings[{}]", first + at))?, Edit::Set(binding.clone())));
     }
-    edit(setting, &edits)?;
     let skip = config.flag(&["agents", "defaults", "skipBootstrap"]) == Some(true);
     fill(Path::new(&wanted.workspace), skip)?;
     let state = setting.place.folder.path().to_string_lossy();
     let sessions = PathBuf::from(sessions_folder(&state, &wanted.id));
     LocalDisk.create_folder(&sessions).with_context(|| format!("cannot create {}", sessions.display()))?;
+    // It is there once it has a place.
+    edit(setting, &edits)?;
     if arguments.json {
         print_json(&wanted, &bindings)
     } else {

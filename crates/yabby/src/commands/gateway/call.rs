@@ -104,7 +104,8 @@ pub fn health(setting: &Setting, asking: &Asking) -> Result<()> {
 
 pub fn usage_cost(setting: &Setting, arguments: &UsageCost) -> Result<()> {
     let asking = &arguments.asking;
-    let days = json::number_in(&arguments.days).map_or(30.0, |days| days.floor().max(1.0));
+    let days = json::number_in(&arguments.days).filter(|days| *days >= 1.0).map(f64::floor);
+    let days = days.ok_or_else(|| Failure::bare("--days must be a positive integer"))?;
     let asked = asking.ask(setting, "usage.cost", json!({"days": json::number(days)}));
     let usage = asked.map_err(|error| failed("Gateway usage cost failed", error))?;
     if asking.json {

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use yabby_config::environment::Environment;
 use yabby_domain::config::Config;
+use yabby_gateway::base_path;
 
 /// Where gateways are unless somebody says otherwise.
 const PORT: u16 = 18789;
@@ -20,7 +21,7 @@ pub fn port(option: Option<&str>, config: &Config, environment: &Environment) ->
 /// The page of the gateway, on this machine.
 pub fn dashboard(config: &Config, port: u16) -> String {
     let scheme = if is_encrypted(config) { "https" } else { "http" };
-    format!("{scheme}://127.0.0.1:{port}/")
+    format!("{scheme}://127.0.0.1:{port}{}/", base_path(config))
 }
 
 /// Whether the gateway encrypts.

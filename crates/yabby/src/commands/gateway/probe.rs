@@ -16,10 +16,27 @@ use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
 
+use super::listen;
+use super::tunnel::{SshTarget, Tunnel};
+
+/// How long it may take to open a way over ssh.
+const TUNNEL: Duration = Duration::from_millis(1500);
+const EXPLICIT: &str = "explicit";
+const SSH: &str = "sshTunnel";
+
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     target: TargetOptions,
+    /// Ask also over ssh, on a machine whose gateway listens only there: user@host or user@host:port
+    #[arg(long, value_name = "TARGET")]
+    ssh: Option<String>,
+    /// The key file for ssh
+    #[arg(long, value_name = "PATH")]
+    ssh_identity: Option<String>,
+    /// Find the machine for ssh by itself; that is not possible yet
+    #[arg(long)]
+    ssh_auto: bool,
     /// How long it may take, in milliseconds [default: 3000]
     #[arg(long, value_name = "MS")]
     timeout: Option<String>,
@@ -28,12 +45,20 @@ pub struct Arguments {
     json: bool,
 }
 
-/// A gateway that is asked.
-struct Asked {
+/// A gateway that is to be asked.
+struct Candidate {
     id: &'static str,
     heading: &'static str,
     /// Whether it is the one that commands talk to.
     active: bool,
+    target: Target,
+    /// The way to it, as it is told; `null` if there is none but the usual one.
+    tunnel: Value,
+}
+
+/// A gateway that was asked.
+struct Asked {
+    candidate: Candidate,
     probe: Probe,
 }
 
@@ -115,92 +140,154 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let begun = Instant::now();
     let limit = limit(arguments.timeout.as_deref(), 3000)?;
     let config = setting.config()?;
-    let targets = targets(setting, &config, &arguments.target)?;
+    let mut candidates = candidates(setting, &config, &arguments.target)?;
+    let ssh = Ssh::wanted(&config, arguments);
+    // The gateway over there is taken to listen where ours does.
+    let port = listen::port(None, &config, &setting.place.environment);
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    let asked = runtime.block_on(futures_util::future::join_all(targets.into_iter().map(
-        async |(id, heading, active, target)| Asked {
-            id,
-            heading,
-            active,
-            probe: Probe::of(&target, limit).await,
-        },
-    )));
+    let (asked, mut warnings) = runtime.block_on(async {
+        let mut warnings = Vec::new();
+        // The way is there as long as it is needed.
+        let _tunnel = match ssh.open(port, limit.min(TUNNEL)).await {
+            Ok(None) => None,
+            Ok(Some(tunnel)) => {
+                let remote = Target::remote(setting, &config, &arguments.target);
+                let target = remote.through(tunnel.local_port);
+                let told = json!({
+                    "kind": "ssh",
+                    "target": ssh.target,
+                    "localPort": tunnel.local_port,
+                    "remotePort": port,
+                    "pid": tunnel.pid(),
+                });
+                candidates.retain(|candidate| candidate.target.url != target.url);
+                let heading = "Remote over SSH";
+                candidates.insert(0, Candidate { id: SSH, heading, active: true, target, tunnel: told });
+                Some(tunnel)
+            }
+            Err(warning) => {
+                warnings.push(warning);
+                None
+            }
+        };
+        let asking = candidates.into_iter().map(async |candidate| {
+            let probe = Probe::of(&candidate.target, limit).await;
+            Asked { candidate, probe }
+        });
+        (futures_util::future::join_all(asking).await, warnings)
+    });
+    warnings.extend(several(&asked));
     let is_ok = asked.iter().any(|asked| asked.probe.told.is_ok());
     if arguments.json {
         let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        let primary = asked.iter().find(|asked| asked.probe.told.is_ok()).map(|asked| asked.id);
         terminal::print_json(&json!({
             "ok": is_ok,
             "ts": jiff::Timestamp::now().as_millisecond(),
             "durationMs": ms(begun.elapsed()),
             "timeoutMs": ms(limit),
-            "primaryTargetId": primary,
-            "warnings": warnings(&asked),
+            "primaryTargetId": primary(&asked),
+            "warnings": warnings,
             "network": {"localLoopbackUrl": local_url(&config, setting), "localTailnetUrl": null, "tailnetIPv4": null},
             // Nobody is looked for beyond those that are named.
             "discovery": {"timeoutMs": 0, "count": 0, "beacons": []},
             "targets": asked.iter().map(target_json).collect::<Vec<_>>(),
         }))?;
     } else {
-        print_text(&asked, is_ok)?;
+        print_text(&asked, &warnings, is_ok)?;
     }
     if is_ok { Ok(()) } else { Err(Failure::silent().into()) }
 }
 
-/// The one that is named, the one of the configuration, and the one on this machine, each once; the first that
-/// answers is the one that counts.
-fn targets(
-    setting: &Setting,
-    config: &Config,
-    options: &TargetOptions,
-) -> Result<Vec<(&'static str, &'static str, bool, Target)>> {
-    let mut targets: Vec<(&'static str, &'static str, bool, Target)> = Vec::new();
+/// The one that is named, the one of the configuration, and the one on this machine, each once.
+fn candidates(setting: &Setting, config: &Config, options: &TargetOptions) -> Result<Vec<Candidate>> {
+    let mut candidates: Vec<Candidate> = Vec::new();
+    let mut add = |id, heading, active, target: Target| {
+        if !candidates.iter().any(|candidate| candidate.target.url == target.url) {
+            candidates.push(Candidate { id, heading, active, target, tunnel: Value::Null });
+        }
+    };
     let without_url = TargetOptions { url: None, ..options.clone() };
     let remote = config.text(&["gateway", "remote", "url"]).and_then(text::non_blank).is_some();
     let is_remote = config.text(&["gateway", "mode"]) == Some("remote");
     if options.url.is_some() {
-        targets.push(("explicit", "URL (explicit)", true, Target::find(setting, options)?));
+        add(EXPLICIT, "URL (explicit)", true, Target::find(setting, options)?);
     }
     if remote {
         let heading = if is_remote { "Remote (configured)" } else { "Remote (configured, inactive)" };
-        targets.push(("configRemote", heading, is_remote, Target::remote(setting, config, &without_url)));
+        add("configRemote", heading, is_remote, Target::remote(setting, config, &without_url));
     }
-    targets.push((
-        "localLoopback",
-        "Local loopback",
-        !is_remote,
-        Target::local(setting, config, &without_url),
-    ));
-    let mut seen: Vec<String> = Vec::new();
-    targets.retain(|(.., target)| {
-        !seen.contains(&target.url) && {
-            seen.push(target.url.clone());
-            true
-        }
-    });
-    Ok(targets)
+    add("localLoopback", "Local loopback", !is_remote, Target::local(setting, config, &without_url));
+    Ok(candidates)
 }
 
-fn warnings(asked: &[Asked]) -> Vec<Value> {
+/// Whether a gateway is to be asked over ssh, and how.
+#[derive(Default)]
+struct Ssh {
+    target: Option<String>,
+    identity: Option<String>,
+    /// It is to be found, and nobody named one.
+    is_searched: bool,
+}
+
+impl Ssh {
+    fn wanted(config: &Config, arguments: &Arguments) -> Self {
+        let wanted = |given: &Option<String>, name: &str| {
+            let configured = || config.text(&["gateway", "remote", name]);
+            let wanted = given.as_deref().and_then(text::non_blank).or_else(configured);
+            wanted.and_then(text::non_blank).map(|wanted| wanted.trim().to_owned())
+        };
+        let target = wanted(&arguments.ssh, "sshTarget");
+        Self {
+            identity: wanted(&arguments.ssh_identity, "sshIdentity"),
+            is_searched: arguments.ssh_auto && target.is_none(),
+            target,
+        }
+    }
+
+    /// Opens the way; or a warning that says why there is none.
+    async fn open(&self, port: u16, limit: Duration) -> Result<Option<Tunnel>, Value> {
+        let warning =
+            |why: &str| json!({"code": "ssh_tunnel_failed", "message": format!("SSH tunnel failed: {why}")});
+        if self.is_searched {
+            return Err(warning("gateways in the network are not looked for yet; name one with --ssh"));
+        }
+        let Some(written) = &self.target else { return Ok(None) };
+        let target = SshTarget::parse(written).ok_or_else(|| {
+            warning(&format!("invalid SSH target: {written} (use user@host or user@host:port)"))
+        })?;
+        let opened = Tunnel::open(&target, self.identity.as_deref(), port, limit).await;
+        opened.map(Some).map_err(|why| warning(&why))
+    }
+}
+
+/// The one that counts: a way that somebody asked for comes before those that are configured.
+fn primary(asked: &[Asked]) -> Option<&'static str> {
+    let mut answered = asked.iter().filter(|asked| asked.probe.told.is_ok()).map(|asked| asked.candidate.id);
+    let first = answered.next();
+    answered.find(|id| *id == EXPLICIT).or(first)
+}
+
+fn several(asked: &[Asked]) -> Option<Value> {
     let reachable: Vec<&str> =
-        asked.iter().filter(|asked| asked.probe.told.is_ok()).map(|asked| asked.id).collect();
-    let several = json!({
-        "code": "multiple_gateways",
-        "message": "Several gateways can be reached; commands talk to the first of them.",
-        "targetIds": reachable,
-    });
-    if reachable.len() > 1 { vec![several] } else { Vec::new() }
+        asked.iter().filter(|asked| asked.probe.told.is_ok()).map(|asked| asked.candidate.id).collect();
+    (reachable.len() > 1).then(|| {
+        json!({
+            "code": "multiple_gateways",
+            "message": "Several gateways can be reached; commands talk to the first of them.",
+            "targetIds": reachable,
+        })
+    })
 }
 
 fn target_json(asked: &Asked) -> Value {
-    let probe = &asked.probe;
+    let Asked { candidate, probe } = asked;
     let told = probe.told.as_ref().ok();
     json!({
-        "id": asked.id,
-        "kind": asked.id,
+        "id": candidate.id,
+        "kind": candidate.id,
         "url": probe.url,
-        "active": asked.active,
-        "tunnel": null,
+        "active": candidate.active,
+        "tunnel": candidate.tunnel,
         "connect": {"ok": told.is_some(), "latencyMs": probe.latency_ms(), "error": probe.error(), "close": probe.close()},
         "self": probe.own_presence(),
         "config": told.map(|told| config_summary(&told.config)),
@@ -241,15 +328,16 @@ fn config_summary(snapshot: &Value) -> Value {
     })
 }
 
-fn print_text(asked: &[Asked], is_ok: bool) -> Result<()> {
+fn print_text(asked: &[Asked], warnings: &[Value], is_ok: bool) -> Result<()> {
     let mut out = anstream::stdout().lock();
     writeln!(out, "Gateway Status\nReachable: {}", if is_ok { "yes" } else { "no" })?;
-    for warning in warnings(asked) {
-        writeln!(out, "Warning: {}", warning.get("message").and_then(Value::as_str).unwrap_or_default())?;
+    for warning in warnings {
+        let message = warning.get("message").and_then(Value::as_str).unwrap_or_default();
+        writeln!(out, "Warning: {}", terminal::harmless(message))?;
     }
     writeln!(out, "\nTargets")?;
-    for Asked { heading, probe, .. } in asked {
-        writeln!(out, "{heading} {}", terminal::harmless(&probe.url))?;
+    for Asked { candidate, probe } in asked {
+        writeln!(out, "{} {}", candidate.heading, terminal::harmless(&probe.url))?;
         let took = probe.latency.map(|latency| format!("Connect: ok ({}ms)", latency.as_millis()));
         let line = match (took, probe.error()) {
             (Some(took), None) => format!("{took} · RPC: ok"),
@@ -257,6 +345,9 @@ fn print_text(asked: &[Asked], is_ok: bool) -> Result<()> {
             (None, error) => format!("Connect: failed - {}", error.unwrap_or_default()),
         };
         writeln!(out, "  {}", terminal::harmless(&line))?;
+        if let Some(target) = candidate.tunnel.get("target").and_then(Value::as_str) {
+            writeln!(out, "  ssh: {}", terminal::harmless(target))?;
+        }
         let own = probe.own_presence();
         let field = |name: &str| own.get(name).and_then(Value::as_str).unwrap_or("unknown");
         if own.is_object() {

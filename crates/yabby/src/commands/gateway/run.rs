@@ -22,7 +22,7 @@ use yabby_store::config_file::Snapshot;
 use yabby_store::files::gateway_lock::{GatewayLock, LockError, PATIENCE};
 use yabby_store::files::turns::Kind;
 
-use super::listen;
+use super::{listen, status};
 use crate::failure::Failure;
 use crate::logs::{self, gateway::Telling};
 use crate::setting::Setting;
@@ -248,6 +248,16 @@ fn said(text: &str) -> anyhow::Error {
 
 /// Why there is no gateway.
 fn not_started(error: &StartError, config: &Config) -> anyhow::Error {
+    if let StartError::Listen { address, source } = error
+        && source.kind() == std::io::ErrorKind::AddrInUse
+    {
+        let holder = status::listener_on(address.port());
+        let holder = holder.map_or_else(String::new, |(pid, words)| format!("\n- pid {pid}: {words}"));
+        return said(&format!(
+            "Gateway failed to start: another process listens on {address}\nPort {} is already in use.{holder}\nStop it, or choose another port: --port, or gateway.port in the configuration.",
+            address.port()
+        ));
+    }
     if !matches!(error, StartError::NoToken | StartError::NoPassword) {
         return said(&format!("Gateway failed to start: {error}"));
     }

@@ -278,10 +278,23 @@ fn told_file(snapshot: &Snapshot) -> Value {
 
 /// Who listens, as far as the system tells.
 fn told_process(pid: i64, address: &str) -> Value {
+    json!({"pid": pid, "command": "yabby", "commandLine": command_line(pid), "address": address})
+}
+
+fn command_line(pid: i64) -> String {
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words: Vec<_> =
         words.split(|byte| *byte == 0).filter(|word| !word.is_empty()).map(String::from_utf8_lossy).collect();
-    json!({"pid": pid, "command": "yabby", "commandLine": words.join(" "), "address": address})
+    words.join(" ")
+}
+
+/// Who listens on a port, as far as we may know.
+pub fn listener_on(port: u16) -> Option<(i64, String)> {
+    let processes = std::fs::read_dir("/proc").ok()?.flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let may_look = |pid: &i64| std::fs::read_dir(format!("/proc/{pid}/fd")).is_ok();
+    let pid = pids.filter(may_look).find(|pid| listens(*pid, port))?;
+    Some((pid, command_line(pid)))
 }
 
 /// What systemd knows of the gateway, as the reference tells it.

@@ -367,7 +367,42 @@ fn a_gateway_that_encrypts_is_known_by_its_certificate() {
     config(&other, free_port(), json!({"gateway": {"tls": {"enabled": true}}}));
     drop(Gateway::start(&other, port_of(&other)));
     config(&other, port, json!({"gateway": {"tls": {"enabled": true}}}));
-    assert!(other.refusal(&["health"]).starts_with("Error: gateway closed (1006"));
+    let refused = other.refusal(&["health"]);
+    assert!(
+        refused.starts_with("Error: gateway closed (1006") && refused.contains("invalid peer certificate"),
+        "{refused}"
+    );
+    // By its address it is the same one.
+    for host in ["127.0.0.1", "localhost"] {
+        let url = format!("wss://{host}:{port}/");
+        assert_eq!(home.json(&["gateway", "call", "health", "--token", TOKEN, "--url", &url])["ok"], true);
+    }
+    // Elsewhere it is known by its fingerprint, and by nothing else.
+    use rustls::pki_types::pem::PemObject as _;
+    use sha2::Digest as _;
+    let certificate = home.path().join(".openclaw/gateway/tls/gateway-cert.pem");
+    let certificate = rustls::pki_types::CertificateDer::from_pem_file(&certificate).unwrap();
+    let bytes = sha2::Sha256::digest(&certificate);
+    let right = bytes.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(":");
+    let log = std::fs::read_to_string(home.path().join(".openclaw/logs/yabby.log")).unwrap();
+    assert!(log.contains(&right.replace(':', "").to_lowercase()), "the log tells it");
+    let elsewhere = Home::empty();
+    let remote = |fingerprint: Value, scheme: &str| {
+        let url = format!("{scheme}://127.0.0.1:{port}");
+        let remote = json!({"url": url, "token": TOKEN, "tlsFingerprint": fingerprint});
+        let config = json!({"gateway": {"mode": "remote", "remote": remote}});
+        elsewhere.write(".openclaw/openclaw.json", &config.to_string());
+    };
+    remote(right.clone().into(), "wss");
+    assert_eq!(elsewhere.json(&["gateway", "call", "health"])["ok"], true);
+    for (fingerprint, scheme, why) in [
+        ("AA:BB", "wss", "gateway tls fingerprint mismatch"),
+        (right.as_str(), "ws", "gateway tls fingerprint requires wss:// gateway url"),
+    ] {
+        remote(fingerprint.into(), scheme);
+        let refused = elsewhere.refusal(&["health"]);
+        assert!(refused.contains(why), "{refused}");
+    }
 }
 
 /// Where the gateway of a home listens.
@@ -399,6 +434,125 @@ fn a_token_on_the_command_line_is_used() {
     let page = format!("http://127.0.0.1:{}", running.gateway.port);
     let call = ["gateway", "call", "health", "--json", "--url", &page, "--token", TOKEN];
     assert_eq!(serde_json::from_str::<Value>(&elsewhere.out(&call)).unwrap()["ok"], true);
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_with_who_has_it() {
+    let running = Running::start();
+    let other = Home::empty();
+    config(&other, running.gateway.port, json!({}));
+    let refused = other.refusal(&["gateway", "run", "--force"]);
+    let (_, refused) = refused.split_once(' ').unwrap();
+    let (port, pid) = (running.gateway.port, running.gateway.pid());
+    let expected = format!(
+        "Gateway failed to start: another process listens on 127.0.0.1:{port}\nPort {port} is already in use.\n- pid {pid}: "
+    );
+    assert!(refused.starts_with(&expected) && refused.contains("gateway.port"), "{refused}");
+    let mut running = running;
+    assert!(!running.has_ended());
+}
+
+#[test]
+fn numbers_that_are_none_are_refused() {
+    let running = Running::start();
+    for (words, told) in [
+        (["logs", "--limit", "x"].as_slice(), "--limit must be a positive integer"),
+        (&["logs", "--max-bytes", "0"], "--max-bytes must be a positive integer"),
+        (&["logs", "--follow", "--interval", "soon"], "--interval must be a positive integer"),
+        (&["gateway", "usage-cost", "--days", "x"], "--days must be a positive integer"),
+    ] {
+        assert_eq!(running.home.refusal(words), told, "{words:?}");
+    }
+}
+
+#[test]
+fn a_gateway_that_listens_only_elsewhere_is_asked_over_ssh() {
+    let running = Running::start();
+    let port = running.gateway.port;
+    let elsewhere = Home::empty();
+    let config = json!({"gateway": {"mode": "remote", "port": port, "remote": {"token": TOKEN}}});
+    elsewhere.write(".openclaw/openclaw.json", &config.to_string());
+    // It writes down what it is told, and stays; whoever reads that carries the port over.
+    let asked = elsewhere.path().join("asked");
+    elsewhere.write_program(
+        "bin/ssh",
+        &format!("#!/bin/sh\necho \"$@\" > {0}.draft\nmv {0}.draft {0}\nexec sleep 60\n", asked.display()),
+    );
+    let probe = |arguments: &[&str]| {
+        let mut command = elsewhere.command(&[&["gateway", "probe", "--json"], arguments].concat());
+        command.env("PATH", format!("{}:/usr/bin:/bin", elsewhere.path().join("bin").display()));
+        let output = command.output().unwrap();
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code(), told)
+    };
+    let words = std::thread::spawn(move || {
+        let begun = std::time::Instant::now();
+        let words = loop {
+            match std::fs::read_to_string(&asked) {
+                Ok(words) => break words,
+                Err(_) => assert!(begun.elapsed() < std::time::Duration::from_secs(20)),
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        };
+        let way = words.split(' ').find(|word| word.starts_with("127.0.0.1:")).unwrap();
+        let ports: Vec<u16> = way.split(':').filter_map(|part| part.parse().ok()).collect();
+        carry_over(ports[0], ports[1]);
+        words
+    });
+    let (code, told) = probe(&["--ssh", "sam@den:2222", "--ssh-identity", "key", "--timeout", "20000"]);
+    let words = words.join().unwrap();
+    assert!(words.ends_with("-p 2222 -i key -- sam@den\n"), "{words}");
+    let target = &told["targets"][0];
+    assert_eq!(
+        (code, &told["primaryTargetId"], &target["connect"]["ok"]),
+        (Some(0), &json!("sshTunnel"), &json!(true)),
+        "{told}"
+    );
+    let tunnel = &target["tunnel"];
+    assert_eq!(
+        (&tunnel["kind"], &tunnel["target"], &tunnel["remotePort"]),
+        (&json!("ssh"), &json!("sam@den:2222"), &json!(port))
+    );
+    // The way is closed with the command.
+    let pid = tunnel["pid"].as_u64().unwrap();
+    let is_gone =
+        || std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "));
+    let begun = std::time::Instant::now();
+    while !is_gone() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(10), "ssh still runs");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+
+    elsewhere.write_program("bin/ssh", "#!/bin/sh\necho 'Permission denied (publickey).' >&2\nexit 255\n");
+    let (_, told) = probe(&["--ssh", "den"]);
+    let failed = "SSH tunnel failed: ssh ended (exit status: 255); Permission denied (publickey).";
+    assert_eq!(told["warnings"][0], json!({"code": "ssh_tunnel_failed", "message": failed}));
+    for (arguments, why) in [
+        (["--ssh", "-oProxyCommand=x"].as_slice(), "invalid SSH target"),
+        (&["--ssh-auto"], "not looked for yet"),
+    ] {
+        let (_, told) = probe(arguments);
+        let message = told["warnings"][0]["message"].as_str().unwrap();
+        assert!(message.contains(why), "{message}");
+    }
+}
+
+/// Carries what comes to one port of this machine over to another one, as long as the test runs.
+fn carry_over(from: u16, to: u16) {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", from)).unwrap();
+    std::thread::spawn(move || {
+        for here in listener.incoming().flatten() {
+            let there = std::net::TcpStream::connect(("127.0.0.1", to)).unwrap();
+            for (mut source, mut sink) in
+                [(here.try_clone().unwrap(), there.try_clone().unwrap()), (there, here)]
+            {
+                std::thread::spawn(move || {
+                    let _ = std::io::copy(&mut source, &mut sink);
+                    let _ = sink.shutdown(std::net::Shutdown::Write);
+                });
+            }
+        }
+    });
 }
 
 #[test]

@@ -430,3 +430,50 @@ async fn a_list_tells_what_is_there_now_whoever_put_it_there() {
     other.call("sessions.delete", json!({"key": "agent:main:x"})).await.unwrap();
     assert_eq!(listed(json!({})).await, both[..1]);
 }
+
+#[tokio::test]
+async fn an_agent_that_has_no_place_hides_nobody_else() {
+    let (home, port) = (Home::empty(), free_port());
+    home.write("taken", "a file");
+    home.write("ops/me.png", "a picture");
+    let identity = json!({"name": "Ops", "avatar": "me.png"});
+    let list = json!([
+        {"id": "main"},
+        {"id": "lost", "workspace": home.path().join("taken/lost")},
+        {"id": "ops", "workspace": home.path().join("ops"), "identity": identity},
+        {"id": "torn"},
+    ]);
+    config(&home, port, json!({"agents": {"list": list}}));
+    home.write(".openclaw/agents/torn/sessions/sessions.json", "{torn");
+    let _gateway = Gateway::start(&home, port);
+    let mut caller = Caller::connected(port).await;
+    caller.call("sessions.patch", json!({"key": "agent:main:a", "label": "A"})).await.unwrap();
+    for params in [json!({}), json!({"agentId": "main"})] {
+        let told = caller.call("sessions.list", params).await.unwrap();
+        assert_eq!((&told["count"], &told["sessions"][0]["key"]), (&json!(1), &json!("agent:main:a")));
+    }
+    for agent in ["lost", "torn"] {
+        let refused = caller.call("sessions.list", json!({"agentId": agent})).await.unwrap_err();
+        assert!(refused.contains(if agent == "lost" { "taken" } else { "sessions.json" }), "{refused}");
+    }
+    let status = caller.call("status", json!({})).await.unwrap();
+    assert_eq!(status["sessions"]["count"], 1);
+    let agents = caller.call("agents.list", json!({})).await.unwrap();
+    let ops = agents["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == "ops").unwrap();
+    assert_eq!(ops["identity"]["avatarUrl"], "data:image/png;base64,YSBwaWN0dXJl");
+}
+
+#[test]
+fn a_page_of_our_own_is_above_one_that_is_further_down() {
+    let (home, port) = (Home::empty(), free_port());
+    home.write("page/index.html", "<html><head></head>theirs</html>");
+    let control_ui = json!({"root": home.path().join("page"), "basePath": "/oc/"});
+    config(&home, port, json!({"gateway": {"controlUi": control_ui}}));
+    let gateway = Gateway::start(&home, port);
+    assert!(gateway.get("/oc/").contains("theirs"));
+    let own = gateway.get("/");
+    assert!(own.starts_with("HTTP/1.1 200") && own.contains("yabby") && !own.contains("theirs"), "{own}");
+    assert!(gateway.get("/elsewhere").starts_with("HTTP/1.1 404"));
+    let status = home.run(&["gateway", "status"]).out;
+    assert!(status.contains(&format!("http://127.0.0.1:{port}/oc/")), "{status}");
+}

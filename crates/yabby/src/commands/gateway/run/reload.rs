@@ -162,7 +162,12 @@ impl Watching {
                 effect => effect,
             };
             match effect {
-                Effect::Nothing => continue,
+                Effect::Nothing => {
+                    if !changed.is_empty() {
+                        tracing::info!(changed = %told(&changed), "the configuration changed, and nothing is done about it (gateway.reload.mode=off)");
+                    }
+                    continue;
+                }
                 Effect::Live => {
                     apply(&next);
                     tracing::info!(changed = %told(&changed), "the configuration changed, and is in force");
