@@ -125,7 +125,8 @@ pub struct TurnOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub behalf: Option<Behalf>,
     pub heartbeat: bool,
-    /// It is answered by a run of its own, whatever else waits in its session.
+    /// It is answered by a run of its own, whatever else waits in its session, and the caller is told what the model
+    /// said, without what a person in a chat is told beside it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
     /// What the run is called by whoever asked for it.

@@ -129,6 +129,15 @@ pub(crate) fn urgency_of_command(inbound: &Inbound, config: &Config) -> Option<U
     if ResetTriggers::from_config(config).find(raw, &words).is_some() {
         return Some(Urgency::InPlace);
     }
+    // Settings in front of other words make no command of them.
+    let rest = directives(inbound, raw, config).map(|found| without_structure(inbound, config, &found.rest));
+    let words = match rest.filter(|rest| text::non_blank(rest).is_some()) {
+        Some(rest) => normalize_body(&rest, None),
+        None => words,
+    };
+    if ["/new", "/reset"].contains(&first_word(&words)) {
+        return None;
+    }
     match named(&words) {
         _ if !is_command(&words, config, None) => None,
         Some(("compact", _)) => Some(Urgency::InPlace),
@@ -154,9 +163,11 @@ pub(crate) async fn answer(
         let ignored = is_command(&words, &config, None) && !is_abort;
         return Ok(ignored.then(Vec::new));
     }
-    if let Some(told) = settings::apply(engine, inbound, opened).await? {
-        return Ok(Some(vec![ReplyPayload::from_text(told)]));
-    }
+    let words = match settings::apply(engine, inbound, opened).await? {
+        settings::Applied::Told(told) => return Ok(Some(vec![ReplyPayload::from_text(told)])),
+        settings::Applied::Words(rest) => normalize_body(&rest, None),
+        settings::Applied::Nothing => words,
+    };
     if named(&words).is_none() {
         match skill::called(opened, &words).await {
             Some(Ok(asked)) => {
@@ -172,8 +183,10 @@ pub(crate) async fn answer(
         // Some commands stand alone: with other words behind them they are words, too.
         _ if !is_command(&words, &config, None) => return Ok(None),
         Some(found) => found,
+        // Whoever has other words for it means nothing by these.
+        None if ["/new", "/reset"].contains(&first_word(&words)) => return Ok(None),
         None => {
-            let name = words.split(text::is_space).next().unwrap_or_default();
+            let name = first_word(&words);
             return Ok(Some(vec![ReplyPayload::from_text(format!(
                 "{name} is not available here yet. /help tells what is."
             ))]));
@@ -197,14 +210,21 @@ fn is_abort(words: &str) -> bool {
     is_abort_word(words) || text::lower(words) == "/stop"
 }
 
+fn first_word(words: &str) -> &str {
+    words.split(text::is_space).next().unwrap_or_default()
+}
+
 /// The words of a message as commands are read: without headers, histories and mentions.
 fn words(inbound: &Inbound, config: &Config) -> String {
-    let stripped = strip_structure(inbound.command_text());
-    let stripped = match inbound.target.is_group {
+    normalize_body(&without_structure(inbound, config, inbound.command_text()), None)
+}
+
+fn without_structure(inbound: &Inbound, config: &Config, said: &str) -> String {
+    let stripped = strip_structure(said);
+    match inbound.target.is_group {
         true => without_mentions(inbound, config, &stripped),
         false => stripped,
-    };
-    normalize_body(&stripped, None)
+    }
 }
 
 fn without_mentions(inbound: &Inbound, config: &Config, text: &str) -> String {

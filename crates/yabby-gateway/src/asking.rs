@@ -140,7 +140,7 @@ pub(crate) async fn ask(
 /// What somebody says directly. Commands are read without the time.
 pub(crate) fn spoken(gateway: &Gateway, said: &str) -> InboundMessage {
     let config = gateway.config();
-    let said = text::from_outside(said).into_owned();
+    let said = text::trim(&text::from_outside(said)).to_owned();
     InboundMessage {
         body: Some(stamped(&said, gateway.now(), &config, &TimeZone::system())),
         raw_body: Some(said.clone()),

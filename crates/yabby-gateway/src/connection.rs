@@ -315,6 +315,10 @@ impl Drop for Leaving<'_> {
             let now = gateway.now_ms();
             gateway.presence.note(key, told, now);
             gateway.presence_changed();
+            // Where everybody leaves, nobody is told that somebody did.
+            if gateway.ending.is_cancelled() {
+                return;
+            }
             let payload = json!({"presence": gateway.presence.list(now)});
             gateway.tell_state("presence", &payload, Weight::Droppable);
         }

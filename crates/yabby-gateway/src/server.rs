@@ -118,8 +118,8 @@ impl Listening {
     pub async fn stop(self, reason: &str, restart_expected_ms: Option<u64>) {
         let payload = json!({"reason": reason, "restartExpectedMs": restart_expected_ms});
         self.gateway.tell("shutdown", &payload, Weight::Needed, None);
-        self.gateway.hub.end(&Farewell::new(1012, "service restart"), |_| true);
         self.gateway.ending.cancel();
+        self.gateway.hub.end(&Farewell::new(1012, "service restart"), |_| true);
         self.gateway.tasks.close();
         let _ = tokio::time::timeout(GOODBYE, self.gateway.tasks.wait()).await;
     }

@@ -1,7 +1,6 @@
 //! Settings of a session that a message sets: thinking, verbosity, reasoning, queue, model
 //! (`sessions.md` §15, §18).
 
-use yabby_domain::body::strip_structure;
 use yabby_domain::directive::level::{Level, LevelDirective};
 use yabby_domain::directive::take_status;
 use yabby_domain::queue::directive::{QueueRequest, Written};
@@ -10,11 +9,21 @@ use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::session::entry::Patch;
 use yabby_domain::text;
 
-use super::{directives, model, status, without_mentions};
+use super::{directives, model, status, without_structure};
 use crate::Engine;
 use crate::inbox::Inbound;
 use crate::turn::TurnError;
 use crate::turn::open::Opened;
+
+/// What a message was apart from settings.
+pub(crate) enum Applied {
+    /// Nothing; what became of the settings.
+    Told(String),
+    /// These words.
+    Words(String),
+    /// All of it.
+    Nothing,
+}
 
 /// Carries out a message that is nothing but settings, and says what became of them. Settings among other
 /// words are taken out of these and have no effect.
@@ -22,13 +31,9 @@ pub(crate) async fn apply(
     engine: &Engine,
     inbound: &Inbound,
     opened: &mut Opened,
-) -> Result<Option<String>, TurnError> {
-    let Some(found) = directives(inbound, &opened.body, &opened.config) else { return Ok(None) };
-    let words = strip_structure(&found.rest);
-    let words = match inbound.target.is_group {
-        true => without_mentions(inbound, &opened.config, &words),
-        false => words,
-    };
+) -> Result<Applied, TurnError> {
+    let Some(found) = directives(inbound, &opened.body, &opened.config) else { return Ok(Applied::Nothing) };
+    let words = without_structure(inbound, &opened.config, &found.rest);
     if text::non_blank(&words).is_some() {
         // The one thing that is also done among other words: who asks how it is gets told.
         if take_status(&opened.body).is_some() {
@@ -36,7 +41,7 @@ pub(crate) async fn apply(
             opened.notices.push(ReplyPayload::from_text(told));
         }
         opened.body = found.rest;
-        return Ok(None);
+        return Ok(Applied::Words(words));
     }
     let mut told = Vec::new();
     let mut patch = Patch::default();
@@ -73,14 +78,16 @@ pub(crate) async fn apply(
     if found.status {
         told.push(status::text(engine, inbound, opened));
     }
-    Ok((!told.is_empty()).then(|| told.join("\n")))
+    Ok(if told.is_empty() { Applied::Nothing } else { Applied::Told(told.join("\n")) })
 }
 
 /// Sets a level; without a word, tells what it is.
 fn set<L: Level>(wanted: &LevelDirective<L>, what: &str, field: &str, now: L, patch: &mut Patch) -> String {
     match (wanted.level, wanted.word.as_deref()) {
         (Some(level), _) => {
-            patch.put(field, Some(level.as_str().into()));
+            // Reasoning is not shown unless somebody wants it: that needs no word in the record.
+            let is_usual = level.as_str() == "off" && field == "reasoningLevel";
+            patch.put(field, (!is_usual).then(|| level.as_str().into()));
             format!("{what}: {}.", level.as_str())
         }
         (None, Some(word)) => {

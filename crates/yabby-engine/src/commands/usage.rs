@@ -26,7 +26,7 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
     opened
         .update(move |_| {
             let mut patch = Patch::default();
-            patch.set_response_usage(Some(wanted.as_str()));
+            patch.set_response_usage(Some(wanted.as_str()).filter(|_| wanted != UsageDisplay::Off));
             Some(patch)
         })
         .await?;

@@ -67,8 +67,12 @@ async fn deliver_under(
     policy: Policy,
 ) -> Result<TurnReport, TurnError> {
     let config = engine.config();
-    let payloads: Vec<ReplyPayload> =
-        payloads.into_iter().filter_map(|payload| shaped(payload, &config)).collect();
+    let shape = |payload| match inbound.options.alone {
+        // Nothing is added to what was said, and nothing that was said is left out.
+        true => deliverable(payload, &DeliveryOptions { strip_heartbeat: false, ..Default::default() }).ok(),
+        false => shaped(payload, &config),
+    };
+    let payloads: Vec<ReplyPayload> = payloads.into_iter().filter_map(shape).collect();
     if payloads.is_empty() || inbound.options.to_caller {
         return Ok(TurnReport { payloads, ..report });
     }

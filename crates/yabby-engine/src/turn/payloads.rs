@@ -30,7 +30,8 @@ pub(crate) fn build_payloads(inbound: &Inbound, opened: &Opened, run: Run) -> Ve
     let tool_targets: Vec<SentTarget> = run.sent.iter().map(|sent| sent.target.clone()).collect();
     let blocks: Vec<BlockKey> = run.blocks.iter().map(BlockKey::of).collect();
     let reply = TurnReply {
-        is_heartbeat: inbound.options.heartbeat,
+        // Whoever asks for a run of its own is told what was said, and as it was said.
+        is_heartbeat: inbound.options.heartbeat || inbound.options.alone,
         mode,
         channel,
         current_message: message.message_id.as_deref(),
@@ -43,7 +44,11 @@ pub(crate) fn build_payloads(inbound: &Inbound, opened: &Opened, run: Run) -> Ve
         tool_texts: &tool_texts,
         tool_targets: &tool_targets,
     };
-    let mut payloads = build(said(opened, &run), &reply);
+    let reasoning = if inbound.options.alone { ReasoningLevel::Off } else { opened.reasoning() };
+    let mut payloads = build(said(reasoning, &run), &reply);
+    if inbound.options.alone {
+        return payloads;
+    }
     let usage = run.last_usage.zip(opened.model.as_ref().ok());
     let line = usage.and_then(|(usage, choice)| {
         usage_line(&usage, display_of(&opened.entry), choice.prices(&opened.config).as_ref(), &opened.key)
@@ -55,12 +60,12 @@ pub(crate) fn build_payloads(inbound: &Inbound, opened: &Opened, run: Run) -> Ve
 }
 
 /// What the agent said, message by message, without what was sent in pieces.
-fn said(opened: &Opened, run: &Run) -> Vec<ReplyPayload> {
+fn said(shown: ReasoningLevel, run: &Run) -> Vec<ReplyPayload> {
     let mut sent: Vec<&str> = run.blocks.iter().filter_map(|block| block.text.as_deref()).collect();
     let mut payloads = Vec::new();
     for answer in run.answers.iter().filter(|answer| answer.stop_reason() != Some("error")) {
         let reasoning = thinking_of(answer);
-        if opened.reasoning() != ReasoningLevel::Off && text::non_blank(&reasoning).is_some() {
+        if shown != ReasoningLevel::Off && text::non_blank(&reasoning).is_some() {
             payloads.push(ReplyPayload::from_text(format!("Reasoning:\n_{}_", text::trim(&reasoning))));
         }
         if let Some(unsent) = unsent(&text_of(answer), &mut sent) {

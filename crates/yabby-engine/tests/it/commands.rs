@@ -321,3 +321,42 @@ async fn settings_of_a_session_hold_for_its_turns() {
     assert_eq!((elsewhere.len(), elsewhere[0].model.model.as_str()), (1, "other"));
     assert_eq!(elsewhere[0].purpose, Purpose::Turn);
 }
+
+#[tokio::test(start_paused = true)]
+async fn settings_before_other_words_make_no_command_of_them() {
+    let stage = Stage::new(json!({"session": {"resetTriggers": ["/fresh"]}}));
+    let engine = stage.engine();
+    for (body, heard) in [
+        ("/think high what is up", "what is up"),
+        ("/queue steer hi", "hi"),
+        ("/model please answer", "answer"),
+        ("/verbose on tell me", "tell me"),
+        ("hello /think low there", "hello there"),
+        // With other words for it, these mean nothing.
+        ("/new", "/new"),
+        ("/reset now", "/reset now"),
+    ] {
+        stage.model.will([Line::say("Well.")]);
+        let report = say(&engine, direct(body)).await;
+        assert_eq!(texts(&report), ["Well."], "{body}");
+        let last = stage.model.last_heard().pop().unwrap();
+        assert!(last.contains(heard) && !last.contains("/think"), "{body}: {last}");
+    }
+    // In front of a command they leave it one.
+    assert!(ask(&engine, "/think high /status").await.contains("Session"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_off_by_itself_is_no_word_in_the_record() {
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    for (on, off, field) in [
+        ("/reasoning on", "/reasoning off", "reasoningLevel"),
+        ("/usage full", "/usage off", "responseUsage"),
+    ] {
+        ask(&engine, on).await;
+        assert!(stage.entry(MAIN).await.as_object().get(field).is_some(), "{on}");
+        ask(&engine, off).await;
+        assert_eq!(stage.entry(MAIN).await.as_object().get(field), None, "{off}");
+    }
+}

@@ -105,11 +105,7 @@ async fn answer(call: Call) -> Answer {
         run_id: &run_id,
         key: &place.key,
         told_key: &place.told_key,
-        message: InboundMessage {
-            from: place.to.clone(),
-            to: place.to.clone(),
-            ..asking::spoken(&call.gateway, call.text("message").unwrap_or_default())
-        },
+        message: asking::spoken(&call.gateway, call.text("message").unwrap_or_default()),
         options: TurnOptions { pictures, ..options(&call) },
         dedupe: remembered.clone(),
     };
@@ -221,8 +217,6 @@ fn failed(run_id: &str, why: &str) -> Refusal {
 struct Place {
     key: SessionKey,
     told_key: String,
-    /// Whom it is with.
-    to: Option<String>,
     /// The conversation that is meant.
     session_id: Option<String>,
     /// The request says by its key or its id which session is meant. It goes on, whatever its age.
@@ -276,17 +270,16 @@ async fn place(
 ) -> Result<Option<Place>, Refusal> {
     let policy = KeyPolicy::from_config(config);
     let session_id = given(call, "sessionId");
-    let known = |told_key: String, key, to: Option<String>| {
-        let is_named = to.is_none();
-        Some(Place { key, told_key, to, session_id: session_id.clone(), is_named })
+    let known = |told_key: String, key, is_named| {
+        Some(Place { key, told_key, session_id: session_id.clone(), is_named })
     };
     if let Some(wish) = wish {
         let key = policy.store_key(&text::lower(&wish));
-        return Ok(known(wish, key, None));
+        return Ok(known(wish, key, true));
     }
     if let (Some(agent), None) = (&agent, &session_id) {
-        let key = policy.resolve_main_alias(agent, "main");
-        return Ok(known(key.as_str().to_owned(), key, None));
+        let key = SessionKey::main(agent, &policy.main_key);
+        return Ok(known(key.as_str().to_owned(), key, true));
     }
     if let Some(id) = &session_id {
         let key = by_id(call, config, id, agent.as_ref()).await?;
@@ -299,13 +292,13 @@ async fn place(
                 "invalid agent params: {id:?} cannot be the id of a session"
             )));
         }
-        return Ok(known(key.as_str().to_owned(), key, None));
+        return Ok(known(key.as_str().to_owned(), key, true));
     }
     let Some(to) = given(call, "to") else { return Ok(None) };
     let message =
         InboundMessage { from: Some(to.clone()), to: Some(to.clone()), ..InboundMessage::default() };
     let key = Target::of(&message, &policy).key;
-    Ok(known(key.as_str().to_owned(), key, Some(to)))
+    Ok(known(key.as_str().to_owned(), key, false))
 }
 
 /// The session with this id.
@@ -340,11 +333,18 @@ async fn prepare(call: &Call, place: &Place, config: &Config) -> Result<Option<S
     call.gateway.check_send_policy(&named, config)?;
     let thinking = given(call, "thinking").and_then(|level| ThinkLevel::parse(&level));
     let (label, parent) = (given(call, "label"), given(call, "spawnedBy"));
+    let place_of_group = Group::of(call).filter(|_| place.is_named);
     let begins_with = place.session_id.clone().filter(|_| named.entry.is_none());
     let now = call.gateway.now_ms();
     let is_old =
         named.entry.as_ref().is_some_and(|entry| place.is_named && is_old(&place.key, entry, now, config));
-    if thinking.is_none() && label.is_none() && parent.is_none() && begins_with.is_none() && !is_old {
+    if thinking.is_none()
+        && label.is_none()
+        && parent.is_none()
+        && place_of_group.is_none()
+        && begins_with.is_none()
+        && !is_old
+    {
         return Ok(named.entry);
     }
     let change = move |entry: &mut Option<SessionEntry>| {
@@ -359,6 +359,9 @@ async fn prepare(call: &Call, place: &Place, config: &Config) -> Result<Option<S
         if let Some(parent) = &parent {
             patch.set_spawned_by(Some(parent));
         }
+        if let Some(group) = &place_of_group {
+            group.note(entry.as_ref(), &mut patch);
+        }
         if entry.is_none() {
             let id = begins_with.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
             patch.set_session_id(Some(&id));
@@ -367,6 +370,42 @@ async fn prepare(call: &Call, place: &Place, config: &Config) -> Result<Option<S
     };
     home.sessions.update(&place.key, Box::new(change)).await?;
     Ok(named.entry)
+}
+
+/// Where a session is, as a request says.
+struct Group {
+    channel: Option<String>,
+    id: Option<String>,
+    room: Option<String>,
+    space: Option<String>,
+}
+
+impl Group {
+    /// `None` if the request says nothing of it.
+    fn of(call: &Call) -> Option<Self> {
+        let given = |name| given(call, name);
+        let group = Self {
+            channel: given("channel"),
+            id: given("groupId"),
+            room: given("groupChannel"),
+            space: given("groupSpace"),
+        };
+        let is_somewhere =
+            [&group.channel, &group.id, &group.room, &group.space].iter().any(|said| said.is_some());
+        is_somewhere.then_some(group)
+    }
+
+    /// The channel stays what it was; everything else is what was said last.
+    fn note(&self, entry: Option<&SessionEntry>, patch: &mut Patch) {
+        if entry.is_none_or(|entry| entry.channel().is_none()) {
+            patch.set_channel(self.channel.as_deref());
+        }
+        for (field, said) in [("groupId", &self.id), ("groupChannel", &self.room), ("space", &self.space)] {
+            if let Some(said) = said {
+                patch.put(field, Some(said.as_str().into()));
+            }
+        }
+    }
 }
 
 /// Whether a turn would begin the session anew because of its age.
@@ -392,6 +431,8 @@ fn options(call: &Call) -> TurnOptions {
     TurnOptions {
         timeout_ms,
         lane,
+        // The record does not say that there is to be no thinking; this run is to know.
+        thinking: given(call, "thinking"),
         extra_system_prompt: given(call, "extraSystemPrompt"),
         alone: true,
         ..TurnOptions::default()

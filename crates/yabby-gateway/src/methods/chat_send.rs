@@ -69,7 +69,7 @@ async fn answer(call: Call) -> Answer {
         ..asking::spoken(gateway, &said)
     };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of milliseconds")]
-    let timeout_ms = call.number("timeoutMs").filter(|limit| *limit > 0.0).map(|limit| limit as u64);
+    let timeout_ms = call.number("timeoutMs").filter(|limit| *limit > 0.0).map(|limit| longest(limit as u64));
     let thinking = call.text("thinking").and_then(text::non_blank).map(str::to_owned);
     let question = Question {
         run_id: &run_id,
@@ -94,6 +94,13 @@ async fn answer(call: Call) -> Answer {
         // It came before, perhaps before we were started, and was answered.
         Asked::Repeated => Ok(json!({"runId": run_id, "status": "ok"})),
     }
+}
+
+/// How long a run may take whose client wants to wait for so long: the wish is about the client's patience, and a run
+/// that is nearly done is worth a little more (`gateway.md` §8).
+fn longest(patience_ms: u64) -> u64 {
+    const MINUTE: u64 = 60_000;
+    patience_ms.saturating_add(MINUTE).clamp(2 * MINUTE, 24 * 60 * MINUTE)
 }
 
 /// Tells the end of the run.

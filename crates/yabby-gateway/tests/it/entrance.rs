@@ -122,19 +122,22 @@ async fn whoever_could_be_an_agent_may_be_asked_for_a_picture() {
 #[tokio::test]
 async fn a_page_below_a_path_is_found_there_and_nowhere_else() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("index.html"), "<html><head></head></html>").unwrap();
+    std::fs::write(folder.path().join("index.html"), "<html><head></head>theirs</html>").unwrap();
     let config = json!({"gateway": {"controlUi": {"root": folder.path(), "basePath": "ctl/"}}});
     let stand = Stand::new(config).await;
     let sent_on = stand.http("/ctl?a=1", "").await;
     assert!(sent_on.starts_with("HTTP/1.1 302") && sent_on.contains("location: /ctl/?a=1"), "{sent_on}");
     assert!(sent_on.contains("x-frame-options: DENY") && !sent_on.contains("\ncontent-type:"), "{sent_on}");
     for (path, is_page) in
-        [("/ctl/", true), ("/ctl/ui", true), ("/ctl/x", true), ("/", false), ("/ctlx", false)]
+        [("/ctl/", true), ("/ctl/ui", true), ("/ctl/x", true), ("/x", false), ("/ctlx", false)]
     {
         let answer = stand.http(path, "").await;
-        assert_eq!(answer.contains("<head>"), is_page, "{path}: {answer}");
+        assert_eq!(answer.contains("theirs"), is_page, "{path}: {answer}");
         assert_eq!(answer.starts_with("HTTP/1.1 404"), !is_page, "{path}: {answer}");
     }
+    // Above it is one of our own.
+    let own = stand.http("/", "").await;
+    assert!(own.starts_with("HTTP/1.1 200") && own.contains("yabby") && !own.contains("theirs"), "{own}");
 }
 
 #[tokio::test]

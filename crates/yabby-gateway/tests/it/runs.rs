@@ -339,3 +339,51 @@ async fn what_was_asked_for_with_agent_is_stopped_and_knows_commands_as_well() {
     assert_eq!(done["payload"]["status"], "ok", "{done}");
     assert_eq!(stand.stage.model.asked().len(), 1);
 }
+
+#[tokio::test]
+async fn whoever_asks_for_a_run_is_told_what_was_said_and_nothing_else() {
+    let stand = Stand::new(json!({
+        "agents": {"defaults": {"verboseDefault": "on"}},
+        "messages": {"responsePrefix": "[x]"},
+    }))
+    .await;
+    let mut owner = stand.owner().await;
+    let patch = json!({"key": KEY, "reasoningLevel": "on", "responseUsage": "full"});
+    owner.get("sessions.patch", patch).await;
+    for (number, words) in ["HEARTBEAT_OK", "HEARTBEAT_OK all is well", "Hello."].into_iter().enumerate() {
+        stand.stage.model.will([Line::say(words)]);
+        let [_, ended] = agent(&mut owner, said(KEY, "  go\n", &format!("run-{number}"))).await;
+        let payloads = &ended["payload"]["result"]["payloads"];
+        assert_eq!(*payloads, json!([{"text": words, "mediaUrl": null}]));
+        assert!(stand.stage.model.last_heard().pop().unwrap().ends_with("] go"));
+    }
+}
+
+#[tokio::test]
+async fn a_run_is_asked_for_in_a_place() {
+    let stand = Stand::new(
+        json!({"session": {"scope": "global"}, "agents": {"list": [{"id": "main"}, {"id": "ops"}]}}),
+    )
+    .await;
+    let mut owner = stand.owner().await;
+    let asked = json!({
+        "sessionKey": "agent:main:there", "message": "hi", "idempotencyKey": "1", "channel": "telegram",
+        "groupId": "7", "groupChannel": "#x", "groupSpace": "sp", "thinking": "off",
+    });
+    assert_eq!(agent(&mut owner, asked).await[1]["ok"], true);
+    let list = owner.get("sessions.list", json!({})).await;
+    let row = &list["sessions"][0];
+    let told = ["key", "channel", "groupChannel", "space"].map(|name| row[name].as_str().unwrap_or_default());
+    assert_eq!(told, ["agent:main:there", "telegram", "#x", "sp"], "{row}");
+    // An agent that is named has a session of its own, also where everybody shares one.
+    let asked = json!({"agentId": "ops", "message": "hi", "idempotencyKey": "2"});
+    assert_eq!(agent(&mut owner, asked).await[1]["ok"], true);
+    let list = owner.get("sessions.list", json!({"agentId": "ops"})).await;
+    assert_eq!(list["sessions"][0]["key"], "agent:ops:main");
+    // Whom a message is for makes no chat with them.
+    let asked = json!({"to": "+15550001", "message": "hi", "idempotencyKey": "3"});
+    assert_eq!(agent(&mut owner, asked).await[1]["ok"], true);
+    let list = owner.get("sessions.list", json!({"includeGlobal": true})).await;
+    let global = list["sessions"].as_array().unwrap().iter().find(|row| row["key"] == "global").unwrap();
+    assert_eq!((&global["lastTo"], &global["origin"]), (&Value::Null, &Value::Null), "{global}");
+}
