@@ -1,5 +1,5 @@
-//! Thinking that a model writes into its text, between tags: `<think>Hm.</think>Yes.` Models that run on one's own
-//! machine do that, since their wire format has no other place for it.
+//! Thinking that a model writes into its text (`sessions.md` §15), between tags: `<think>Hm.</think>Yes.` Models that run on
+//! one's own machine do that, since their wire format has no other place for it.
 //!
 //! Only where a text begins: a tag further on is something that the text speaks of.
 
