@@ -3,6 +3,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use axum::http::uri::Authority;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ed25519_dalek::pkcs8::DecodePublicKey as _;
@@ -194,12 +195,22 @@ impl Peer {
             return true;
         }
         let host = text::lower(self.host.as_deref().unwrap_or_default().trim());
-        let is_loopback = |name: &str| {
-            let name = host_name(name);
-            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-        };
         !host.is_empty() && (authority == host || (is_loopback(&authority) && is_loopback(&host)))
     }
+}
+
+/// Whether the host of `host:port` is this machine. What is no such thing is nowhere.
+fn is_loopback(authority: &str) -> bool {
+    let Ok(read) = authority.parse::<Authority>() else { return false };
+    let name = read.host();
+    let is_whole = match authority.strip_prefix(name) {
+        Some("") => true,
+        Some(port) => port.starts_with(':') && read.port_u16().is_some(),
+        None => false,
+    };
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    let is_here = || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    is_whole && (name.eq_ignore_ascii_case("localhost") || is_here())
 }
 
 /// Whether what a proxy at this address says is believed.
@@ -345,6 +356,11 @@ mod tests {
             (Some("https://my.example/"), "gw.example:18789", true),
             (Some("https://evil.example"), "127.0.0.1:18789", false),
             (Some("http://127.0.0.1.evil.example"), "127.0.0.1:18789", false),
+            (Some("http://127.0.0.1:18789.evil.example"), "127.0.0.1:18789", false),
+            (Some("http://[::1].evil.example"), "127.0.0.1:18789", false),
+            (Some("http://127.0.0.1:x"), "127.0.0.1:18789", false),
+            (Some("http://evil@127.0.0.1"), "127.0.0.1:18789", false),
+            (Some("http://[::1]:5173"), "127.0.0.1:18789", true),
             (Some("https://my.example.evil"), "gw.example", false),
             (Some("null"), "127.0.0.1", false),
             (Some("http://localhost"), "gw.example", false),

@@ -49,6 +49,14 @@ pub(super) fn print(setting: &Setting, arguments: &Arguments, found: &Found) -> 
     Ok(anstream::stdout().lock().write_all(page.0.as_bytes())?)
 }
 
+fn probes(arguments: &Arguments, found: &Found) -> &'static str {
+    match (arguments.deep, found.health.is_some()) {
+        (_, true) => "enabled",
+        (true, false) => "no answer",
+        (false, false) => "skipped (use --deep)",
+    }
+}
+
 fn overview(setting: &Setting, arguments: &Arguments, found: &Found) -> Result<Vec<(&'static str, String)>> {
     let config = setting.config()?;
     let port = listen::port(None, &config, &setting.place.environment);
@@ -69,7 +77,7 @@ fn overview(setting: &Setting, arguments: &Arguments, found: &Found) -> Result<V
         ("Gateway service", service),
         ("Agents", agents(found)),
         ("Memory", memory(&found.memory)),
-        ("Probes", if found.health.is_some() { "enabled" } else { "skipped (use --deep)" }.to_owned()),
+        ("Probes", probes(arguments, found).to_owned()),
         ("Events", events(found)),
         ("Heartbeat", heartbeats(found)),
     ];
