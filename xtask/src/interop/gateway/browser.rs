@@ -28,7 +28,8 @@ const TABS: [(&str, &str, &[&str]); 11] = [
     // Nostr is a plugin of OpenClaw's.
     ("channels", "\"channelOrder\"", &["Channel config schema unavailable."]),
     ("instances", "Reason self", &[]),
-    ("sessions", "agent:main:main", &[]),
+    // OpenClaw's command line names a channel whether it is meant or not, and the session is called by it, there as here.
+    ("sessions", "whatsapp:g-agent-main-main", &[]),
     // There are no jobs yet, and the page says so.
     ("cron", "yabby runs no jobs yet", &[]),
     ("agents", "1 configured.", &[]),
