@@ -135,7 +135,7 @@ pub(crate) fn urgency_of_command(inbound: &Inbound, config: &Config) -> Option<U
         Some(rest) => normalize_body(&rest, None),
         None => words,
     };
-    if ["/new", "/reset"].contains(&first_word(&words)) {
+    if is_usual_trigger(&words) {
         return None;
     }
     match named(&words) {
@@ -183,8 +183,7 @@ pub(crate) async fn answer(
         // Some commands stand alone: with other words behind them they are words, too.
         _ if !is_command(&words, &config, None) => return Ok(None),
         Some(found) => found,
-        // Whoever has other words for it means nothing by these.
-        None if ["/new", "/reset"].contains(&first_word(&words)) => return Ok(None),
+        None if is_usual_trigger(&words) => return Ok(None),
         None => {
             let name = first_word(&words);
             return Ok(Some(vec![ReplyPayload::from_text(format!(
@@ -208,6 +207,11 @@ fn named(words: &str) -> Option<(&'static str, &str)> {
 
 fn is_abort(words: &str) -> bool {
     is_abort_word(words) || text::lower(words) == "/stop"
+}
+
+/// Whether a message begins with what usually begins a session anew. Where other words do, it means nothing.
+fn is_usual_trigger(words: &str) -> bool {
+    ["/new", "/reset"].contains(&text::lower(first_word(words)).as_str())
 }
 
 fn first_word(words: &str) -> &str {

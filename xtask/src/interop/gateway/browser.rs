@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -115,6 +116,17 @@ fn shows(text: &str) -> String {
 
 struct Page {
     browser: Peer,
+    is_open: bool,
+}
+
+/// Whatever went wrong, no browser stays behind.
+impl Drop for Page {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.browser.be_patient(Duration::from_secs(10));
+            let _ = self.ask(&json!({"do": "close"}));
+        }
+    }
 }
 
 impl Page {
@@ -128,7 +140,7 @@ impl Page {
         browser
             .ask(&json!({"do": "open", "program": program, "profile": profile, "address": address}))
             .context("opening the page")?;
-        Ok(Self { browser })
+        Ok(Self { browser, is_open: true })
     }
 
     fn ask(&mut self, errand: &Value) -> Result<Value> {
@@ -185,8 +197,9 @@ impl Page {
     }
 
     fn close(mut self) -> Result<()> {
+        self.is_open = false;
         self.ask(&json!({"do": "close"}))?;
-        self.browser.end()
+        Ok(())
     }
 }
 

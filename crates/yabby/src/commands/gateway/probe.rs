@@ -19,8 +19,6 @@ use crate::terminal;
 use super::listen;
 use super::tunnel::{SshTarget, Tunnel};
 
-/// How long it may take to open a way over ssh.
-const TUNNEL: Duration = Duration::from_millis(1500);
 const EXPLICIT: &str = "explicit";
 const SSH: &str = "sshTunnel";
 
@@ -147,8 +145,8 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let (asked, mut warnings) = runtime.block_on(async {
         let mut warnings = Vec::new();
-        // The way is there as long as it is needed.
-        let _tunnel = match ssh.open(port, limit.min(TUNNEL)).await {
+        // The way is there as long as it is needed. Half of the time is for those who are asked.
+        let _tunnel = match ssh.open(port, limit / 2).await {
             Ok(None) => None,
             Ok(Some(tunnel)) => {
                 let remote = Target::remote(setting, &config, &arguments.target);
