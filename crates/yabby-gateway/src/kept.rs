@@ -17,8 +17,8 @@ use crate::{Gateway, unpoisoned};
 
 /// How many lists are kept.
 const MOST: usize = 8;
-/// How long a list may be that is kept.
-const LONGEST: usize = 1024 * 1024;
+/// How long all of them may be together. A list of thousands takes far more while it is made.
+const LONGEST: usize = 8 * 1024 * 1024;
 
 /// The lists that were asked for last. Shared by all connections; nobody holds them for longer than it takes to look.
 #[derive(Default)]
@@ -124,7 +124,9 @@ impl Kept {
         if rest.len() <= LONGEST {
             let mut lists = unpoisoned(&self.lists);
             lists.push_front(List { params, seen, held_at, rest: rest.clone() });
-            lists.truncate(MOST);
+            while lists.len() > MOST || lists.iter().map(|list| list.rest.len()).sum::<usize>() > LONGEST {
+                lists.pop_back();
+            }
         }
         written(at.as_i64().unwrap_or_default(), rest)
     }

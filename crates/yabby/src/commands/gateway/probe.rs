@@ -158,7 +158,6 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
                     "remotePort": port,
                     "pid": tunnel.pid(),
                 });
-                candidates.retain(|candidate| candidate.target.url != target.url);
                 let heading = "Remote over SSH";
                 candidates.insert(0, Candidate { id: SSH, heading, active: true, target, tunnel: told });
                 Some(tunnel)
@@ -219,7 +218,6 @@ fn candidates(setting: &Setting, config: &Config, options: &TargetOptions) -> Re
 }
 
 /// Whether a gateway is to be asked over ssh, and how.
-#[derive(Default)]
 struct Ssh {
     target: Option<String>,
     identity: Option<String>,
