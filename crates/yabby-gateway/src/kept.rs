@@ -135,3 +135,31 @@ impl Kept {
 fn written(at: i64, rest: Arc<str>) -> Written {
     Written { start: format!("{{\"ts\":{at},"), rest }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn lists_are_kept_as_long_as_there_is_room() {
+        let kept = Kept::default();
+        let keep = |name: &str, length: usize| {
+            let config = Arc::new(Config::new(json!({})));
+            let seen = Seen { config, agents: Stamp::of(&0), stores: Vec::new() };
+            let list = json!({"ts": 7, "sessions": "x".repeat(length)});
+            kept.keep(json!(name), seen, list, kept.moment()).start
+        };
+        let kept_now =
+            || unpoisoned(&kept.lists).iter().map(|list| list.params.clone()).collect::<Vec<Value>>();
+        assert_eq!(keep("a", LONGEST / 2), "{\"ts\":7,");
+        keep("b", LONGEST / 4);
+        assert_eq!(kept_now(), ["b", "a"]);
+        keep("c", LONGEST / 2);
+        assert_eq!(kept_now(), ["c", "b"]);
+        keep("too long", LONGEST);
+        assert_eq!(kept_now(), ["c", "b"]);
+        (0..MOST).for_each(|_| drop(keep("short", 1)));
+        assert_eq!(kept_now(), ["short"; MOST]);
+    }
+}
