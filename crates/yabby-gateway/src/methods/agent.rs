@@ -89,7 +89,7 @@ async fn answer(call: Call) -> Answer {
     let turn = turn(&call, agent.as_ref(), wish.as_deref()).await;
     let place = place(&call, &config, agent, wish).await?;
     let entry = match &place {
-        Some(place) => prepare(&call, place, &config).await?,
+        Some(place) => allowed(&call, place, &config).await?,
         None => None,
     };
     let accepted = json!({"runId": run_id, "status": "accepted", "acceptedAt": call.gateway.now()});
@@ -100,6 +100,7 @@ async fn answer(call: Call) -> Answer {
             return finished(&call, &remembered, Err(failed(&run_id, &format!("Error: {why}"))));
         }
     };
+    note(&call, &place, entry.as_ref(), &config).await?;
     let undelivered = undelivered(&call, &place, entry.as_ref(), &config);
     let question = Question {
         run_id: &run_id,
@@ -324,20 +325,28 @@ async fn by_id(
     Ok(None)
 }
 
-/// Writes down what the request says about the session, before anything is said in it; its record until then.
-async fn prepare(call: &Call, place: &Place, config: &Config) -> Result<Option<SessionEntry>, Refusal> {
+/// The record of the session, if something may be said in it.
+async fn allowed(call: &Call, place: &Place, config: &Config) -> Result<Option<SessionEntry>, Refusal> {
     let agent = place.key.agent_id();
-    let home = call.gateway.engine.home(&agent)?;
-    let entry = home.sessions.get(&place.key).await?;
+    let entry = call.gateway.engine.home(&agent)?.sessions.get(&place.key).await?;
     let named = asking::Named { key: place.key.clone(), agent, entry };
     call.gateway.check_send_policy(&named, config)?;
+    Ok(named.entry)
+}
+
+/// Writes down what the request says about the session, before anything is said in it.
+async fn note(
+    call: &Call,
+    place: &Place,
+    before: Option<&SessionEntry>,
+    config: &Config,
+) -> Result<(), Refusal> {
     let thinking = given(call, "thinking").and_then(|level| ThinkLevel::parse(&level));
     let (label, parent) = (given(call, "label"), given(call, "spawnedBy"));
     let place_of_group = Group::of(call).filter(|_| place.is_named);
-    let begins_with = place.session_id.clone().filter(|_| named.entry.is_none());
+    let begins_with = place.session_id.clone().filter(|_| before.is_none());
     let now = call.gateway.now_ms();
-    let is_old =
-        named.entry.as_ref().is_some_and(|entry| place.is_named && is_old(&place.key, entry, now, config));
+    let is_old = before.is_some_and(|entry| place.is_named && is_old(&place.key, entry, now, config));
     if thinking.is_none()
         && label.is_none()
         && parent.is_none()
@@ -345,7 +354,7 @@ async fn prepare(call: &Call, place: &Place, config: &Config) -> Result<Option<S
         && begins_with.is_none()
         && !is_old
     {
-        return Ok(named.entry);
+        return Ok(());
     }
     let change = move |entry: &mut Option<SessionEntry>| {
         let mut patch = Patch::default();
@@ -368,8 +377,9 @@ async fn prepare(call: &Call, place: &Place, config: &Config) -> Result<Option<S
         }
         entry.get_or_insert_default().apply(&patch);
     };
+    let home = call.gateway.engine.home(&place.key.agent_id())?;
     home.sessions.update(&place.key, Box::new(change)).await?;
-    Ok(named.entry)
+    Ok(())
 }
 
 /// Where a session is, as a request says.

@@ -375,6 +375,15 @@ async fn a_run_is_asked_for_in_a_place() {
     let row = &list["sessions"][0];
     let told = ["key", "channel", "groupChannel", "space"].map(|name| row[name].as_str().unwrap_or_default());
     assert_eq!(told, ["agent:main:there", "telegram", "#x", "sp"], "{row}");
+    // What is refused leaves nothing behind.
+    for refused in [json!({"message": " "}), json!({"message": "hi", "timeout": 0})] {
+        let mut asked = refused;
+        asked["sessionKey"] = "agent:main:nowhere".into();
+        asked["channel"] = "telegram".into();
+        asked["idempotencyKey"] = asked.to_string().into();
+        assert_eq!(agent(&mut owner, asked).await[1]["ok"], false);
+    }
+    assert_eq!(owner.get("sessions.list", json!({})).await["count"], 1);
     // An agent that is named has a session of its own, also where everybody shares one.
     let asked = json!({"agentId": "ops", "message": "hi", "idempotencyKey": "2"});
     assert_eq!(agent(&mut owner, asked).await[1]["ok"], true);
