@@ -228,6 +228,20 @@ pub enum StoreError {
     Closed { path: String },
 }
 
+impl StoreError {
+    /// Whether something could not be written for want of room, or since the disk takes no writes. What failed so can
+    /// be done again later.
+    pub fn is_write_failure(&self) -> bool {
+        use std::io::ErrorKind;
+        let Self::Io { doing, source, .. } = self else { return false };
+        let takes_no_writes =
+            [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::ReadOnlyFilesystem];
+        let writes =
+            ["append to", "close", "create", "cut off", "finish", "rename", "replace", "sync", "truncate"];
+        takes_no_writes.contains(&source.kind()) || *doing == "write" || writes.contains(doing)
+    }
+}
+
 fn remedy(error: &std::io::Error) -> &'static str {
     use std::io::ErrorKind;
     match error.kind() {

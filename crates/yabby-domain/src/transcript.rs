@@ -23,6 +23,7 @@ pub mod listing;
 pub mod lock;
 pub mod mend;
 pub mod mirror;
+pub mod not_answered;
 pub mod pieces;
 pub mod preview;
 pub mod seed;

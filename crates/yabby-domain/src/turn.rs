@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::inbound::InboundMessage;
 use crate::json::{self, Value};
 use crate::reply::payload::ReplyPayload;
+use crate::transcript::not_answered::NotAnsweredReason;
 
 /// The name of a message on its way to a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -86,6 +87,10 @@ pub enum Step {
         delivery: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message_id: Option<String>,
+    },
+    /// The message gets no answer; its words go into the transcript before the turn is settled.
+    NotAnswered {
+        reason: NotAnsweredReason,
     },
     Settled {
         outcome: Outcome,
@@ -250,6 +255,7 @@ pub struct Progress {
     /// Pieces of the answer that were sent, or may have been, before it was complete.
     pub blocks: Vec<ReplyPayload>,
     pub deliveries: IndexMap<String, DeliveryState>,
+    pub not_answered: Option<NotAnsweredReason>,
     pub settled: Option<Outcome>,
 }
 
@@ -301,6 +307,7 @@ impl Progress {
             Step::Delivered { delivery, .. } => {
                 self.deliveries.insert(delivery, DeliveryState::Done);
             }
+            Step::NotAnswered { reason } => self.not_answered = Some(reason),
             Step::Settled { outcome } => self.settled = Some(outcome),
         }
     }
@@ -336,6 +343,7 @@ mod tests {
             Step::Ready { payloads: vec![payload.clone()] },
             Step::Sending { delivery: "a:0".into(), block: Some(payload) },
             Step::Delivered { delivery: "a:0".into(), message_id: None },
+            Step::NotAnswered { reason: NotAnsweredReason::QueueFull },
             Step::Settled { outcome: Outcome::Answered },
         ];
         for kind in steps {

@@ -48,6 +48,10 @@ pub enum EventKind {
         /// What the run is called by whoever asked for it.
         run_id: Option<String>,
     },
+    /// Something could not be written; the turn goes on when that is possible again.
+    Suspended {
+        why: String,
+    },
     Text(String),
     Thinking(String),
     ToolStarted {

@@ -229,15 +229,16 @@ impl Engine {
         let config = self.config();
         heard.message = routed(heard.message, heard.source.as_ref(), &config).with_names_on_one_line();
         let dedupe = heard.dedupe.take().or_else(|| heard.message.dedupe_key());
-        if let Some(key) = &dedupe
-            && unpoisoned(&self.0.recent).is_repeated(key, self.now_ms())
-        {
-            return Ok(Hearing::Repeated);
-        }
+        let arrival = match &dedupe {
+            Some(key) => match self.0.arrivals.register(key, self.now_ms()).await {
+                Some(arrival) => Some(arrival),
+                None => return Ok(Hearing::Repeated),
+            },
+            None => None,
+        };
         let hearing = self.accept(heard, dedupe.clone(), &config).await;
-        if let (Err(_), Some(key)) = (&hearing, &dedupe) {
-            // Whoever sends it again must be heard.
-            unpoisoned(&self.0.recent).forget(key);
+        if let (Ok(_), Some(arrival)) = (&hearing, arrival) {
+            arrival.confirm();
         }
         hearing
     }

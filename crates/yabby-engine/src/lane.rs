@@ -16,16 +16,18 @@ use yabby_domain::queue::followup::{
     Dedupe, Drain, FollowupQueue, FollowupRoute, FollowupRun, QUEUE_TITLE, Waiting,
 };
 use yabby_domain::queue::{Admit, LaneState, QueueSettings, QueueWishes, admit};
+use yabby_domain::seam::StoreError;
 use yabby_domain::session::entry::Patch;
 use yabby_domain::session::key::SessionKey;
-use yabby_domain::turn::{Outcome, Step, TurnId};
+use yabby_domain::transcript::not_answered::NotAnsweredReason;
+use yabby_domain::turn::{Outcome, Progress, Step, TurnId};
 
 use crate::commands::{self, Urgency};
 use crate::events::EventKind;
 use crate::inbox::{Inbound, Words};
 use crate::report::TurnReport;
 use crate::steering::{Asked, RunControl};
-use crate::turn::Taken;
+use crate::turn::{Taken, Untaken};
 use crate::{Engine, turn, unpoisoned};
 
 /// How long a lane with nothing to do stays open.
@@ -51,6 +53,8 @@ pub(crate) struct Lane {
     /// The end of the last turn, which is still being written down. The next one begins after that.
     ending: Option<JoinHandle<()>>,
     waiting: VecDeque<Batch>,
+    /// Messages that get no answer, and whose words are written when the run has let go of the transcript.
+    unanswered: Vec<(Arc<Queued>, NotAnsweredReason)>,
 }
 
 struct Running {
@@ -128,7 +132,15 @@ impl Lane {
         key: SessionKey,
         mailbox: mpsc::UnboundedReceiver<LaneMessage>,
     ) -> Self {
-        Self { engine, key, mailbox, running: None, ending: None, waiting: VecDeque::new() }
+        Self {
+            engine,
+            key,
+            mailbox,
+            running: None,
+            ending: None,
+            waiting: VecDeque::new(),
+            unanswered: Vec::new(),
+        }
     }
 
     pub(crate) async fn run(mut self) {
@@ -278,12 +290,13 @@ impl Lane {
         // A line of what gave way may still be told; until then it is not done with.
         let summarized = queue.dropped().0 > 0;
         let refused = (!taken).then_some(message);
-        if summarized {
+        let given_up: Vec<Arc<Queued>> = if summarized {
             dropped.extend(gone);
-            self.finish(refused.into_iter().collect(), Outcome::Dropped).await;
+            refused.into_iter().collect()
         } else {
-            self.finish(gone.into_iter().chain(refused).collect(), Outcome::Dropped).await;
-        }
+            gone.into_iter().chain(refused).collect()
+        };
+        self.give_up(given_up, NotAnsweredReason::QueueFull).await;
         self.engine.tell(&self.key, Some(&inbound.turn), EventKind::Queued { waiting: count });
         self.touch(&inbound, now).await;
     }
@@ -307,6 +320,7 @@ impl Lane {
     /// Starts what waits, if nothing runs; how long to wait for it, if it is not due yet.
     async fn start_next(&mut self) -> Option<Duration> {
         while self.running.is_none() {
+            self.keep_unanswered().await;
             match self.waiting.pop_front()? {
                 Batch::Apart(asked) => {
                     let urgency = commands::urgency(&asked.inbound, &self.engine.config());
@@ -319,7 +333,7 @@ impl Lane {
                     let told_of_dropped = queue.dropped().0 > 0;
                     #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
                     match queue.drain(now as f64) {
-                        Drain::Done => self.finish(dropped, Outcome::Dropped).await,
+                        Drain::Done => self.give_up(dropped, NotAnsweredReason::QueueFull).await,
                         Drain::Wait(until) => {
                             let wait = (until - now as f64).max(1.0);
                             self.waiting.push_front(Batch::Messages { queue, dropped });
@@ -333,6 +347,8 @@ impl Lane {
                             // The run that tells of the messages which gave way also answers for them.
                             let tells = told_of_dropped && queue.dropped().0 == 0;
                             let kept = if tells {
+                                // It tells the beginning of each; the transcript keeps the rest.
+                                self.keep_dropped(&dropped).await;
                                 joined.splice(0..0, dropped);
                                 Vec::new()
                             } else {
@@ -380,13 +396,14 @@ impl Lane {
     async fn abort(&mut self) -> bool {
         let waiting = std::mem::take(&mut self.waiting);
         let mut stopped = !waiting.is_empty();
+        let mut unanswered: Vec<Arc<Queued>> = Vec::new();
         for batch in waiting {
             match batch {
                 Batch::Messages { queue, dropped } => {
-                    let messages = queue.waiting().map(|waiting| waiting.run.clone()).chain(dropped);
-                    self.finish(messages.collect(), Outcome::Aborted).await;
+                    unanswered.extend(dropped);
+                    unanswered.extend(queue.waiting().map(|waiting| waiting.run.clone()));
                 }
-                Batch::Apart(asked) => self.finish(vec![queued(*asked)], Outcome::Aborted).await,
+                Batch::Apart(asked) => unanswered.push(queued(*asked)),
             }
         }
         if let Some(running) = self.running.take() {
@@ -394,10 +411,10 @@ impl Lane {
             // A turn that was cancelled writes down what it has, and ends.
             let ended = running.task.await.unwrap_or_default();
             let late = self.ended(ended);
-            let late = late.into_iter().map(queued).collect();
-            self.finish(late, Outcome::Aborted).await;
+            unanswered.splice(0..0, late.into_iter().map(queued));
             stopped = true;
         }
+        self.give_up(unanswered, NotAnsweredReason::Stopped).await;
         stopped
     }
 
@@ -411,7 +428,7 @@ impl Lane {
         let slipped_in = self.running.as_ref().and_then(|running| running.control.take_back(turn));
         let original = slipped_in.filter(|asked| asked.done.is_some()).map(queued);
         let Some(message) = original.or_else(|| self.take_waiting(turn)) else { return false };
-        self.finish(vec![message], Outcome::Aborted).await;
+        self.give_up(vec![message], NotAnsweredReason::Stopped).await;
         true
     }
 
@@ -438,19 +455,54 @@ impl Lane {
         self.take(Work::of(asked, Urgency::Abort));
     }
 
-    /// Is done with messages that get no turn of their own.
-    async fn finish(&self, messages: Vec<Arc<Queued>>, outcome: Outcome) {
+    /// Gives up on messages that get no turn of their own: whoever waits for them is told at once, their words are
+    /// kept as soon as the transcript is free.
+    async fn give_up(&mut self, messages: Vec<Arc<Queued>>, reason: NotAnsweredReason) {
         if messages.is_empty() {
             return;
         }
-        let settled = messages.iter().map(|message| (message.inbound.turn.clone(), outcome));
-        self.engine.0.log.settle(settled.collect::<Vec<_>>()).await;
-        for message in &messages {
+        let inbound: Vec<&Inbound> = messages.iter().map(|message| &message.inbound).collect();
+        let reports = self.engine.give_up(&self.key, &inbound, reason).await;
+        for (message, report) in messages.iter().zip(reports) {
             if let Some(done) = unpoisoned(&message.done).take() {
-                let _ = done.send(TurnReport::new(&message.inbound.turn, &self.key, outcome));
+                let _ = done.send(report);
             }
         }
-        self.engine.0.lanes.done(&self.key, messages.len());
+        self.unanswered.extend(messages.into_iter().map(|message| (message, reason)));
+        if self.running.is_none() {
+            self.keep_unanswered().await;
+        }
+    }
+
+    /// Writes the words of messages that were given up. The transcript is free: nothing runs.
+    async fn keep_unanswered(&mut self) {
+        if self.unanswered.is_empty() {
+            return;
+        }
+        self.wait_for_ending().await;
+        let unanswered = std::mem::take(&mut self.unanswered);
+        for reason in [NotAnsweredReason::QueueFull, NotAnsweredReason::Stopped] {
+            let of_reason = unanswered.iter().filter(|(_, why)| *why == reason);
+            let messages: Vec<&Inbound> = of_reason.map(|(message, _)| &message.inbound).collect();
+            self.engine.leave_unanswered(&self.key, &messages, reason).await;
+        }
+        self.engine.0.lanes.done(&self.key, unanswered.len());
+    }
+
+    /// Writes the words of messages that gave way in a full queue and are told of by a run.
+    async fn keep_dropped(&mut self, dropped: &[Arc<Queued>]) {
+        self.wait_for_ending().await;
+        let messages: Vec<&Inbound> = dropped.iter().map(|message| &message.inbound).collect();
+        if let Err(error) = self.engine.keep_words(&self.key, &messages, NotAnsweredReason::QueueFull).await {
+            tracing::warn!(session = %self.key, %error, "the words of dropped messages were not kept");
+        }
+    }
+
+    /// The turn before lets go of the transcript when its end is written.
+    async fn wait_for_ending(&mut self) {
+        if let Some(ending) = self.ending.take() {
+            let _ = ending.await;
+        }
     }
 }
 
@@ -482,30 +534,29 @@ fn run_of(run: FollowupRun<Arc<Queued>>, mut joined: Vec<Arc<Queued>>) -> Option
 
 /// Takes a turn from its place in the class to its report; what was slipped in too late for it.
 async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<RunControl>) -> Ended {
-    let Work { asked: Asked { inbound, done }, joined, place } = work;
+    let Work { asked: Asked { mut inbound, done }, joined, place } = work;
     let run = inbound.turn.clone();
-    let permit = match place {
-        Place::Free => None,
-        Place::InClass => Some(engine.0.classes.of(inbound.options.lane).clone()),
-    };
-    let permitted = async {
-        match permit {
-            Some(permit) => permit.acquire_owned().await.ok(),
-            None => None,
+    let mut pause = FIRST_PAUSE;
+    let taken = loop {
+        match attempt(&engine, &inbound, &joined, place, &control).await {
+            Err(Untaken::CannotWrite(error)) => {
+                tracing::error!(session = %key, turn = %run, %error, retry_in = ?pause, "turn suspended: cannot write");
+                engine.tell(&key, Some(&run), EventKind::Suspended { why: error.to_string() });
+                if !is_resumed(&engine, &mut inbound, &control, pause).await {
+                    break Err(Untaken::Stopped);
+                }
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+            taken => break taken,
         }
     };
-    let taken = tokio::select! {
-        permit = permitted => {
-            note_joined(&engine, &run, &joined).await;
-            let taken = turn::take(&engine, &inbound, &control).await;
-            drop(permit);
-            taken
+    let Taken { report, conversation, recording } = match taken {
+        Ok(taken) => taken,
+        Err(Untaken::Stopped) => return stopped(&engine, &key, inbound, done, joined, &control).await,
+        Err(_) => {
+            engine.0.lanes.done(&key, 1);
+            return Ended::default();
         }
-        () = control.cancel.cancelled() => Some(TurnReport::new(&run, &key, Outcome::Aborted).into()),
-    };
-    let Some(Taken { report, conversation, recording }) = taken else {
-        engine.0.lanes.done(&key, 1);
-        return Ended::default();
     };
     let done_with = engine.announce(&inbound, &report).await;
     let (steered, late) = control.close();
@@ -544,6 +595,95 @@ async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<Run
         engine.0.lanes.done(&key, count);
     });
     Ended { reports, late, ending: Some(ending) }
+}
+
+/// How long to wait after a write that failed, before the turn goes on.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Takes the turn once there is a place in its class.
+async fn attempt(
+    engine: &Engine,
+    inbound: &Inbound,
+    joined: &[Arc<Queued>],
+    place: Place,
+    control: &RunControl,
+) -> Result<Taken, Untaken> {
+    let permitted = async {
+        match place {
+            Place::Free => None,
+            Place::InClass => engine.0.classes.of(inbound.options.lane).clone().acquire_owned().await.ok(),
+        }
+    };
+    let _permit = tokio::select! {
+        permit = permitted => permit,
+        () = control.cancel.cancelled() => return Err(Untaken::Stopped),
+    };
+    note_joined(engine, &inbound.turn, joined).await;
+    turn::take(engine, inbound, control).await
+}
+
+/// Waits, and finds out how far a turn came whose write failed; `false` if it was stopped meanwhile.
+async fn is_resumed(engine: &Engine, inbound: &mut Inbound, control: &RunControl, pause: Duration) -> bool {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = control.cancel.cancelled() => return false,
+        }
+        match progress_of(engine, inbound, control).await {
+            Ok(progress) => {
+                inbound.resume = progress.map(Arc::new);
+                return true;
+            }
+            Err(error) => {
+                tracing::error!(session = %inbound.key(), %error, "a suspended turn cannot be read")
+            }
+        }
+    }
+}
+
+async fn progress_of(
+    engine: &Engine,
+    inbound: &Inbound,
+    control: &RunControl,
+) -> Result<Option<Progress>, StoreError> {
+    let progress = engine.0.log.progress_of(&inbound.turn).await?;
+    // What the run took along and did not get into the transcript is told to it again.
+    let mut untold = Vec::new();
+    for message in control.taken() {
+        if !engine.was_asked(&message, progress.as_ref()).await? {
+            untold.push(message.turn);
+        }
+    }
+    control.tell_again(&untold);
+    Ok(progress)
+}
+
+/// A turn that was stopped before the model was asked, and the messages that it would have answered.
+async fn stopped(
+    engine: &Engine,
+    key: &SessionKey,
+    mut inbound: Inbound,
+    done: Option<oneshot::Sender<TurnReport>>,
+    joined: Vec<Arc<Queued>>,
+    control: &RunControl,
+) -> Ended {
+    // The others speak for themselves.
+    inbound.words = Words::OfMessage;
+    let (steered, late) = control.close();
+    let original = |asked: Asked| asked.done.is_some().then(|| queued(asked));
+    let own = queued(Asked { inbound, done });
+    let steered = steered.into_iter().filter_map(original);
+    let messages: Vec<Arc<Queued>> = joined.into_iter().chain([own]).chain(steered).collect();
+    let unanswered: Vec<&Inbound> = messages.iter().map(|message| &message.inbound).collect();
+    let reason = NotAnsweredReason::Stopped;
+    let reports = engine.give_up(key, &unanswered, reason).await;
+    engine.leave_unanswered(key, &unanswered, reason).await;
+    engine.0.lanes.done(key, messages.len());
+    let reports = messages.iter().zip(reports);
+    let reports = reports.filter_map(|(message, report)| Some((unpoisoned(&message.done).take()?, report)));
+    let late = late.into_iter().filter(|asked| asked.done.is_some()).collect();
+    Ended { reports: reports.collect(), late, ending: None }
 }
 
 /// The run answers for messages that waited.

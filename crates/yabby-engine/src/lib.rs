@@ -6,6 +6,7 @@
 
 mod agent;
 pub mod approvals;
+mod arrivals;
 mod commands;
 pub mod events;
 mod home;
@@ -20,6 +21,7 @@ mod report;
 mod steering;
 mod subagents;
 mod turn;
+mod unanswered;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicI64;
@@ -31,7 +33,6 @@ use tokio::sync::{Semaphore, watch};
 use yabby_domain::config::Config;
 use yabby_domain::history::HistoryBook;
 use yabby_domain::id::AgentId;
-use yabby_domain::inbound::recent::RecentMessages;
 use yabby_domain::model::ModelRef;
 use yabby_domain::seam::channel::Channel;
 use yabby_domain::seam::journal::Journal;
@@ -48,6 +49,7 @@ pub use inbox::{Heard, HeardFrom, Hearing, Ticket};
 pub use report::TurnReport;
 
 use approvals::Approvals;
+use arrivals::Arrivals;
 use events::{EventKind, Events, Listener};
 use hooks::Hooks;
 use lanes::Lanes;
@@ -99,8 +101,7 @@ pub(crate) struct Inner {
     classes: Classes,
     /// When the last message was accepted.
     last_accepted: AtomicI64,
-    /// Messages that came lately. Shared, since every channel asks.
-    recent: Mutex<RecentMessages>,
+    arrivals: Arrivals,
     /// What groups said since the agent last spoke there. Shared, since a turn clears what channels add.
     history: Mutex<HistoryBook>,
     /// Notices for the next prompt of each session. Shared, since anybody may leave one.
@@ -170,7 +171,7 @@ impl Engine {
             lanes: Lanes::default(),
             classes,
             last_accepted: AtomicI64::new(i64::MIN),
-            recent: Mutex::default(),
+            arrivals: Arrivals::default(),
             history: Mutex::default(),
             notices: Mutex::default(),
             approvals: Approvals::default(),

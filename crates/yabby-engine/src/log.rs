@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use yabby_domain::seam::journal::{Journal, Promise};
 use yabby_domain::seam::{Clock, StoreError};
-use yabby_domain::turn::{Outcome, Record, Step, TurnId};
+use yabby_domain::turn::{Outcome, Progress, Record, Step, TurnId, progress};
 
 pub(crate) struct TurnLog {
     journal: Arc<dyn Journal>,
@@ -14,6 +14,11 @@ pub(crate) struct TurnLog {
 impl TurnLog {
     pub(crate) fn new(journal: Arc<dyn Journal>, clock: Arc<dyn Clock>) -> Self {
         Self { journal, clock }
+    }
+
+    /// How far a turn came, as the journal tells; `None` if it does not know the turn.
+    pub(crate) async fn progress_of(&self, turn: &TurnId) -> Result<Option<Progress>, StoreError> {
+        Ok(progress(self.journal.records_of(turn).await?).shift_remove(turn))
     }
 
     pub(crate) async fn replay(&self) -> Result<Vec<Record>, StoreError> {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use yabby_domain::inbound::recent::RecentMessages;
 use yabby_domain::json::Value;
 use yabby_domain::message::Role;
 use yabby_domain::reply::payload::ReplyPayload;
@@ -11,10 +10,10 @@ use yabby_domain::text;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::turn::{Outcome, Progress, progress};
 
+use crate::Engine;
 use crate::agent::said::text_of;
 use crate::commands::queued_prompt;
 use crate::inbox::{Inbound, Ticket};
-use crate::{Engine, unpoisoned};
 
 impl Engine {
     /// Takes up what an engine that is no more left undone; the way to what becomes of each message.
@@ -41,6 +40,10 @@ impl Engine {
                 settled.push((turn.clone(), Outcome::Joined));
                 continue;
             }
+            if let Some(reason) = progress.not_answered {
+                self.leave_unanswered(inbound.key(), &[&inbound], reason).await;
+                continue;
+            }
             inbound.resume = Some(Arc::new(progress.clone()));
             tickets.push(self.send_to_lane(inbound));
         }
@@ -52,16 +55,19 @@ impl Engine {
 
     /// A platform may deliver messages again that were accepted before the crash.
     fn remember<'p>(&self, turns: impl Iterator<Item = &'p Progress>) {
-        let mut recent: std::sync::MutexGuard<'_, RecentMessages> = unpoisoned(&self.0.recent);
         for progress in turns {
             if let Some(key) = &progress.accepted.dedupe {
-                recent.is_repeated(key, progress.accepted_at);
+                self.0.arrivals.remember(key, progress.accepted_at);
             }
         }
     }
 
     /// Whether a message that joined a run is in the transcript: by itself, or in the question of the run.
-    async fn was_asked(&self, message: &Inbound, run: Option<&Progress>) -> Result<bool, StoreError> {
+    pub(crate) async fn was_asked(
+        &self,
+        message: &Inbound,
+        run: Option<&Progress>,
+    ) -> Result<bool, StoreError> {
         let Some(run) = run else { return Ok(false) };
         let Some(opened) = &run.opened else { return Ok(false) };
         let Ok(id) = TranscriptId::of_file(&format!("{}.jsonl", opened.transcript)) else { return Ok(false) };

@@ -74,6 +74,21 @@ impl RunControl {
         taken
     }
 
+    /// The messages that the run took along.
+    pub(crate) fn taken(&self) -> Vec<Inbound> {
+        unpoisoned(&self.steering).taken.iter().map(|asked| asked.inbound.clone()).collect()
+    }
+
+    /// The run begins again, and is told these messages once more.
+    pub(crate) fn tell_again(&self, turns: &[TurnId]) {
+        let mut steering = unpoisoned(&self.steering);
+        let taken = std::mem::take(&mut steering.taken);
+        let (again, taken): (Vec<Asked>, Vec<Asked>) =
+            taken.into_iter().partition(|asked| turns.contains(&asked.inbound.turn));
+        steering.taken = taken;
+        again.into_iter().rev().for_each(|asked| steering.waiting.push_front(asked));
+    }
+
     /// Ends the run: the messages that it took along, and those that it did not get to.
     pub(crate) fn close(&self) -> (Vec<Asked>, VecDeque<Asked>) {
         let mut steering = unpoisoned(&self.steering);

@@ -56,22 +56,38 @@ pub(crate) enum TurnError {
     Panicked,
 }
 
-/// Takes a turn, and reports how it went. Whatever happens, the sender gets an answer; unless the message could not be
-/// accepted, of which nobody hears but whoever sent it.
-pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunControl) -> Option<Taken> {
+/// Why a turn was not taken to its end.
+#[derive(Debug)]
+pub(crate) enum Untaken {
+    /// The message could not be recorded; only its sender hears of it.
+    NotAccepted,
+    /// It was stopped before the model was asked.
+    Stopped,
+    /// Something could not be written. The turn stays in the journal, and goes on from there as after a crash.
+    CannotWrite(StoreError),
+}
+
+/// Takes a turn, and reports how it went. If it fails, the sender is told why.
+pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunControl) -> Result<Taken, Untaken> {
     let started = Instant::now();
     let mut taken = match caught(take_turn(engine, inbound, control)).await {
-        Ok(Ok(taken)) => taken,
+        Ok(Ok(Some(taken))) => taken,
+        Ok(Ok(None)) => return Err(Untaken::Stopped),
         Ok(Err(error)) | Err(error) => {
-            inbound.on_record.reached().await.ok()?;
-            fail(engine, inbound, &error).await.into()
+            inbound.on_record.reached().await.map_err(|NotAccepted| Untaken::NotAccepted)?;
+            match error {
+                TurnError::Store(error) if error.is_write_failure() => {
+                    return Err(Untaken::CannotWrite(error));
+                }
+                error => fail(engine, inbound, &error).await.into(),
+            }
         }
     };
     let report = &mut taken.report;
     report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let ended = EventKind::RunEnded { outcome: report.outcome, error: report.error.clone() };
     engine.tell(inbound.key(), Some(&inbound.turn), ended);
-    Some(taken)
+    Ok(taken)
 }
 
 /// A turn that was taken.
@@ -89,11 +105,16 @@ impl From<TurnReport> for Taken {
     }
 }
 
-async fn take_turn(engine: &Engine, inbound: &Inbound, control: &RunControl) -> Result<Taken, TurnError> {
+/// Takes a turn; `None` if it was stopped before the model was asked.
+async fn take_turn(
+    engine: &Engine,
+    inbound: &Inbound,
+    control: &RunControl,
+) -> Result<Option<Taken>, TurnError> {
     if let Some(payloads) = recovery::ready_reply(inbound) {
         let report = TurnReport::new(&inbound.turn, inbound.key(), Outcome::Answered);
         // Whether it may be sent was decided before it was written down as ready.
-        return Ok(deliver_answer(engine, inbound, report, payloads).await?.into());
+        return Ok(Some(deliver_answer(engine, inbound, report, payloads).await?.into()));
     }
     let (mut opened, mut footing) = open_session(engine, inbound).await?;
     refresh_skills(inbound, &mut opened).await?;
@@ -103,7 +124,7 @@ async fn take_turn(engine: &Engine, inbound: &Inbound, control: &RunControl) -> 
     if let Some(answer) = commands::answer(engine, inbound, &mut opened, control).await? {
         footing.reached().await?;
         opened.touch(engine).await?;
-        return Ok(deliver_answer(engine, inbound, opened.report(inbound), answer).await?.into());
+        return Ok(Some(deliver_answer(engine, inbound, opened.report(inbound), answer).await?.into()));
     }
     if engine.has_notices(&opened.key) {
         // They are told once.
@@ -112,7 +133,7 @@ async fn take_turn(engine: &Engine, inbound: &Inbound, control: &RunControl) -> 
     let Some(prompt) = compose_prompt(engine, inbound, &mut opened) else {
         footing.reached().await?;
         let told = vec![prompt::nothing_said()];
-        return Ok(deliver(engine, inbound, opened.report(inbound), told).await?.into());
+        return Ok(Some(deliver(engine, inbound, opened.report(inbound), told).await?.into()));
     };
     // All of it is in files of its own: nothing waits for anything else.
     let (conversation, request) = tokio::join!(
@@ -120,7 +141,7 @@ async fn take_turn(engine: &Engine, inbound: &Inbound, control: &RunControl) -> 
         RunRequest::turn(engine, inbound, &opened, prompt, control),
     );
     let Some(mut conversation) = conversation? else {
-        return Ok(TurnReport { outcome: Outcome::Aborted, ..opened.report(inbound) }.into());
+        return Ok(None);
     };
     let mut request = request?;
     if let Some(text) = remember(engine, inbound, &opened, &request.prompt, control, &conversation).await {
@@ -140,7 +161,7 @@ async fn take_turn(engine: &Engine, inbound: &Inbound, control: &RunControl) -> 
     // A platform may take its time; whoever waits for the answer here is told before anything else is done.
     let conversation = inbound.options.to_caller.then_some(conversation);
     let report = deliver(engine, inbound, report, payloads).await?;
-    Ok(Taken { report, conversation, recording })
+    Ok(Some(Taken { report, conversation, recording }))
 }
 
 /// Waits for the transcript, which somebody else may be writing; `None` if somebody stops the turn.

@@ -4,6 +4,7 @@
 //! Whoever waits for a turn hands its report to that task, which is done with everything before it.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -43,6 +44,8 @@ pub(crate) struct Run {
     pub(crate) told_key: String,
     /// Who sees which tools are called: the connection that asked, if it wants to.
     watcher: Option<String>,
+    /// Its message is on record.
+    is_recorded: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -110,6 +113,8 @@ pub(crate) enum Ending {
     },
     /// The program itself answered.
     Injected(Option<Value>),
+    /// The message was given up while it waited, and why.
+    NotAnswered(String),
     Failed(String),
 }
 
@@ -187,6 +192,9 @@ impl Runs {
         let mut known = unpoisoned(&self.known);
         known.before.remove(&run.turn);
         known.by_id.insert(run.id.clone(), run.clone());
+        run.is_recorded.store(true, Ordering::Relaxed);
+        drop(known);
+        self.changed.notify_waiters();
     }
 
     /// A run that did not come about after all.
@@ -212,6 +220,21 @@ impl Runs {
     pub(crate) fn active(&self, id: &str) -> Option<Arc<Run>> {
         let known = unpoisoned(&self.known);
         known.by_id.get(id).filter(|run| known.by_turn.contains_key(&run.turn)).cloned()
+    }
+
+    /// The run with this name that goes on, once its message is on record: a repeated request may be told of it only
+    /// then. `None` if there is no such run, or its message could not be recorded.
+    pub(crate) async fn recorded(&self, id: &str) -> Option<Arc<Run>> {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            let run = self.active(id)?;
+            if run.is_recorded.load(Ordering::Relaxed) {
+                return Some(run);
+            }
+            changed.await;
+        }
     }
 
     /// The runs that go on in a session.
@@ -282,6 +305,7 @@ impl Run {
             key: key.clone(),
             told_key: key.as_str().to_owned(),
             watcher: None,
+            is_recorded: AtomicBool::new(false),
             state: Mutex::default(),
         }
     }
@@ -590,6 +614,14 @@ fn tell_end(gateway: &Arc<Gateway>, run: &Arc<Run>, ending: Ending) {
                 state.seq += 1;
                 run.tell_chat(gateway, state.seq, "final", message);
             }
+            Ending::NotAnswered(why) => {
+                state.seq += 1;
+                let payload = json!({
+                    "runId": run.id, "sessionKey": run.told_key, "seq": state.seq, "state": "aborted",
+                    "stopReason": "not-answered", "errorMessage": why,
+                });
+                gateway.tell_talk("chat", &payload, Weight::Needed);
+            }
             Ending::Failed(error) => {
                 if state.started_at.is_some() {
                     let data = json!({"phase": "error", "endedAt": now, "error": error});
@@ -671,6 +703,10 @@ pub(crate) fn ending_of(report: &TurnReport, injected: Option<Value>) -> Ending 
     match (&report.error, report.outcome, report.asked_model()) {
         (Some(error), Outcome::Failed, false) => Ending::Failed(error.clone()),
         (_, Outcome::Answered, false) => Ending::Injected(injected),
+        (_, Outcome::Aborted | Outcome::Dropped, false) => {
+            let texts = report.payloads.iter().filter_map(|payload| payload.text.as_deref());
+            Ending::NotAnswered(texts.collect::<Vec<_>>().join("\n"))
+        }
         (_, outcome, _) => Ending::OfRun { aborted: outcome == Outcome::Aborted },
     }
 }

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use tokio::sync::OwnedMutexGuard;
 use yabby_domain::seam::journal::{Journal, Promise};
 use yabby_domain::seam::{Clock, StoreError};
-use yabby_domain::turn::Record;
 use yabby_domain::turn::retention::{merged, retained};
+use yabby_domain::turn::{Record, TurnId};
 
 use crate::unpoisoned;
 
@@ -129,6 +129,13 @@ impl Journal for MemoryJournal {
             kept.threshold = kept.records.len() * 2;
         }
         Ok(())
+    }
+
+    async fn records_of(&self, turn: &TurnId) -> Result<Vec<Record>, StoreError> {
+        let place = unpoisoned(&self.0.place);
+        let own = place.journals.get(&self.0.number).filter(|kept| !kept.is_abandoned);
+        let own = own.ok_or_else(|| self.closed())?;
+        Ok(own.records.iter().filter(|record| record.turn == *turn).cloned().collect())
     }
 
     async fn replay(&self) -> Result<Vec<Record>, StoreError> {

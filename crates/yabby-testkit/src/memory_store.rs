@@ -1,6 +1,7 @@
 //! Stores that keep everything in memory: for tests of what stands on a store.
 
 use std::collections::{BTreeMap, HashSet};
+use std::io;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -93,6 +94,8 @@ struct Held {
     writing: HashSet<TranscriptId>,
     changes: u64,
     ids: u64,
+    /// Nothing can be appended.
+    is_full: bool,
 }
 
 impl Held {
@@ -120,6 +123,11 @@ impl MemoryTranscripts {
     /// Puts the text of a conversation there, whatever it says.
     pub fn put(&self, id: &TranscriptId, text: &str) {
         unpoisoned(&self.held).put(id, text.to_owned());
+    }
+
+    /// From now on there is no room for anything more, or there is again.
+    pub fn set_full(&self, is_full: bool) {
+        unpoisoned(&self.held).is_full = is_full;
     }
 
     /// Does something with a time and fresh ids.
@@ -241,6 +249,10 @@ impl TranscriptWriter for MemoryWriter {
     }
 
     async fn append(&mut self, entries: Vec<NewEntry>) -> Result<Vec<String>, StoreError> {
+        if unpoisoned(&self.store.held).is_full {
+            let source = Arc::new(io::Error::from(io::ErrorKind::StorageFull));
+            return Err(StoreError::Io { doing: "write", path: self.id.file_name(), source });
+        }
         let mut next = self.transcript.clone();
         let ids = self.store.stamped(&mut unpoisoned(&self.store.held), |stamp| {
             let append = |entry| Ok(next.append(entry, stamp)?.id().unwrap_or_default().to_owned());

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::turn::Record;
+use crate::turn::{Record, TurnId};
 
 /// Where the steps of turns are written down.
 #[async_trait]
@@ -19,6 +19,9 @@ pub trait Journal: Send + Sync {
     ///
     /// [`retained`]: crate::turn::retention::retained
     async fn replay(&self) -> Result<Vec<Record>, StoreError>;
+
+    /// The records of one turn that this process wrote or took over, in the order in which they were written.
+    async fn records_of(&self, turn: &TurnId) -> Result<Vec<Record>, StoreError>;
 }
 
 /// What survives once a record was added.

@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::context;
 use super::entry::{Entry, EntryKind};
 use super::tree::{Node, Transcript};
+use super::{context, not_answered};
 use crate::json::{self, Object, Value};
 use crate::message::{Block, Content, Message, Role};
 use crate::recollection::without_memories;
@@ -204,7 +204,12 @@ fn what(entry: &Entry, results: &mut Results) -> Option<What> {
             Some(What::Changed { setting: "thinking", value: field("thinkingLevel")? })
         }
         EntryKind::SessionInfo => Some(What::Changed { setting: "name", value: field("name")? }),
-        EntryKind::Session | EntryKind::Custom | EntryKind::Label | EntryKind::Unknown => None,
+        EntryKind::Custom => {
+            let (_, message, reason) = not_answered::read(entry)?;
+            let said = said(&message, results)?;
+            Some(What::Said(Said { error: Some(reason.notice().to_owned()), ..said }))
+        }
+        EntryKind::Session | EntryKind::Label | EntryKind::Unknown => None,
     }
 }
 

@@ -155,7 +155,7 @@ impl Sending {
             // It is done with: nobody wants it sent, or it may have been.
             Fate::Cancelled | Fate::InDoubt(_) => self.sent.push(payload),
             // What comes after it would arrive out of order. All of it is left to the reply.
-            Fate::Failed(_) => self.is_broken = true,
+            Fate::Failed(_) | Fate::Unrecorded(_) => self.is_broken = true,
         }
     }
 }

@@ -11,6 +11,7 @@ use yabby_domain::config::Config;
 use yabby_domain::delivery::DeliveryContext;
 use yabby_domain::reply::deliverable::{DeliveryOptions, deliverable};
 use yabby_domain::reply::payload::ReplyPayload;
+use yabby_domain::seam::StoreError;
 use yabby_domain::seam::channel::{Action, Channel, ChannelError, Outgoing};
 use yabby_domain::seam::tool::Company;
 use yabby_domain::session::entry::SessionEntry;
@@ -99,6 +100,7 @@ async fn deliver_under(
                 Fate::Failed(why) => {
                     engine.notice(inbound.key(), &format!("A reply was not delivered ({why}): {start}"));
                 }
+                Fate::Unrecorded(error) => return Err(error.into()),
             }
         }
     } else {
@@ -147,7 +149,7 @@ fn may_be_sent(
 }
 
 /// What became of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Fate {
     Sent,
     /// A hook wanted it so.
@@ -155,6 +157,8 @@ pub(crate) enum Fate {
     /// Nobody knows whether it arrived.
     InDoubt(String),
     Failed(String),
+    /// It was not sent, since that could not be recorded: nobody could tell later whether it was.
+    Unrecorded(StoreError),
 }
 
 /// Where the replies of a turn go.
@@ -221,9 +225,8 @@ impl Outbox {
         }
         let step = Step::Sending { delivery: delivery.to_owned(), block: block.cloned() };
         if let Err(error) = engine.0.log.note(&inbound.turn, [step]).await {
-            // What is not on record is not sent: nobody could tell later whether it was.
             self.failed(engine, inbound, &payload, &to, &error.to_string());
-            return Fate::Failed(error.to_string());
+            return Fate::Unrecorded(error);
         }
         match self.attempt(delivery, &payload).await {
             Ok(message_id) => {

@@ -35,7 +35,7 @@ use yabby_domain::transcript::context::Context;
 use yabby_domain::transcript::file_name::{ArchiveReason, TranscriptId};
 use yabby_domain::transcript::line_compact::MaxLines;
 use yabby_domain::transcript::tree::{BranchSummary, NewEntry};
-use yabby_domain::turn::{Record, Step};
+use yabby_domain::turn::{Record, Step, TurnId};
 use yabby_domain::usage::Usage;
 use yabby_engine::hooks::Hooks;
 use yabby_engine::{AgentHome, Engine, Heard, Hearing, Parts};
@@ -128,6 +128,10 @@ impl Journal for MortalJournal {
 
     async fn replay(&self) -> Result<Vec<Record>, StoreError> {
         self.0.replay().await
+    }
+
+    async fn records_of(&self, turn: &TurnId) -> Result<Vec<Record>, StoreError> {
+        self.0.records_of(turn).await
     }
 }
 

@@ -7,9 +7,11 @@ use serde_json::json;
 use yabby_domain::inbound::media::Attachment;
 use yabby_domain::message::Content;
 use yabby_domain::seam::tool::Effect;
-use yabby_domain::turn::{LaneClass, Outcome, ShownPicture};
+use yabby_domain::transcript::not_answered;
+use yabby_domain::turn::{LaneClass, Outcome, ShownPicture, progress};
+use yabby_engine::events::EventKind;
 use yabby_engine::{Engine, Heard, Ticket};
-use yabby_testkit::scripted_model::Line;
+use yabby_testkit::scripted_model::{Line, told};
 use yabby_testkit::stage::{Stage, accepted, direct, eventually, say, texts};
 
 use crate::props::{MAIN, Probe, assert_settled, gate, outcome, paused, questions};
@@ -352,7 +354,7 @@ async fn stop_ends_the_run_and_what_waits_and_the_next_prompt_says_so() {
         assert_eq!((outcome(first).await, outcome(second).await), (Outcome::Aborted, Outcome::Aborted));
         assert_eq!(stage.entry(MAIN).await.aborted_last_run(), Some(true));
         let transcript = stage.transcript(MAIN).await.unwrap();
-        let last = transcript.leaf().unwrap().message().unwrap();
+        let last = transcript.branch().iter().rev().find_map(|entry| entry.message()).unwrap();
         assert_eq!((last.stop_reason(), last.text_field("errorMessage").is_some()), (Some("aborted"), true));
         say(&engine, direct("go on")).await;
         assert_eq!(
@@ -596,6 +598,8 @@ async fn a_message_that_waits_is_taken_back_and_the_others_are_answered() {
             questions(&stage)
         );
         assert!(questions(&stage).iter().any(|asked| asked.contains("three")), "{mode}");
+        assert!(engine.idle(Duration::from_secs(60)).await);
+        assert_eq!(unanswered(&stage, MAIN).await, [("user: two".to_owned(), "stopped")], "{mode}");
         assert_settled(&stage);
         assert!(engine.busy().is_empty(), "{mode}");
     }
@@ -614,5 +618,134 @@ async fn what_is_said_after_a_session_was_stopped_is_answered() {
     assert!(stopping.await);
     assert_eq!((outcome(first).await, outcome(second).await), (Outcome::Aborted, Outcome::Aborted));
     assert_eq!(outcome(third).await, Outcome::Answered);
+    assert_settled(&stage);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_cannot_be_written_goes_on_when_there_is_room() {
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    let mut events = engine.subscribe();
+    let held = gate();
+    stage.model.will([paused("a", &held, "b"), Line::say("once more")]);
+    let ticket = begun(&stage, &engine, "the disk is full soon").await;
+    stage.transcripts.set_full(true);
+    held.add_permits(1);
+    let mut suspended = 0;
+    while suspended < 3 {
+        let event = events.recv().await.unwrap();
+        suspended += usize::from(matches!(event.kind, EventKind::Suspended { .. }));
+    }
+    let settled = |stage: &Stage| progress(stage.journal.records())[&ticket.turn].settled;
+    assert_eq!((settled(&stage), stage.said(MAIN).await.len(), stage.channel.texts().len()), (None, 0, 0));
+    stage.transcripts.set_full(false);
+    stage.model.will([Line::say("there is room")]);
+    let turn = ticket.turn.clone();
+    assert_eq!(outcome(ticket).await, Outcome::Answered);
+    let said = stage.said(MAIN).await;
+    assert!(said.len() == 2 && said[0].contains("the disk is full soon"), "{said:?}");
+    assert_eq!(stage.channel.texts().len(), 1);
+    assert!(engine.idle(Duration::from_secs(60)).await);
+    assert_eq!(progress(stage.journal.records())[&turn].settled, Some(Outcome::Answered));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_cannot_be_written_is_taken_up_by_the_next_start() {
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    let mut events = engine.subscribe();
+    stage.transcripts.set_full(true);
+    drop(accepted(&engine, direct("remember the milk")).await);
+    while !matches!(events.recv().await.unwrap().kind, EventKind::Suspended { .. }) {}
+    let stage = stage.killed();
+    stage.transcripts.set_full(false);
+    let tickets = stage.engine().recover().await.unwrap();
+    assert_eq!(tickets.len(), 1);
+    for ticket in tickets {
+        assert_eq!(outcome(ticket).await, Outcome::Answered);
+    }
+    let said = stage.said(MAIN).await;
+    assert!(said.len() == 2 && said[0].contains("remember the milk"), "{said:?}");
+}
+
+/// The messages that the transcript keeps as unanswered, and why.
+async fn unanswered(stage: &Stage, key: &str) -> Vec<(String, &'static str)> {
+    let transcript = stage.transcript(key).await.expect("a transcript");
+    let kept = transcript.entries().iter().filter_map(not_answered::read);
+    kept.map(|(_, message, reason)| (told(&message), reason.as_str())).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_that_waited_in_a_session_that_is_stopped_are_kept_and_their_sender_is_told() {
+    for mode in ["followup", "collect", "steer", "steer-backlog"] {
+        let stage = with_mode(mode);
+        let engine = stage.engine();
+        let held = gate();
+        stage.model.will([paused("a", &held, "b")]);
+        let first = begun(&stage, &engine, "one").await;
+        let waiting = [accepted(&engine, direct("two")).await, accepted(&engine, direct("/compact")).await];
+        assert!(engine.abort(&first.session_key).await, "{mode}");
+        for ticket in waiting {
+            let report = ticket.done.await.unwrap();
+            assert_eq!(report.outcome, Outcome::Aborted, "{mode}");
+            assert!(texts(&report)[0].starts_with("Not answered"), "{mode}: {report:?}");
+        }
+        let kept = unanswered(&stage, MAIN).await;
+        let kept: Vec<(&str, &str)> = kept.iter().map(|(text, why)| (text.as_str(), *why)).collect();
+        assert_eq!(kept, [("user: two", "stopped"), ("user: /compact", "stopped")], "{mode}");
+        let notices = stage.channel.texts();
+        let notices = notices.iter().filter(|text| text.starts_with("Not answered")).count();
+        assert_eq!(notices, 1, "{mode}: one for each place that they came from");
+        assert_settled(&stage);
+        // The model hears nothing of them.
+        say(&engine, direct("three")).await;
+        assert!(!questions(&stage).iter().any(|asked| asked.contains("two")), "{mode}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_that_give_way_in_a_full_queue_are_kept() {
+    for (policy, kept) in [("old", "user: two"), ("new", "user: three"), ("summarize", "user: two")] {
+        let queue = json!({"mode": "followup", "cap": 1, "drop": policy});
+        let stage = Stage::new(json!({"messages": {"queue": queue}}));
+        let engine = stage.engine();
+        let held = gate();
+        stage.model.will([paused("a", &held, "b")]);
+        let first = begun(&stage, &engine, "one").await;
+        let others = [accepted(&engine, direct("two")).await, accepted(&engine, direct("three")).await];
+        held.add_permits(1);
+        assert_eq!(outcome(first).await, Outcome::Answered);
+        for ticket in others {
+            outcome(ticket).await;
+        }
+        assert!(engine.idle(Duration::from_secs(60)).await);
+        let found = unanswered(&stage, MAIN).await;
+        assert_eq!(found, [(kept.to_owned(), "queueFull")], "{policy}");
+        assert_settled(&stage);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopped_message_whose_words_were_not_kept_yet_is_not_answered_after_a_crash() {
+    let stage = with_mode("followup");
+    let engine = stage.engine();
+    let held = gate();
+    stage.model.will([paused("a", &held, "b")]);
+    let first = begun(&stage, &engine, "one").await;
+    let second = accepted(&engine, direct("two")).await;
+    // The run still holds the transcript.
+    assert!(engine.abort_turn(&second.session_key, &second.turn).await);
+    assert_eq!(outcome(second).await, Outcome::Aborted);
+    let killed = stage.killed();
+    // What was alive at that moment writes the transcript, and nothing of it gets into the journal any more.
+    held.add_permits(1);
+    outcome(first).await;
+    assert!(engine.idle(Duration::from_secs(60)).await);
+    let stage = killed;
+    for ticket in stage.engine().recover().await.unwrap() {
+        outcome(ticket).await;
+    }
+    assert_eq!(unanswered(&stage, MAIN).await, [("user: two".to_owned(), "stopped")]);
+    assert!(!questions(&stage).iter().any(|asked| asked.contains("two")));
     assert_settled(&stage);
 }

@@ -8,6 +8,7 @@ use yabby_domain::config::Config;
 use yabby_domain::seam::tool::Effect;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::turn::Outcome;
+use yabby_engine::Hearing;
 use yabby_engine::events::EventKind;
 use yabby_testkit::scripted_model::Line;
 use yabby_testkit::stage::{Stage, direct, say, texts};
@@ -222,5 +223,42 @@ async fn a_model_that_does_not_answer_is_given_up_in_time() {
     assert_eq!((report.outcome, began.elapsed().as_secs()), (Outcome::Failed, 20));
     assert!(texts(&report)[0].contains("timeoutSeconds"), "{report:?}");
     assert_eq!(say(&engine, direct("again")).await.outcome, Outcome::Answered);
+    assert_settled(&stage);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeat_waits_until_the_first_is_on_record() {
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    let mut heard = direct("once");
+    heard.message.message_id = Some("m1".to_owned());
+    //  the first is written, what the two deliveries are answered
+    for (is_written, answers) in [(true, ["accepted", "repeated"]), (false, ["refused", "accepted"])] {
+        let busy = stage.journal.hold_up().await;
+        if !is_written {
+            heard.message.message_id = Some("m2".to_owned());
+            stage.journal.fail_next();
+        }
+        let hear = || {
+            let (engine, heard) = (engine.clone(), heard.clone());
+            tokio::spawn(async move {
+                match engine.hear(heard).await {
+                    Ok(Hearing::Accepted(_)) => "accepted",
+                    Ok(Hearing::Repeated) => "repeated",
+                    Ok(_) => "ignored",
+                    Err(_) => "refused",
+                }
+            })
+        };
+        let first = hear();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let second = hear();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(!first.is_finished() && !second.is_finished(), "nothing is promised before it is on record");
+        drop(busy);
+        assert_eq!([first.await.unwrap(), second.await.unwrap()], answers);
+        assert!(engine.idle(Duration::from_secs(60)).await);
+    }
+    assert_eq!(stage.model.asked().len(), 2);
     assert_settled(&stage);
 }

@@ -6,7 +6,7 @@ use yabby_domain::command::is_abort_word;
 use yabby_domain::inbound::InboundMessage;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::text;
-use yabby_domain::turn::TurnOptions;
+use yabby_domain::turn::{Outcome, TurnOptions};
 use yabby_engine::{Ticket, TurnReport};
 
 use super::chat_abort::stop;
@@ -53,7 +53,7 @@ async fn answer(call: Call) -> Answer {
     if let Some(answer) = gateway.dedupe.find(&remembered, gateway.now()) {
         return answer;
     }
-    if gateway.runs.active(&run_id).is_some() {
+    if gateway.runs.recorded(&run_id).await.is_some() {
         return Ok(json!({"runId": run_id, "status": "in_flight"}));
     }
     let about = &call.client.about;
@@ -115,7 +115,9 @@ async fn follow(call: &Call, ticket: Ticket, run: &std::sync::Arc<Run>, remember
             let payload = json!({"runId": run.id, "status": "error", "summary": error});
             Err(Refusal::unavailable(error.clone()).with_payload(payload))
         }
-        Ending::OfRun { .. } | Ending::Injected(_) => Ok(json!({"runId": run.id, "status": "ok"})),
+        Ending::OfRun { .. } | Ending::Injected(_) | Ending::NotAnswered(_) => {
+            Ok(json!({"runId": run.id, "status": "ok"}))
+        }
     };
     gateway.dedupe.remember(remembered, answer, gateway.now());
     gateway.runs.finish(run, ending).await;
@@ -123,7 +125,7 @@ async fn follow(call: &Call, ticket: Ticket, run: &std::sync::Arc<Run>, remember
 
 /// What the program itself said, which is kept in the conversation.
 async fn told(call: &Call, run: &Run, report: &TurnReport) -> Option<yabby_domain::json::Value> {
-    if report.asked_model() {
+    if report.asked_model() || report.outcome != Outcome::Answered {
         return None;
     }
     let texts: Vec<&str> =

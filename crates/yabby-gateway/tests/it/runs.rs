@@ -396,3 +396,24 @@ async fn a_run_is_asked_for_in_a_place() {
     let global = list["sessions"].as_array().unwrap().iter().find(|row| row["key"] == "global").unwrap();
     assert_eq!((&global["lastTo"], &global["origin"]), (&Value::Null, &Value::Null), "{global}");
 }
+
+#[tokio::test]
+async fn a_repeated_request_is_answered_when_the_first_is_on_record() {
+    for (method, answers) in [("chat.send", ["started", "in_flight"]), ("agent", ["accepted", "accepted"])] {
+        let stand = Stand::new(json!({})).await;
+        let (mut owner, mut other) = (stand.owner().await, stand.owner().await);
+        let held = gate();
+        stand.stage.model.will([paused("one", &held, " and a half")]);
+        let busy = stand.stage.journal.hold_up().await;
+        let first = owner.begin(method, said(KEY, "first", "x")).await;
+        let second = other.begin(method, said(KEY, "first", "x")).await;
+        let early = tokio::time::timeout(Duration::from_millis(300), other.answer(&second)).await;
+        assert!(early.is_err(), "{method}: a repeat was promised something: {early:?}");
+        drop(busy);
+        assert_eq!(owner.answer(&first).await["payload"]["status"], answers[0], "{method}");
+        assert_eq!(other.answer(&second).await["payload"]["status"], answers[1], "{method}");
+        held.add_permits(1);
+        assert_eq!(ended(&mut owner, "x").await["state"], "final");
+        assert_eq!(stand.stage.model.asked().len(), 1, "{method}");
+    }
+}

@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use tokio::sync::oneshot;
 use yabby_domain::seam::journal::{Journal, Promise};
 use yabby_domain::seam::{Clock, StoreError};
-use yabby_domain::turn::Record;
+use yabby_domain::turn::{Record, TurnId};
 
 use super::sessions::Notice;
 use crate::clock::SystemClock;
@@ -139,5 +139,9 @@ impl Journal for TurnJournal {
 
     async fn replay(&self) -> Result<Vec<Record>, StoreError> {
         self.waiting(|reply| Message::Replay { reply }).await?
+    }
+
+    async fn records_of(&self, turn: &TurnId) -> Result<Vec<Record>, StoreError> {
+        self.waiting(|reply| Message::Read { turn: turn.clone(), reply }).await?
     }
 }

@@ -21,6 +21,7 @@ use crate::disk::{Disk, parent, shown};
 pub(super) enum Message {
     Append(Append),
     Replay { reply: oneshot::Sender<Result<Vec<Record>, StoreError>> },
+    Read { turn: TurnId, reply: oneshot::Sender<Result<Vec<Record>, StoreError>> },
     Notices { reply: oneshot::Sender<Vec<String>> },
     Close,
 }
@@ -105,6 +106,11 @@ impl Writer {
                 match message {
                     Message::Replay { reply } => {
                         let _ = reply.send(self.replay());
+                    }
+                    Message::Read { turn, reply } => {
+                        let of_turn = |record: &Record| record.turn == turn;
+                        let own = self.read_own();
+                        let _ = reply.send(own.map(|own| own.into_iter().filter(of_turn).collect()));
                     }
                     Message::Notices { reply } => {
                         let _ = reply.send(std::mem::take(&mut self.notices));
