@@ -25,6 +25,8 @@ pub struct TurnReport {
     pub usage: Option<Usage>,
     pub duration_ms: u64,
     pub system_prompt_report: Option<Arc<Object>>,
+    /// The answer was complete before the engine was started: it may have been told already.
+    pub is_replay: bool,
 }
 
 impl TurnReport {
@@ -41,6 +43,7 @@ impl TurnReport {
             usage: None,
             duration_ms: 0,
             system_prompt_report: None,
+            is_replay: false,
         }
     }
 

@@ -112,7 +112,10 @@ async fn take_turn(
     control: &RunControl,
 ) -> Result<Option<Taken>, TurnError> {
     if let Some(payloads) = recovery::ready_reply(inbound) {
-        let report = TurnReport::new(&inbound.turn, inbound.key(), Outcome::Answered);
+        let report = TurnReport {
+            is_replay: true,
+            ..TurnReport::new(&inbound.turn, inbound.key(), Outcome::Answered)
+        };
         // Whether it may be sent was decided before it was written down as ready.
         return Ok(Some(deliver_answer(engine, inbound, report, payloads).await?.into()));
     }

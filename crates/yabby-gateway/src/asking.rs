@@ -194,9 +194,15 @@ pub(crate) fn value_of(message: &Message) -> Value {
     Value::Object(message.as_object().clone())
 }
 
-/// Tells the end of a run that nobody waits for.
+/// Tells the end of a run that nobody waits for. An answer that was complete before a restart may have been told
+/// then: it is marked as a replay.
 pub(crate) async fn see_off(gateway: Arc<Gateway>, ticket: Ticket, run: Arc<Run>) {
     let ending = match ticket.done.await {
+        Ok(report) if report.is_replay => {
+            let texts = report.payloads.iter().filter_map(|payload| payload.text.as_deref());
+            let text = texts.collect::<Vec<_>>().join("\n\n");
+            Ending::Replay((!text.is_empty()).then(|| runs::message(&text, gateway.now())))
+        }
         Ok(report) => runs::ending_of(&report, None),
         Err(_) => Ending::Failed(INTERRUPTED.to_owned()),
     };

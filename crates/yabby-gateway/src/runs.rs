@@ -113,6 +113,8 @@ pub(crate) enum Ending {
     },
     /// The program itself answered.
     Injected(Option<Value>),
+    /// The answer of a run that was complete before a restart.
+    Replay(Option<Value>),
     /// The message was given up while it waited, and why.
     NotAnswered(String),
     Failed(String),
@@ -613,6 +615,16 @@ fn tell_end(gateway: &Arc<Gateway>, run: &Arc<Run>, ending: Ending) {
             Ending::Injected(message) => {
                 state.seq += 1;
                 run.tell_chat(gateway, state.seq, "final", message);
+            }
+            Ending::Replay(message) => {
+                state.seq += 1;
+                let mut payload = json!({
+                    "runId": run.id, "sessionKey": run.told_key, "seq": state.seq, "state": "final", "replay": true,
+                });
+                if let (Some(payload), Some(message)) = (payload.as_object_mut(), message) {
+                    payload.insert("message".to_owned(), message);
+                }
+                gateway.tell_talk("chat", &payload, Weight::Needed);
             }
             Ending::NotAnswered(why) => {
                 state.seq += 1;

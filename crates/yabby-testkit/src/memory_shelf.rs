@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use tokio::sync::OwnedMutexGuard;
 use yabby_domain::bootstrap::{FILES, WorkspaceFile};
 use yabby_domain::config::Config;
 use yabby_domain::seam::shelf::Shelf;
@@ -21,6 +22,8 @@ struct Held {
     skills: Vec<SkillFile>,
     version: f64,
     programs: HashSet<String>,
+    /// Held while the files cannot be read.
+    disk: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl MemoryShelf {
@@ -41,6 +44,12 @@ impl MemoryShelf {
         held.version += 1.0;
     }
 
+    /// The disk is busy until this is dropped: who wants to read the files of the workspace waits.
+    pub async fn hold_up(&self) -> OwnedMutexGuard<()> {
+        let disk = unpoisoned(&self.0).disk.clone();
+        disk.lock_owned().await
+    }
+
     pub fn install(&self, program: &str) {
         unpoisoned(&self.0).programs.insert(program.to_owned());
     }
@@ -49,6 +58,7 @@ impl MemoryShelf {
 #[async_trait]
 impl Shelf for MemoryShelf {
     async fn workspace_files(&self) -> Vec<WorkspaceFile> {
+        let _disk = self.hold_up().await;
         let held = unpoisoned(&self.0);
         let text =
             |name: &str| held.files.iter().find(|(known, _)| known == name).map(|(_, text)| text.clone());

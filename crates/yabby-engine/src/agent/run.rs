@@ -58,6 +58,8 @@ pub(crate) struct Run {
     pub(crate) system_prompt_report: Arc<Object>,
     pub(crate) cli_session_id: Option<String>,
     pub(crate) aborted: bool,
+    /// The answer was in the transcript before the run began.
+    pub(crate) is_replay: bool,
     pub(crate) error: Option<ModelError>,
     pub(crate) compactions: Vec<Compacted>,
     /// Messages that tools sent.
@@ -115,6 +117,7 @@ impl Loop {
             system_prompt_report: Arc::default(),
             cli_session_id: None,
             aborted: false,
+            is_replay: false,
             error: None,
             compactions: Vec::new(),
             sent: Vec::new(),
@@ -139,6 +142,7 @@ impl Loop {
         match before {
             Standing::Answered(answers) => {
                 run.answers = answers;
+                run.is_replay = true;
                 done = true;
             }
             Standing::Underway { answers, results } => {

@@ -141,6 +141,7 @@ impl Opened {
             error: run.error.as_ref().map(ToString::to_string),
             usage: run.last_usage,
             system_prompt_report: Some(run.system_prompt_report.clone()),
+            is_replay: run.is_replay,
             ..self.report(inbound)
         }
     }

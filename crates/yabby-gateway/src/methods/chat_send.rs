@@ -115,7 +115,7 @@ async fn follow(call: &Call, ticket: Ticket, run: &std::sync::Arc<Run>, remember
             let payload = json!({"runId": run.id, "status": "error", "summary": error});
             Err(Refusal::unavailable(error.clone()).with_payload(payload))
         }
-        Ending::OfRun { .. } | Ending::Injected(_) | Ending::NotAnswered(_) => {
+        Ending::OfRun { .. } | Ending::Injected(_) | Ending::Replay(_) | Ending::NotAnswered(_) => {
             Ok(json!({"runId": run.id, "status": "ok"}))
         }
     };

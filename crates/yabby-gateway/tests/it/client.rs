@@ -13,7 +13,6 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use yabby_config::environment::Environment;
-use yabby_domain::config::Config;
 use yabby_domain::seam::tool::Tool;
 use yabby_gateway::{Listening, Memories, Parts, RestartWish, start};
 use yabby_store::paths::{Choice, Place};
@@ -47,11 +46,23 @@ impl Stand {
         std::fs::create_dir(home.path().join(".openclaw")).unwrap();
         let text = serde_json::to_string_pretty(&config).unwrap();
         std::fs::write(home.path().join(".openclaw/openclaw.json"), text + "\n").unwrap();
+        let stage = Stage { tools, ..Stage::new(config) };
+        Self::start(stage, memories, home).await
+    }
+
+    /// Another gateway in the same home, after this one was killed.
+    pub async fn restarted(self) -> Self {
+        let Self { stage, listening, home, .. } = self;
+        let stage = stage.killed();
+        listening.stop("killed", None).await;
+        Self::start(stage, Box::new(|_| None), home).await
+    }
+
+    async fn start(stage: Stage, memories: Memories, home: tempfile::TempDir) -> Self {
         let place = Place::find_around(&Choice::default(), Environment::default(), home.path(), home.path());
-        let stage = Stage { tools, ..Stage::new(config.clone()) };
         let parts = Parts {
             engine: stage.engine(),
-            config: Arc::new(Config::new(config)),
+            config: stage.config.clone(),
             clock: stage.clock.clone(),
             place,
             version: "test".to_owned(),

@@ -417,3 +417,26 @@ async fn a_repeated_request_is_answered_when_the_first_is_on_record() {
         assert_eq!(stand.stage.model.asked().len(), 1, "{method}");
     }
 }
+
+#[tokio::test]
+async fn an_answer_that_was_complete_before_a_restart_is_told_as_a_replay() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    let held = gate();
+    stand.stage.model.will([paused("one", &held, " and a half")]);
+    owner.get("chat.send", said(KEY, "first", "x")).await;
+    eventually("the model is asked", || stand.stage.model.asked().len() == 1).await;
+    // The gateway is killed before the end of the turn is in the journal.
+    stand.stage.journal.fail_next();
+    held.add_permits(1);
+    let first = ended(&mut owner, "x").await;
+    assert_eq!((&first["state"], &first["replay"]), (&json!("final"), &Value::Null));
+    let busy = stand.stage.shelf.hold_up().await;
+    let stand = stand.restarted().await;
+    let mut owner = stand.owner().await;
+    drop(busy);
+    let again = ended(&mut owner, "x").await;
+    assert_eq!((&again["state"], &again["replay"]), (&json!("final"), &json!(true)));
+    assert_eq!(again["message"]["content"][0]["text"], "one and a half");
+    assert_eq!(stand.stage.model.asked().len(), 1, "what was answered is not asked again");
+}

@@ -32,6 +32,11 @@ pub(super) async fn until_done(
         tokio::select! {
             biased;
             event = listener.recv() => match event {
+                Ok(EngineEvent { turn, kind: EventKind::Suspended { why }, .. }) if turn.as_ref() == Some(&ticket.turn) => {
+                    screen.pause()?;
+                    anstream::eprintln!("{why}");
+                    return Err(kept());
+                }
                 Ok(event) if live && event.turn.as_ref() == Some(&ticket.turn) => screen.show(&event.kind)?,
                 Ok(EngineEvent { kind: EventKind::ApprovalRequested { id, question }, .. }) => {
                     if let Some(engine) = answers {
@@ -70,6 +75,12 @@ pub(super) fn said_meanwhile(listener: &mut Listener, key: &SessionKey) -> Resul
             Err(Unheard::Nothing | Unheard::Over) => return Ok(()),
         }
     }
+}
+
+fn kept() -> anyhow::Error {
+    anyhow!(
+        "the message is kept in the journal, and is answered by the next `yabby agent` when there is room"
+    )
 }
 
 fn lost() -> anyhow::Error {
