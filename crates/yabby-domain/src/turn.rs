@@ -4,6 +4,7 @@
 //! the records, and knows of every message how far it came: see [`Progress`].
 
 pub mod retention;
+mod shared_text;
 pub mod stage;
 
 use indexmap::IndexMap;
@@ -231,12 +232,19 @@ impl Record {
     /// The record as a line, without its line feed.
     pub fn line(&self) -> String {
         // Nothing in a record can fail to become a value: keys are texts, numbers are finite.
-        json::stringify(&serde_json::to_value(self).unwrap_or_default())
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        if let Some(message) = value.get_mut("message").and_then(Value::as_object_mut) {
+            shared_text::share(message);
+        }
+        json::stringify(&value)
     }
 
     /// The record on a line; `None` if it is not one.
     pub fn parse(line: &str) -> Option<Self> {
-        let value: Value = json::parse(line).ok()?;
+        let mut value: Value = json::parse(line).ok()?;
+        if let Some(message) = value.get_mut("message").and_then(Value::as_object_mut) {
+            shared_text::unshare(message);
+        }
         serde_json::from_value(value).ok()
     }
 }

@@ -11,8 +11,8 @@ use crate::inbound::recent::{LIFETIME_MS, MAX_MESSAGES};
 
 /// The records that are kept, turn by turn in the order in which they were accepted, each one's in the
 /// order in which they were written. Of settled turns only as many are remembered as messages are. Turns for
-/// which `must_stay` are not forgotten, however long ago they were settled. Records of turns that nobody
-/// accepted say nothing, and are not kept.
+/// which `must_stay` have records in another journal: they are not forgotten, however long ago they were settled.
+/// Any other turn that was not accepted says nothing, and is not kept.
 pub fn retained(
     records: impl IntoIterator<Item = Record>,
     now: i64,
@@ -23,7 +23,14 @@ pub fn retained(
     for (turn, records) in by_turn(records) {
         let begins = |record: &&Record| matches!(record.step, Step::Accepted(_));
         let ends = |record: &&Record| matches!(record.step, Step::Settled { .. });
-        let Some(accepted) = records.iter().find(begins) else { continue };
+        let Some(accepted) = records.iter().find(begins) else {
+            if must_stay(&turn) {
+                let end = records.iter().rfind(ends).cloned();
+                let kept = end.map_or(records, |end| vec![end]);
+                turns.push((kept.first().map_or(now, |record| record.at), kept));
+            }
+            continue;
+        };
         let at = accepted.at;
         match records.iter().rfind(ends) {
             None => turns.push((at, records)),
@@ -57,8 +64,8 @@ fn stub(record: &Record) -> Record {
     Record::new(&record.turn, record.at, Step::Accepted(Box::new(known)))
 }
 
-/// The records of several journals, without those that somebody copied from one to another: he may have
-/// died over it, so that there is only a part of them.
+/// The records of several journals, in each of which there may be a part of a turn: a process that goes on with a turn
+/// writes what comes next into its own journal. A record that is in several journals counts once.
 pub fn merged(journals: impl IntoIterator<Item = Vec<Record>>) -> Vec<Record> {
     let mut turns: IndexMap<TurnId, Vec<Vec<Record>>> = IndexMap::new();
     for journal in journals {
@@ -68,8 +75,12 @@ pub fn merged(journals: impl IntoIterator<Item = Vec<Record>>) -> Vec<Record> {
     }
     let mut all = Vec::new();
     for (_, mut versions) in turns {
-        // Of what is the beginning of another one nothing is left over.
-        versions.sort_by_key(|records| std::cmp::Reverse(records.len()));
+        // The acceptance comes first; of what is the beginning of another part nothing is left over.
+        versions.sort_by_key(|records| {
+            let is_accepted = records.iter().any(|record| matches!(record.step, Step::Accepted(_)));
+            let first = records.first().map_or(i64::MAX, |record| record.at);
+            (!is_accepted, first, std::cmp::Reverse(records.len()))
+        });
         let mut versions = versions.into_iter();
         let mut whole = versions.next().unwrap_or_default();
         for record in versions.flatten() {
@@ -129,7 +140,6 @@ mod tests {
     fn unsettled_turns_stay_whole_and_settled_ones_are_forgotten_after_a_while() {
         let journal = || {
             vec![
-                begun("nobody's", 0),
                 accepted("later", 9),
                 accepted("waits", 1),
                 accepted("done", 2),
@@ -158,6 +168,14 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_that_began_in_another_journal_stays_as_long_as_that_does() {
+        let went_on = || vec![begun("a", 2), begun("b", 2), settled("b", 3)];
+        let kept = retained(went_on(), 90 * MINUTE, |turn| turn.as_str() != "c");
+        assert_eq!(told(&kept), ["a begun", "b settled"]);
+        assert_eq!(told(&retained(went_on(), 4 * MINUTE, |_| false)), [""; 0]);
+    }
+
+    #[test]
     fn of_many_settled_turns_the_latest_are_remembered() {
         let turn = |at: i64| [accepted(&at.to_string(), 1), Record { at, ..settled(&at.to_string(), 1) }];
         let most = MAX_MESSAGES as i64;
@@ -179,7 +197,9 @@ mod tests {
             (vec![torn.clone(), whole.clone()], vec!["a accepted", "a begun", "b accepted"]),
             (vec![whole.clone(), went_on], vec!["a accepted", "a begun", "a settled", "b accepted"]),
             (vec![rewritten, whole], vec!["a stub", "a settled", "a accepted", "a begun", "b accepted"]),
-            (vec![torn.clone(), torn], vec!["a accepted"]),
+            (vec![torn.clone(), torn.clone()], vec!["a accepted"]),
+            // A process that went on with the turn has the rest of it.
+            (vec![vec![begun("a", 2), settled("a", 3)], torn], vec!["a accepted", "a begun", "a settled"]),
         ];
         for (journals, together) in table {
             assert_eq!(told(&merged(journals)), together);

@@ -111,11 +111,16 @@ impl Story {
         assert!(remaining <= may_remain, "{fault:?}: {:?} {:?}", self.failed, self.errors);
         heir.append_blocking(vec![accepted("afterwards", BEGIN)], Promise::Durable).unwrap();
         assert_eq!(heir.notices().unwrap(), [], "{fault:?}");
+        drop(heir);
+        let heir = open(folder, None);
+        let known = progress(heir.replay_blocking().unwrap());
+        assert_eq!(known.len(), turns.len() + 1);
+        let ends = known.keys().map(|turn| settled(turn.as_str(), BEGIN)).collect();
+        heir.append_blocking(ends, Promise::Durable).unwrap();
+        assert_eq!(heir.notices().unwrap(), [], "{fault:?}");
         let files = std::fs::read_dir(folder.join("turns")).unwrap().count();
         let drafts = usize::from(matches!(fault, Fault::DeadFrom(_)));
         assert!(files <= 1 + drafts, "{fault:?}: {files} files");
-        drop(heir);
-        assert_eq!(progress(open(folder, None).replay_blocking().unwrap()).len(), turns.len() + 1);
     }
 }
 

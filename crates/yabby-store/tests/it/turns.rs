@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use yabby_domain::inbound::recent::LIFETIME_MS;
 use yabby_domain::seam::journal::{Journal, Promise};
-use yabby_domain::turn::{Outcome, Record, progress};
+use yabby_domain::turn::{Outcome, Record, Step as TurnStep, TurnId, progress};
 use yabby_store::files::turns::{Kind, Settings, TurnJournal, look};
 use yabby_testkit::clock::FixedClock;
 use yabby_testkit::store_contract::turns::{BEGIN, accepted, settled, tool_begun};
@@ -84,7 +84,9 @@ fn a_command_leaves_the_turns_of_the_gateway_to_the_gateway() {
     drop(command);
     let gateway = open(home.path(), Kind::Gateway);
     assert_eq!(turns(gateway.replay_blocking().unwrap()), ["of-agent", "of-gateway"]);
-    assert_eq!(names(home.path()).len(), 1);
+    // They are read where they are, under names of the gateway: no command takes them from now on.
+    let names = names(home.path());
+    assert!(names.len() == 2 && names.iter().all(|name| name.starts_with("gateway-")), "{names:?}");
 }
 
 #[test]
@@ -99,10 +101,13 @@ fn damaged_lines_are_skipped_told_and_kept() {
     assert_eq!(notices.len(), 1, "{notices:?}");
     assert!(notices[0].0.contains("gateway-1-0a1b2c3d.jsonl, line 2:"), "{notices:?}");
     assert!(!path.exists());
+    journal.append_blocking(vec![settled("a", now()), settled("b", now())], Promise::Durable).unwrap();
+    assert_eq!(journal.notices().unwrap(), []);
     let aside = names(home.path()).into_iter().find(|name| name.contains(".damaged-")).unwrap();
     assert_eq!(fs::read_to_string(home.path().join(&aside)).unwrap(), text);
     drop(journal);
-    assert_eq!(turns(open(home.path(), Kind::Gateway).replay_blocking().unwrap()), ["a", "b"]);
+    let known = progress(open(home.path(), Kind::Gateway).replay_blocking().unwrap());
+    assert!(known.len() == 2 && known.values().all(|turn| turn.settled.is_some()), "{known:?}");
     assert_eq!(fs::read_to_string(home.path().join(aside)).unwrap(), text, "kept once and for all");
 }
 
@@ -178,8 +183,8 @@ fn a_turn_whose_old_file_cannot_be_removed_is_not_forgotten() {
     let settings = Settings { disk, clock: clock.clone(), limit: 1000 };
     let journal = TurnJournal::open(home.path(), Kind::Agent, settings).unwrap();
     assert_eq!(turns(journal.replay_blocking().unwrap()), ["a"]);
-    assert!(journal.notices().unwrap()[0].0.contains("tried again"));
     journal.append_blocking(vec![settled("a", BEGIN)], Promise::Durable).unwrap();
+    assert!(journal.notices().unwrap()[0].0.contains("tried again"));
     clock.advance(60 * 60_000);
     for at in 0..30 {
         let (turn, now) = (format!("turn-{at}"), BEGIN + at * 60 * 60_000);
@@ -191,11 +196,64 @@ fn a_turn_whose_old_file_cannot_be_removed_is_not_forgotten() {
         "it is held as long as it is there"
     );
     drop(journal);
-    assert!(lost.exists());
+    assert!(!lost.exists());
+    assert_eq!(names(home.path()).len(), 2);
     let heir = open(home.path(), Kind::Agent);
     let records = progress(heir.replay_blocking().unwrap());
     assert!(records.values().all(|turn| turn.settled.is_some()), "{records:?}");
-    assert!(!lost.exists());
+    drop(heir);
+    assert!(names(home.path()).len() < 2, "{:?}", names(home.path()));
+}
+
+#[test]
+fn what_waits_is_read_and_not_written_again_by_those_who_go_on_with_it() {
+    let home = TempDir::new().unwrap();
+    let words = "many words ".repeat(10_000);
+    let mut record = accepted("a", now());
+    if let TurnStep::Accepted(accepted) = &mut record.step {
+        accepted.message.body = Some(words.clone());
+        accepted.message.raw_body = Some(words.clone());
+        accepted.message.command_body = Some(words.clone());
+        accepted.message.body_for_agent = Some(words.clone());
+        accepted.message.body_for_commands = Some(words.clone());
+    }
+    open(home.path(), Kind::Gateway).append_blocking(vec![record.clone()], Promise::Durable).unwrap();
+    let bytes = || {
+        names(home.path()).iter().map(|name| home.path().join(name).metadata().unwrap().len()).sum::<u64>()
+    };
+    assert!(bytes() < words.len() as u64 + 2000, "the words are there once: {}", bytes());
+    let written = Arc::new(AtomicUsize::new(0));
+    let disk = WatchedDisk::new({
+        let written = written.clone();
+        move |step| {
+            if matches!(step, Step::Write) {
+                written.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(())
+        }
+    });
+    // Again and again: the beginning of the turn stays where it is, and its steps are found together.
+    let begun = Record::new(&TurnId::new("a"), now(), TurnStep::Begun { run: TurnId::new("a") });
+    let heir =
+        TurnJournal::open(home.path(), Kind::Gateway, Settings { disk, ..Settings::default() }).unwrap();
+    assert!(heir.replay_blocking().unwrap() == [record.clone()]);
+    assert_eq!(written.load(Ordering::Relaxed), 0);
+    heir.append_blocking(vec![begun.clone()], Promise::Durable).unwrap();
+    drop(heir);
+    for _ in 0..20 {
+        let heir = open(home.path(), Kind::Gateway);
+        let records = heir.replay_blocking().unwrap();
+        assert!(records.len() >= 2 && records[..2] == [record.clone(), begun.clone()]);
+        let tool = tool_begun("b", "1", now());
+        heir.append_blocking(vec![accepted("b", now()), tool, settled("b", now())], Promise::Durable)
+            .unwrap();
+    }
+    assert!(names(home.path()).len() < 12, "{:?}", names(home.path()));
+    let heir = open(home.path(), Kind::Gateway);
+    assert!(heir.replay_blocking().unwrap()[..2] == [record, begun]);
+    heir.append_blocking(vec![settled("a", now())], Promise::Durable).unwrap();
+    assert_eq!(heir.notices().unwrap(), []);
+    assert_eq!(names(home.path()).len(), 1);
 }
 
 #[test]

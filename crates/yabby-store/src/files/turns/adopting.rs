@@ -1,6 +1,6 @@
 //! Going on with what processes that are no more left behind.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use yabby_domain::seam::StoreError;
 use yabby_domain::session::store_lock::Process;
-use yabby_domain::turn::retention::merged;
-use yabby_domain::turn::{Record, Step, TurnId};
+use yabby_domain::turn::{Record, TurnId};
 
 use super::name::{JournalName, Kind};
 use super::reading::{Text, damage, read_whole};
@@ -24,16 +23,19 @@ use crate::process::look_up;
 #[derive(Default)]
 pub(super) struct Inheritance {
     pub(super) files: Vec<Lingering>,
-    journals: Vec<Vec<Record>>,
+    /// What stands in each file.
+    pub(super) journals: Vec<Vec<Record>>,
     pub(super) notices: Vec<String>,
 }
 
-/// A file that was adopted.
+/// A file that was adopted. It stays as long as a turn in it is not settled; what comes next of its turns stands in
+/// the file of this process.
 pub(super) struct Lingering {
     path: PathBuf,
     /// Holds the lock.
     file: File,
     pub(super) turns: HashSet<TurnId>,
+    pub(super) unsettled: HashSet<TurnId>,
     /// Where it goes if it cannot be thrown away, since not everything in it was understood.
     aside: Option<PathBuf>,
 }
@@ -41,6 +43,10 @@ pub(super) struct Lingering {
 impl Lingering {
     pub(super) fn is_gone(&self) -> bool {
         !names_file(&self.path, &self.file)
+    }
+
+    pub(super) fn records(&self) -> Result<Vec<Record>, StoreError> {
+        Ok(Text::read(&read_whole(&self.file).doing("read", &self.path)?).records)
     }
 
     pub(super) fn remove(&mut self, disk: &dyn Disk) -> io::Result<()> {
@@ -62,7 +68,7 @@ impl Inheritance {
         for name in names(folder)? {
             let path = folder.join(&name);
             match JournalName::parse(&name) {
-                Some(owner) if kind.adopts(owner.kind) => inheritance.take(path, &owner)?,
+                Some(owner) if kind.adopts(owner.kind) => inheritance.take(disk, path, &owner, kind)?,
                 Some(_) => {}
                 None => sweep(disk, &path, &name),
             }
@@ -70,7 +76,13 @@ impl Inheritance {
         Ok(inheritance)
     }
 
-    fn take(&mut self, path: PathBuf, owner: &JournalName) -> Result<(), StoreError> {
+    fn take(
+        &mut self,
+        disk: &dyn Disk,
+        path: PathBuf,
+        owner: &JournalName,
+        kind: Kind,
+    ) -> Result<(), StoreError> {
         let file = match open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => {
@@ -90,30 +102,14 @@ impl Inheritance {
             let told = damage(&shown(&path), &text.damaged);
             self.notices.push(format!("{told}. The file is kept as {}", shown(aside)));
         }
-        let turns = text.records.iter().map(|record| record.turn.clone()).collect();
-        self.files.push(Lingering { path, file, turns, aside });
+        // Under a name of this process it is ours in the eyes of everybody, and of the right kind for whoever comes
+        // next: the rest of its turns is written to a file of that kind.
+        let ours = path.with_file_name(JournalName::fresh(kind).file_name());
+        let ours = if disk.rename(&path, &ours).is_ok() { ours } else { path };
+        let turns: HashSet<TurnId> = text.records.iter().map(|record| record.turn.clone()).collect();
+        self.files.push(Lingering { path: ours, file, unsettled: turns.clone(), turns, aside });
         self.journals.push(text.records);
         Ok(())
-    }
-
-    /// The records that our own journal does not have yet.
-    pub(super) fn missing_from(
-        &self,
-        own: &[Record],
-        retained: impl FnOnce(Vec<Record>) -> Vec<Record>,
-    ) -> Vec<Record> {
-        let mut known: HashMap<&TurnId, Vec<&Record>> = HashMap::new();
-        for record in own {
-            known.entry(&record.turn).or_default().push(record);
-        }
-        let is_settled = |record: &&Record| matches!(record.step, Step::Settled { .. });
-        let is_known = |record: &Record| {
-            let known = known.get(&record.turn);
-            known.is_some_and(|known| known.iter().any(is_settled) || known.contains(&record))
-        };
-        let mut missing = retained(merged(self.journals.clone()));
-        missing.retain(|record| !is_known(record));
-        missing
     }
 }
 

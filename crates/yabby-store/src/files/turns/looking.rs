@@ -1,11 +1,13 @@
 //! Looking at the journals of all processes without taking anything from them.
 
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use yabby_domain::seam::StoreError;
-use yabby_domain::turn::{Progress, TurnId, progress};
+use yabby_domain::turn::retention::merged;
+use yabby_domain::turn::{Progress, Record, Step, TurnId, progress};
 
 use super::name::JournalName;
 use super::reading::{Text, read_whole};
@@ -42,19 +44,40 @@ pub fn look(folder: &Path) -> Result<Vec<JournalLook>, StoreError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.doing("list", folder)?,
     };
-    let mut journals = Vec::new();
+    let mut found = Vec::new();
     for entry in entries {
         let entry = entry.doing("list", folder)?;
         let owner = entry.file_name().to_str().and_then(JournalName::parse);
         if let Some(owner) = owner {
-            journals.extend(look_at(entry.path(), owner)?);
+            found.extend(read(entry.path(), owner)?);
         }
     }
-    journals.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(journals)
+    found.sort_by(|one, other| one.0.path.cmp(&other.0.path));
+    // A turn is shown where it was accepted; what came next may stand in the journal of another process.
+    let journals: Vec<Vec<Record>> = found.iter_mut().map(|(_, records)| std::mem::take(records)).collect();
+    let accepted = |records: &Vec<Record>| -> HashSet<TurnId> {
+        let begins = records.iter().filter(|record| matches!(record.step, Step::Accepted(_)));
+        begins.map(|record| record.turn.clone()).collect()
+    };
+    let accepted: Vec<HashSet<TurnId>> = journals.iter().map(accepted).collect();
+    let records = merged(journals);
+    let last: HashMap<TurnId, i64> = records.iter().map(|record| (record.turn.clone(), record.at)).collect();
+    let mut turns = progress(records);
+    for ((journal, _), accepted) in found.iter_mut().zip(accepted) {
+        let (here, elsewhere): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut turns).into_iter().partition(|(id, _)| accepted.contains(id));
+        turns = elsewhere.into_iter().collect();
+        let turn = |(id, progress): (TurnId, Progress)| {
+            let last_at = last.get(&id).copied().unwrap_or(progress.accepted_at);
+            TurnLook { id, progress, last_at }
+        };
+        journal.turns = here.into_iter().map(turn).collect();
+    }
+    Ok(found.into_iter().map(|(journal, _)| journal).collect())
 }
 
-fn look_at(path: PathBuf, owner: JournalName) -> Result<Option<JournalLook>, StoreError> {
+/// A journal without its turns, and its records.
+fn read(path: PathBuf, owner: JournalName) -> Result<Option<(JournalLook, Vec<Record>)>, StoreError> {
     let file = match open_plain(&path) {
         // It was adopted, or its process is done.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -64,14 +87,7 @@ fn look_at(path: PathBuf, owner: JournalName) -> Result<Option<JournalLook>, Sto
     let is_alive = file.try_lock_shared().is_err();
     drop(file);
     let Text { records, damaged, is_cut_off } = Text::read(&bytes);
-    let mut last = std::collections::HashMap::new();
-    for record in &records {
-        last.insert(record.turn.clone(), record.at);
-    }
-    let turn = |(id, progress): (TurnId, Progress)| {
-        let last_at = last.get(&id).copied().unwrap_or(progress.accepted_at);
-        TurnLook { id, progress, last_at }
-    };
-    let turns = progress(records).into_iter().map(turn).collect();
-    Ok(Some(JournalLook { path, owner, is_alive, bytes: bytes.len() as u64, turns, damaged, is_cut_off }))
+    let bytes = bytes.len() as u64;
+    let journal = JournalLook { path, owner, is_alive, bytes, turns: Vec::new(), damaged, is_cut_off };
+    Ok(Some((journal, records)))
 }

@@ -72,6 +72,9 @@ pub(super) struct Writer {
     noticed: HashSet<String>,
 }
 
+/// How many adopted files stay where they are.
+const MOST_LINGERING: usize = 8;
+
 /// How many appends may share a sync.
 const BATCH: usize = 1024;
 
@@ -146,6 +149,7 @@ impl Writer {
             }
             answer(durable, &synced);
         }
+        self.let_go_of_adopted();
         if self.file.length() > self.threshold {
             self.write_anew();
         }
@@ -156,6 +160,9 @@ impl Writer {
             self.unsettled.extend(append.begun.iter().cloned());
             for turn in &append.settled {
                 self.unsettled.remove(turn);
+                for file in &mut self.lingering {
+                    file.unsettled.remove(turn);
+                }
             }
         }
     }
@@ -193,53 +200,99 @@ impl Writer {
         Ok(text.records)
     }
 
-    /// What is to be gone on with: our own, and what others left behind.
+    /// What is to be gone on with: our own, and what others left behind. Their files are read and stay where they are
+    /// until their turns are settled.
     fn replay(&mut self) -> Result<Vec<Record>, StoreError> {
         let own = self.read_own()?;
         let inheritance = Inheritance::find(&*self.disk, parent(self.file.path()), self.kind)?;
         for notice in &inheritance.notices {
             self.notice(notice.clone());
         }
-        let missing = inheritance.missing_from(&own, |records| self.retained(records));
-        if !missing.is_empty() {
-            let (reply, _) = oneshot::channel();
-            let append = Append::new(missing.clone(), Promise::Durable, reply);
-            let start = self.file.write(&append.lines)?;
-            if let Err(error) = self.file.sync() {
-                self.file.take_back(start, Vec::new());
-                return Err(error);
-            }
-            self.take_note(&[append]);
+        let mut journals = vec![own];
+        for file in &self.lingering {
+            journals.push(file.records()?);
         }
-        // Only now that everything is in our file.
+        journals.extend(inheritance.journals);
         self.lingering.extend(inheritance.files);
+        let records = merged(journals);
+        let of = |is: fn(&Step) -> bool| -> HashSet<TurnId> {
+            records.iter().filter(|record| is(&record.step)).map(|record| record.turn.clone()).collect()
+        };
+        let settled = of(|step| matches!(step, Step::Settled { .. }));
+        let mut unsettled = of(|step| matches!(step, Step::Accepted(_)));
+        unsettled.retain(|turn| !settled.contains(turn));
+        for file in &mut self.lingering {
+            file.unsettled.retain(|turn| unsettled.contains(turn));
+        }
+        self.unsettled.extend(unsettled);
+        if self.lingering.len() > MOST_LINGERING {
+            self.gather(&records)?;
+        }
         self.let_go_of_adopted();
-        Ok(self.retained(merged([own, missing])))
+        Ok(retained(records, self.clock.now().as_millisecond(), |_| false))
     }
 
-    /// Removes files whose records are ours now. What cannot be removed stays locked, so that nobody else
-    /// takes it for left behind, and is tried again later.
+    /// Writes everything that is still of use into our own file: one that is killed again and again leaves a file each
+    /// time.
+    fn gather(&mut self, records: &[Record]) -> Result<(), StoreError> {
+        let text = lines(&self.retained(records.to_vec()));
+        self.file.replace(&text)?;
+        self.lingering.iter_mut().for_each(|file| file.unsettled.clear());
+        Ok(())
+    }
+
+    /// Removes files whose turns are all settled, once our own file knows what repeated deliveries of their messages
+    /// are recognised by. What cannot be removed stays locked, so that nobody else takes it for left behind, and is
+    /// tried again later.
     fn let_go_of_adopted(&mut self) {
-        if self.lingering.is_empty() {
+        let is_done = |file: &Lingering| file.unsettled.is_empty();
+        if !self.lingering.iter().any(is_done) {
             return;
         }
-        let folder = parent(self.file.path());
-        let mut failed = None;
-        for file in &mut self.lingering {
-            failed = file.remove(&*self.disk).err().or(failed);
-        }
-        if self.lingering.iter().any(Lingering::is_gone) {
-            match self.disk.sync_folder(folder) {
-                Ok(()) => self.lingering.retain(|file| !file.is_gone()),
-                Err(error) => failed = failed.or(Some(error)),
+        let folder = parent(self.file.path()).to_owned();
+        let mut failed = self.keep_settled().err().map(|error| error.to_string());
+        if failed.is_none() {
+            for file in self.lingering.iter_mut().filter(|file| file.unsettled.is_empty()) {
+                failed = file.remove(&*self.disk).err().map(|error| error.to_string()).or(failed);
+            }
+            if self.lingering.iter().any(Lingering::is_gone) {
+                match self.disk.sync_folder(&folder) {
+                    Ok(()) => self.lingering.retain(|file| !file.is_gone()),
+                    Err(error) => failed = failed.or(Some(error.to_string())),
+                }
             }
         }
         if let Some(error) = failed {
             self.notice(format!(
                 "cannot remove journals in {} that are no longer needed: {error}; it is tried again",
-                shown(folder)
+                shown(&folder)
             ));
         }
+    }
+
+    /// Writes down which turns of adopted files were settled a short while ago.
+    fn keep_settled(&mut self) -> Result<(), StoreError> {
+        let own = self.read_own()?;
+        let mut journals = vec![own.clone()];
+        let (mut turns, mut elsewhere) = (HashSet::new(), HashSet::new());
+        for file in &self.lingering {
+            // A turn may have begun in one of the others.
+            journals.push(file.records()?);
+            let turns = if file.unsettled.is_empty() { &mut turns } else { &mut elsewhere };
+            turns.extend(file.turns.iter().cloned());
+        }
+        let now = self.clock.now().as_millisecond();
+        let mut settled = retained(merged(journals), now, |turn| elsewhere.contains(turn));
+        settled.retain(|record| turns.contains(&record.turn) && !own.contains(record));
+        if settled.is_empty() {
+            return Ok(());
+        }
+        let start = self.file.write(&lines(&settled))?;
+        if let Err(error) = self.file.sync() {
+            self.file.take_back(start, Vec::new());
+            return Err(error);
+        }
+        Ok(())
     }
 
     fn close(mut self) {
