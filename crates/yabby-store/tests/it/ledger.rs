@@ -89,7 +89,7 @@ fn what_cannot_be_written_now_is_written_later() {
     let is_full = Arc::new(AtomicBool::new(true));
     let full = is_full.clone();
     let disk = WatchedDisk::new(move |step| match step {
-        Step::Write if full.load(Ordering::SeqCst) => Err(std::io::ErrorKind::StorageFull.into()),
+        Step::Write(_) if full.load(Ordering::SeqCst) => Err(std::io::ErrorKind::StorageFull.into()),
         _ => Ok(()),
     });
     let ledger = UsageLedger::open_with(home.path(), disk).unwrap();

@@ -187,7 +187,7 @@ fn nothing_is_built_on_what_is_not_safe_yet() {
                 Step::CreateNew(path) if is_draft_of(path, JOURNAL) => "draft of a journal",
                 Step::Sync => "sync",
                 Step::SyncFolder(_) => "sync folder",
-                Step::Write => "write",
+                Step::Write(_) => "write",
                 Step::Rename(from, _) if is_draft_of(from, STORE) => "place the store",
                 Step::Rename(from, _) if is_draft_of(from, JOURNAL) => "place the journal",
                 Step::Link(_, name) if name == lock => "lock",
@@ -324,7 +324,7 @@ fn a_foreign_write_in_the_midst_of_a_fold_is_seen_and_ours_is_made_again() {
                 done.push(match step {
                     Step::SyncFolder(_) => "sync folder".to_owned(),
                     Step::Rename(from, _) if is_draft_of(from, STORE) => "place".to_owned(),
-                    Step::Write => return Ok(()),
+                    Step::Write(_) => return Ok(()),
                     step => format!("{step:?}"),
                 });
                 Ok(())

@@ -154,6 +154,54 @@ fn the_store_follows_on_exit_and_by_itself() {
     }
 }
 
+/// Bytes that are written for each of `changes` changes in a store of so many sessions, one after the other with time
+/// in between for the store to follow.
+fn bytes_for_a_change(sessions: usize, changes: usize) -> usize {
+    let record = |at: usize| {
+        format!(
+            "  \"agent:main:s{at}\": {{\n    \"sessionId\": \"{at}\",\n    \"updatedAt\": 1,\n    \"note\": \"{}\"\n  }}",
+            "x".repeat(900)
+        )
+    };
+    let home =
+        Home::with_store(&format!("{{\n{}\n}}", (0..sessions).map(record).collect::<Vec<_>>().join(",\n")));
+    let written = Arc::new(AtomicUsize::new(0));
+    let counted = written.clone();
+    let disk = WatchedDisk::new(move |step| {
+        if let Step::Write(bytes) = step {
+            counted.fetch_add(bytes, Ordering::Relaxed);
+        }
+        Ok(())
+    });
+    let store = home.open_with(Settings { disk, follow_after: Duration::ZERO, ..Settings::default() });
+    for change in 0..changes {
+        let label = format!("{change} {}", "y".repeat(900));
+        store.update_blocking(&key("agent:main:s1"), set("label", label.as_str())).unwrap();
+        // A store that follows at once has done so by then.
+        let before = std::time::Instant::now();
+        while before.elapsed() < Duration::from_millis(20) && home.store()["agent:main:s1"]["label"] != label
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let bytes = written.load(Ordering::Relaxed) / changes;
+    drop(store);
+    assert!(
+        home.store()["agent:main:s1"]["label"].as_str().unwrap().starts_with(&format!("{} ", changes - 1))
+    );
+    assert!(!home.path("sessions.json.journal").exists(), "everything is in the store after the end");
+    bytes
+}
+
+#[test]
+fn what_is_written_for_a_change_does_not_grow_with_the_store() {
+    let few = bytes_for_a_change(10, 40);
+    for sessions in [40, 200, 3000] {
+        let many = bytes_for_a_change(sessions, 40);
+        assert!(many <= 3 * few, "{sessions} sessions: {many} bytes, with 10: {few}");
+    }
+}
+
 #[test]
 fn reading_alone_changes_nothing() {
     let home = Home::with_store("{ /* by hand */ 'k': {sessionId: 's', provider: 'x'}, n: null }");

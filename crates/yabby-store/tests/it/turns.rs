@@ -226,7 +226,7 @@ fn what_waits_is_read_and_not_written_again_by_those_who_go_on_with_it() {
     let disk = WatchedDisk::new({
         let written = written.clone();
         move |step| {
-            if matches!(step, Step::Write) {
+            if matches!(step, Step::Write(_)) {
                 written.fetch_add(1, Ordering::Relaxed);
             }
             Ok(())
@@ -307,7 +307,7 @@ fn gated(is_gate: impl Fn(Step<'_>, usize) -> bool + Send + Sync + 'static) -> (
             Step::Sync => counted.1.fetch_add(1, Ordering::SeqCst),
             _ => counted.1.load(Ordering::SeqCst),
         };
-        counted.0.fetch_add(usize::from(step == Step::Write), Ordering::SeqCst);
+        counted.0.fetch_add(usize::from(matches!(step, Step::Write(_))), Ordering::SeqCst);
         if is_gate(step, syncs) {
             waiting.send(()).unwrap();
             gone.lock().unwrap().recv().unwrap();
@@ -383,7 +383,7 @@ fn the_name_is_durable_before_anything_is_acknowledged() {
         let name = match step {
             Step::CreateNew(_) => "create",
             Step::Rename(..) => "rename",
-            Step::Write => "write",
+            Step::Write(_) => "write",
             Step::Sync => "sync",
             Step::SyncFolder(_) => "sync folder",
             _ => "other",

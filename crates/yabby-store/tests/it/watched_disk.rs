@@ -12,7 +12,8 @@ use yabby_store::disk::{Disk, LocalDisk};
 pub(crate) enum Step<'p> {
     CreateNew(&'p Path),
     OpenAppend(&'p Path),
-    Write,
+    /// How many bytes are to be written.
+    Write(usize),
     Truncate,
     Sync,
     SyncFolder(&'p Path),
@@ -42,7 +43,7 @@ impl Disk for WatchedDisk {
     }
 
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize> {
-        self.0(Step::Write).and_then(|()| LocalDisk.write(file, bytes))
+        self.0(Step::Write(bytes.len())).and_then(|()| LocalDisk.write(file, bytes))
     }
 
     fn truncate(&self, file: &File, length: u64) -> io::Result<()> {

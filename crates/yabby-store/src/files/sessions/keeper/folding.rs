@@ -41,11 +41,20 @@ impl Keeper {
         }
     }
 
-    /// When what has just changed is to be in the store. A store of thousands of sessions takes its time to write, and
-    /// whoever waits for another file would wait for that: it is written for a small part of the time only.
+    /// When what has just changed is to be in the store: soon in a small one. A larger one is written when its journal
+    /// has become as long as itself, so that what is written for a change does not grow with the store; and when this
+    /// process ends, or somebody asks for it.
     pub(super) fn fold_due(&self) -> Fold {
+        const SMALL: u64 = 32 * 1024;
         const PAUSES: u32 = 10;
-        Fold::Due(Instant::now() + self.follow_after.max(self.fold_took * PAUSES))
+        let is_worth_it = self.loaded.as_ref().is_none_or(|loaded| {
+            let size = loaded.store.size();
+            size <= SMALL || loaded.journal_end >= size || loaded.is_journal_spent
+        });
+        match is_worth_it {
+            true => Fold::Due(Instant::now() + self.follow_after.max(self.fold_took * PAUSES)),
+            false => Fold::Idle,
+        }
     }
 
     pub(super) fn fold_ended(&mut self, folded: Result<(), StoreError>) {
@@ -97,7 +106,13 @@ impl Keeper {
     }
 
     pub(super) fn fold_before_closing(&mut self) {
-        if let Fold::Due(_) = self.fold {
+        let is_due = match self.fold {
+            Fold::Due(_) => true,
+            // What others wrote is theirs to fold.
+            Fold::Idle => self.journal.was_written() && self.read().is_ok_and(Loaded::wants_fold),
+            Fold::Running { .. } => false,
+        };
+        if is_due {
             self.start_fold();
         }
     }

@@ -97,7 +97,7 @@ impl Keeper {
         let is_spent = |loaded: &Loaded| {
             let is_good = loaded.reading.is_good(now, loaded.store.modified(), lifetime);
             let is_needed = loaded.is_in_use && is_good;
-            !loaded.wants_fold() && !is_needed
+            !is_needed
         };
         if self.fold == Fold::Idle && self.loaded.as_ref().is_some_and(is_spent) {
             self.loaded = None;
