@@ -196,7 +196,8 @@ impl<'s> Book<'s> {
         }
     }
 
-    fn stores(&self, agent: Option<&AgentId>) -> Result<Vec<(AgentId, PathBuf)>> {
+    /// The stores of an agent, or of all.
+    pub fn stores(&self, agent: Option<&AgentId>) -> Result<Vec<(AgentId, PathBuf)>> {
         let agents = match agent {
             Some(agent) => vec![agent.clone()],
             None => self.agents()?,

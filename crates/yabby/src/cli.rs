@@ -9,8 +9,8 @@ use yabby_store::paths::Choice;
 
 use crate::commands::{
     agent, agents, approvals, channels, completion, config, devices, doctor, gateway, health, history, hooks,
-    import, logs, mcp, memory, message, models, pairing, plugins, sessions, setup, skills, status, system,
-    turns, usage,
+    import, logs, mcp, memory, message, models, pairing, plugins, sessions, setup, skills, status, sync,
+    system, turns, usage,
 };
 use crate::setting::WhenInvalid;
 
@@ -158,6 +158,9 @@ pub enum Command {
     /// Show the messages that were accepted and are not settled yet
     #[command(after_help = "Examples:\n  yabby turns\n  yabby turns --all\n  yabby turns --json")]
     Turns(turns::Arguments),
+    /// Bring sessions.json up to date, so that OpenClaw sees everything while a gateway runs
+    #[command(after_help = "Examples:\n  yabby sync\n  yabby sync --agent work\n  yabby sync --json")]
+    Sync(sync::Arguments),
     /// Show which programs agents may run, and allow others
     #[command(visible_alias = "exec-approvals")]
     Approvals(approvals::Arguments),

@@ -24,6 +24,7 @@ pub mod sessions;
 pub mod setup;
 pub mod skills;
 pub mod status;
+pub mod sync;
 pub mod system;
 pub mod turns;
 pub mod usage;

@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         Command::Setup(arguments) => commands::setup::run(&setting, arguments),
         Command::Usage(arguments) => commands::usage::run(&setting, arguments),
         Command::Turns(arguments) => commands::turns::run(&setting, arguments),
+        Command::Sync(arguments) => commands::sync::run(&setting, arguments),
         Command::Approvals(arguments) => commands::approvals::run(&setting, arguments),
         Command::Gateway(arguments) => commands::gateway::run(&setting, arguments),
         Command::Status(arguments) => commands::status::run(&setting, arguments),

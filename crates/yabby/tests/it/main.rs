@@ -26,6 +26,7 @@ mod seed_sessions;
 mod sessions;
 mod setup;
 mod skills;
+mod sync;
 mod terminal;
 mod torture;
 mod turns;
