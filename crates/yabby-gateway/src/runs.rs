@@ -34,6 +34,8 @@ const WORDS: Duration = Duration::from_millis(25);
 const DELTAS: Duration = Duration::from_millis(150);
 /// How long it is known how a run ended.
 const REMEMBERED_MS: i64 = 10 * 60_000;
+/// Of how many runs at most.
+const MAX_REMEMBERED: usize = 1000;
 
 /// A run that clients may hear of.
 pub(crate) struct Run {
@@ -286,7 +288,7 @@ impl Runs {
             known.ended.push_back((now, run.id.clone()));
         }
         while let Some((at, id)) = known.ended.front().cloned()
-            && now - at > REMEMBERED_MS
+            && (now - at > REMEMBERED_MS || known.ended.len() > MAX_REMEMBERED)
         {
             known.ended.pop_front();
             let is_over = known.by_id.get(&id).is_some_and(|run| !known.by_turn.contains_key(&run.turn));

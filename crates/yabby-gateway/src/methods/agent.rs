@@ -118,7 +118,7 @@ async fn answer(call: Call) -> Answer {
             return repeated(&call, &run_id, accepted).await;
         }
     };
-    call.gateway.dedupe.remember(&remembered, Ok(accepted.clone()), call.gateway.now());
+    call.gateway.dedupe.remember(&remembered, &Ok(accepted.clone()), call.gateway.now());
     call.answer_first(accepted);
     drop((held, turn));
     let Ok(report) = ticket.done.await else {
@@ -193,7 +193,7 @@ async fn repeated(call: &Call, run_id: &str, accepted: Value) -> Answer {
 }
 
 fn finished(call: &Call, remembered: &str, answer: Answer) -> Answer {
-    call.gateway.dedupe.remember(remembered, answer.clone(), call.gateway.now());
+    call.gateway.dedupe.remember(remembered, &answer, call.gateway.now());
     answer
 }
 

@@ -119,7 +119,7 @@ async fn follow(call: &Call, ticket: Ticket, run: &std::sync::Arc<Run>, remember
             Ok(json!({"runId": run.id, "status": "ok"}))
         }
     };
-    gateway.dedupe.remember(remembered, answer, gateway.now());
+    gateway.dedupe.remember(remembered, &answer, gateway.now());
     gateway.runs.finish(run, ending).await;
 }
 

@@ -45,7 +45,7 @@ async fn answer(call: Call) -> Answer {
         return Err(Refusal::invalid(format!("unsupported channel: {channel}")));
     }
     let answer = into_conversation(&call, run_id).await;
-    gateway.dedupe.remember(&remembered, answer.clone(), gateway.now());
+    gateway.dedupe.remember(&remembered, &answer, gateway.now());
     answer
 }
 
