@@ -1,8 +1,10 @@
 //! The records of a store, in order (`sessions.md` §6).
 //!
-//! A record is a text until somebody changes it: it is parsed when it is wanted, and only what changed
-//! is serialised. So a store of ten thousand sessions costs little more than its own size.
+//! A record is a text until it is changed: it is parsed when it is wanted, and only what changed is serialised. Only the
+//! records that were changed last are kept parsed, which takes several times as much memory as their text. So a store of
+//! ten thousand sessions costs little more than its own size.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -23,7 +25,12 @@ pub(super) struct Catalog {
     records: Arc<IndexMap<Arc<str>, Arc<Record>>>,
     /// How many records there ever were.
     begun: u64,
+    /// The keys of records that are kept parsed, those that were changed last at the end.
+    parsed: VecDeque<Arc<str>>,
 }
+
+/// How many records are kept parsed.
+const MAX_PARSED: usize = 64;
 
 #[derive(Clone, Debug)]
 pub(super) struct Record {
@@ -75,7 +82,7 @@ impl Catalog {
             (key, Arc::new(Record::new(number, Content::Text(text))))
         };
         let records: IndexMap<_, _> = (0..).zip(parts.records).map(record).collect();
-        Ok(Self { begun: records.len() as u64, records: Arc::new(records) })
+        Ok(Self { begun: records.len() as u64, records: Arc::new(records), parsed: VecDeque::new() })
     }
 
     /// A record; `None` also for a value that is none, such as null.
@@ -156,10 +163,28 @@ impl Catalog {
             Arc::new(Record::new(number, Content::Entry(entry)))
         });
         match &after {
-            Some(record) => drop(self.records_mut().insert(key.clone(), record.clone())),
+            Some(record) => {
+                self.records_mut().insert(key.clone(), record.clone());
+                self.parsed.push_back(key.clone());
+                self.keep_few_parsed();
+            }
             None => drop(self.records_mut().shift_remove(&key)),
         }
         Put { key, before, after }
+    }
+
+    /// Keeps the records that were changed long ago as text.
+    fn keep_few_parsed(&mut self) {
+        while self.parsed.len() > MAX_PARSED {
+            let Some(key) = self.parsed.pop_front() else { return };
+            if self.parsed.contains(&key) {
+                continue;
+            }
+            let as_text = self.records.get(&key).and_then(|record| record.as_text());
+            if let Some(record) = as_text {
+                self.records_mut().insert(key, Arc::new(record));
+            }
+        }
     }
 
     /// Takes over the records of another store, save those whose keys are known here.
@@ -198,6 +223,15 @@ impl Record {
 
     pub(super) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// A parsed record as its text; `None` if it is not parsed.
+    fn as_text(&self) -> Option<Self> {
+        let Content::Entry(_) = &self.content else { return None };
+        let store = Arc::new(self.written().to_owned());
+        let place = 0..store.len();
+        let changed_at = OnceLock::from(self.changed_at());
+        Some(Self { changed_at, ..Self::new(self.number, Content::Text(Part { store, place })) })
     }
 
     pub(super) fn changed_at(&self) -> Option<f64> {
@@ -283,6 +317,36 @@ mod tests {
         assert_eq!(read_again["b"]["label"], "new");
         assert_eq!(read_again["7"], store["7"]);
         assert_eq!(read_again.get("c"), None);
+    }
+
+    #[test]
+    fn records_that_were_changed_long_ago_are_kept_as_text() {
+        let mut catalog = Catalog::default();
+        let entry = |at: usize| {
+            let mut patch = yabby_domain::session::entry::Patch::default();
+            patch.set_label(Some(&format!("label {at}")));
+            patch.set_updated_at(Some(at as f64));
+            let mut entry = SessionEntry::default();
+            entry.apply(&patch);
+            entry
+        };
+        let count = 3 * MAX_PARSED;
+        for round in 0..2 {
+            for at in 0..count {
+                catalog.put(&at.to_string(), Some(entry(at + round)));
+            }
+        }
+        let is_parsed = |record: &&Arc<Record>| matches!(record.content, Content::Entry(_));
+        assert_eq!(catalog.records.values().filter(is_parsed).count(), MAX_PARSED);
+        for at in 0..count {
+            let key = at.to_string();
+            assert_eq!(catalog.entry(&key).unwrap(), Some(entry(at + 1)));
+            assert_eq!(catalog.record(&key).unwrap().changed_at(), Some((at + 1) as f64));
+            let glance = catalog.record(&key).unwrap().glance().unwrap();
+            assert_eq!(glance.number(Field::UpdatedAt), Some((at + 1) as f64));
+        }
+        let keys: Vec<String> = (0..count).map(|at| at.to_string()).collect();
+        assert_eq!(catalog.records.keys().map(|key| key.to_string()).collect::<Vec<_>>(), keys);
     }
 
     #[test]
