@@ -123,15 +123,20 @@ impl Exec {
         let record =
             self.sessions.get(&context.session_key).await.map_err(|error| denied(error.to_string()))?;
         let record = record.unwrap_or_default();
-        let permit =
-            permit::Asking { leash: &self.leash, context, command: &command, environment: &environment };
+        let permit = permit::Asking {
+            leash: &self.leash,
+            context,
+            command: &command,
+            environment: &environment,
+            wanted: &wanted,
+        };
         let confinement = permit.confinement()?;
         let rules = permit.rules(arguments, &record, confinement.is_some()).await?;
         let confinement = confinement.filter(|_| rules.confined);
         // What skills are given is the owner's: it is neither for others nor for what is walled in.
         let knows_skills = context.sender_is_owner && confinement.is_none();
         let spot = place::Spot::find(arguments.text("workdir"), confinement, context, &self.leash).await?;
-        permit.obtain(&rules, &spot.cwd).await?;
+        let script = permit.obtain(&rules, &spot.cwd).await?;
         let (shelf, settings) = (self.leash.shelf(), self.leash.skill_variables.clone());
         let (config, agent) = (context.config.clone(), context.agent.clone());
         let (now, keep_for) = (context.now.as_millisecond(), times.keep_for);
@@ -151,6 +156,7 @@ impl Exec {
             id: kept.id.clone(),
             folder: kept.folder.clone(),
             command,
+            script,
             cwd: spot.cwd,
             agent: context.agent.as_str().to_owned(),
             session_key: context.session_key.as_str().to_owned(),

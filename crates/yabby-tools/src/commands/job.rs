@@ -15,7 +15,10 @@ pub(crate) const BACKGROUND: &str = "background";
 pub(crate) struct Job {
     pub(crate) id: String,
     pub(crate) folder: PathBuf,
+    /// As the agent wrote it.
     pub(crate) command: String,
+    /// As the shell is given it.
+    pub(crate) script: String,
     pub(crate) cwd: PathBuf,
     pub(crate) agent: String,
     pub(crate) session_key: String,

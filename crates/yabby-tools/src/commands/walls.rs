@@ -58,18 +58,18 @@ pub(crate) struct Inner {
 pub(crate) const INSIDE: &str = "inside";
 
 /// How the shell is called; nothing of a person's own settings is read.
-fn shell(command: &str) -> Vec<String> {
+fn shell(script: &str) -> Vec<String> {
     let start: &[&str] = match Path::new("/bin/bash").exists() {
         true => &["/bin/bash", "--noprofile", "--norc", "-c", "--"],
         false => &["/bin/sh", "-c", "--"],
     };
-    start.iter().map(|word| (*word).to_owned()).chain([command.to_owned()]).collect()
+    start.iter().map(|word| (*word).to_owned()).chain([script.to_owned()]).collect()
 }
 
 /// What the keeper starts.
 pub(crate) fn command(job: &Job, keeper: &Path, group: Option<PathBuf>) -> Result<Command, String> {
     let refused = job.folder.join("refused");
-    let mut arguments = shell(&job.command);
+    let mut arguments = shell(&job.script);
     let mut start: Vec<String> = Vec::new();
     match &job.walls {
         Walls::None => {}
