@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin, Command};
+use yabby_domain::access::tool_policy::runs_among_others;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{Object, Value};
@@ -19,7 +20,7 @@ use yabby_domain::leash::approvals::ApprovalBook;
 use yabby_domain::leash::environment;
 use yabby_domain::leash::exec_policy::setting;
 use yabby_domain::seam::SessionStore;
-use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
+use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::text;
 use yabby_domain::untrusted;
 
@@ -133,6 +134,17 @@ impl Exec {
         let confinement = permit.confinement()?;
         let rules = permit.rules(arguments, &record, confinement.is_some()).await?;
         let confinement = confinement.filter(|_| rules.confined);
+        let among_others = context.company != Company::OwnerAlone;
+        if among_others
+            && !rules.confined
+            && !rules.is_elevated
+            && !runs_among_others(&context.config, &context.agent)
+        {
+            return Err(denied(
+                "others are in this conversation, and commands that are not confined read what is the owner's; \
+                set agents.defaults.sandbox.mode, or tools.exec.amongOthers to allow it",
+            ));
+        }
         // What skills are given is the owner's: it is neither for others nor for what is walled in.
         let knows_skills = context.sender_is_owner && confinement.is_none();
         let spot = place::Spot::find(arguments.text("workdir"), confinement, context, &self.leash).await?;

@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use yabby_domain::bootstrap::{self, NOTES, is_private};
+use yabby_domain::bootstrap::{self, NOTES, is_agents_own, is_private};
 use yabby_domain::json::Value;
 use yabby_domain::seam::tool::{Company, ToolContext};
 use yabby_domain::untrusted;
@@ -114,7 +114,7 @@ impl Places {
         if others_hear && is_private(&names) {
             return Err(private(path));
         }
-        if others_hear && bootstrap::FILES.iter().any(|own| names.as_os_str().eq_ignore_ascii_case(own)) {
+        if others_hear && is_agents_own(&names) {
             return Err(format!(
                 "{path} is the agent's own; it is not changed while others are in the conversation"
             ));

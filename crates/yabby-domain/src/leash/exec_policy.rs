@@ -163,6 +163,8 @@ pub struct Rules {
     pub ask_fallback: Security,
     /// The approvals file has a say, and learns from answers.
     pub uses_approvals: bool,
+    /// An owner took it out of its confinement.
+    pub is_elevated: bool,
 }
 
 /// Where a call comes from and what is said about it.
@@ -207,6 +209,7 @@ pub fn rules(asked: &Asked, approvals: &Approvals, agent: &AgentId) -> Result<Ru
             ask: if ask == Some(Ask::Always) { Ask::Always } else { Ask::Off },
             ask_fallback: Security::Deny,
             uses_approvals: false,
+            is_elevated: false,
         });
     }
     if elevated && asked.elevation == Elevation::Full {
@@ -216,6 +219,7 @@ pub fn rules(asked: &Asked, approvals: &Approvals, agent: &AgentId) -> Result<Ru
             ask: Ask::Off,
             ask_fallback: Security::Deny,
             uses_approvals: false,
+            is_elevated: true,
         });
     }
     let security = said.security.unwrap_or(Security::Allowlist);
@@ -229,6 +233,7 @@ pub fn rules(asked: &Asked, approvals: &Approvals, agent: &AgentId) -> Result<Ru
         ask: file.ask.map_or(ask, |filed| filed.max(ask)),
         ask_fallback: file.ask_fallback.unwrap_or(Security::Deny),
         uses_approvals: true,
+        is_elevated: elevated,
     })
 }
 
@@ -577,6 +582,7 @@ mod tests {
             ask,
             ask_fallback,
             uses_approvals: true,
+            is_elevated: false,
         };
         let judged = |command: &str| {
             let safe = SafeBins::from_config(&Config::default());
