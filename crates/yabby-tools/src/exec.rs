@@ -249,6 +249,7 @@ impl Begun {
         let mut keeper = command.spawn().map_err(|error| {
             failed(&format!("the keeper {} cannot be started", leash.keeper.display()), &error)
         })?;
+        watch(keeper.id(), &kept.id);
         let mut lifeline = keeper.stdin.take().ok_or("exec failed: the keeper has no input")?;
         let mut line =
             serde_json::to_string(job).map_err(|error| failed("the job cannot be written", &error))?;
@@ -331,6 +332,33 @@ impl Begun {
         }
         false
     }
+}
+
+/// How often a keeper is looked at.
+const GLANCE: Duration = Duration::from_secs(1);
+
+/// Ends a command whose keeper was stopped: it would not notice that time is up, nor that nobody waits any more. Looks
+/// until the keeper is gone, also if the call is given up.
+fn watch(keeper: Option<u32>, id: &str) {
+    let Some(keeper) = keeper else { return };
+    let Some(started) = processes::started(keeper) else { return };
+    let id = id.to_owned();
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(GLANCE).await;
+            if processes::started(keeper) != Some(started) {
+                return;
+            }
+            if processes::is_stopped(keeper, started) {
+                let ended = off_thread(move || {
+                    processes::end_strays(keeper, started, &id);
+                    Ok(())
+                });
+                let _ = ended.await;
+                return;
+            }
+        }
+    });
 }
 
 /// What a command came to: a text, whether it is an error, and the details.
