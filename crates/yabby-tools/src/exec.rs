@@ -27,7 +27,7 @@ use yabby_domain::untrusted;
 use crate::arguments::Arguments;
 use crate::commands::job::{BACKGROUND, Job, KEEP_COMMAND};
 use crate::commands::record::{End, Record};
-use crate::commands::{Kept, Shelf, output, processes};
+use crate::commands::{Kept, Shelf, output, processes, umask};
 
 /// What commands are run with, and what file tools may see beside the workspace.
 #[derive(Clone)]
@@ -176,6 +176,7 @@ impl Exec {
             timeout_ms: times.limit,
             background: times.wait.is_none(),
             walls,
+            umask: umask::found(),
         };
         let note =
             if arguments.flag("pty") { "Note: there is no terminal; pty was ignored.\n\n" } else { "" };

@@ -26,6 +26,8 @@ pub(crate) struct Job {
     pub(crate) timeout_ms: u64,
     pub(crate) background: bool,
     pub(crate) walls: Walls,
+    /// What the files that the command makes leave out, as the program found it; see [`super::umask`].
+    pub(crate) umask: Option<u32>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -73,6 +73,7 @@ pub(crate) struct Inner {
     cwd: PathBuf,
     /// The control group to join.
     group: Option<PathBuf>,
+    umask: Option<u32>,
 }
 
 /// The word for that process.
@@ -97,7 +98,8 @@ pub(crate) fn command(job: &Job, keeper: &Path, group: Option<PathBuf>) -> Resul
         Walls::Bubblewrap(inside) => arguments = [bubblewrap(inside, job)?, arguments].concat(),
         Walls::Landlock(inside) => start = own_namespaces(inside.has_network),
     }
-    let inner = Inner { refused, walls: job.walls.clone(), arguments, cwd: job.cwd.clone(), group };
+    let inner =
+        Inner { refused, walls: job.walls.clone(), arguments, cwd: job.cwd.clone(), group, umask: job.umask };
     let inner = serde_json::to_string(&inner).map_err(|error| error.to_string())?;
     start.push(keeper.to_string_lossy().into_owned());
     let mut command = Command::new(&start[0]);
@@ -186,6 +188,7 @@ pub(crate) fn become_command(written: &str) -> String {
     let why = match enter(&inner) {
         Err(why) => why,
         Ok(()) => {
+            super::umask::restore(inner.umask);
             let mut command = Command::new(&inner.arguments[0]);
             command.args(&inner.arguments[1..]);
             format!("{} cannot be run: {}", inner.arguments[0], command.exec())
