@@ -38,10 +38,10 @@ pub fn is_private(names: &Path) -> bool {
 pub fn is_agents_own(names: &Path) -> bool {
     let mut parts = names.components();
     let first = parts.next().map(|part| part.as_os_str().to_string_lossy().to_lowercase());
-    let is_file = |name: &&str| first.as_deref() == Some(name.to_lowercase().as_str());
+    let is_file = |name: &&str| first.as_ref().is_some_and(|first| *first == name.to_lowercase());
     match first.as_deref() {
         Some("skills" | "hooks") => true,
-        _ => parts.next().is_none() && FILES.iter().any(|name| is_file(&name)),
+        _ => parts.next().is_none() && FILES.iter().any(is_file),
     }
 }
 

@@ -74,7 +74,7 @@ fn about_us(gateway: &Gateway, config: &Config, source: Source, request: &Reques
             // Figures are for this machine, and for whoever knows the secret.
             let peer = peer(source, request.headers());
             if !peer.is_local(config)
-                && let Err(refused) = check_secret(gateway, config, &peer, request.headers())
+                && let Some(refused) = refuse_stranger(gateway, config, &peer, request.headers())
             {
                 return Some(refused);
             }
@@ -86,29 +86,25 @@ fn about_us(gateway: &Gateway, config: &Config, source: Source, request: &Reques
     })
 }
 
-/// Whether a request carries the secret that clients share; if not, what it is answered. From where wrong ones came it is
-/// not judged before its turn.
-fn check_secret(
-    gateway: &Gateway,
-    config: &Config,
-    peer: &Peer,
-    headers: &HeaderMap,
-) -> Result<(), Response> {
-    let unauthorized = || plain(StatusCode::UNAUTHORIZED, "Unauthorized");
+/// What a request is answered that does not carry the secret that clients share; `None` if it does. From where wrong ones
+/// came it is not judged before its turn.
+fn refuse_stranger(gateway: &Gateway, config: &Config, peer: &Peer, headers: &HeaderMap) -> Option<Response> {
+    let unauthorized = || Some(plain(StatusCode::UNAUTHORIZED, "Unauthorized"));
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let given = given.and_then(|value| value.strip_prefix("Bearer ")).map(str::trim);
-    let given = given.ok_or_else(unauthorized)?;
+    let Some(given) = given.and_then(|value| value.strip_prefix("Bearer ")).map(str::trim) else {
+        return unauthorized();
+    };
     let address = peer.counted_address(config);
     if gateway.back_off.turn(address, Instant::now(), Duration::ZERO).is_err() {
         let mut response = plain(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests");
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-        return Err(response);
+        return Some(response);
     }
     if !gateway.secret().knows_bearer(given) {
         gateway.back_off.note_wrong(address, Instant::now());
-        return Err(unauthorized());
+        return unauthorized();
     }
-    Ok(())
+    None
 }
 
 /// A page of our own, where no other is served: there is none, or it is further down. It tells strangers nothing but that we are there.
