@@ -15,13 +15,14 @@ use crate::validate::walk_extras;
 pub const FILE: &str = "yabby-extras.json";
 
 /// Keys that are ours, with everything below them.
-const OWN: [&[&str]; 12] = [
+const OWN: [&[&str]; 13] = [
     &["agents", "defaults", "memorySearch", "remote", "inputType"],
     &["agents", "defaults", "memorySearch", "remote", "queryInputType"],
     &["agents", "defaults", "memorySearch", "remote", "documentInputType"],
     &["memory", "autoRecall"],
     &["memory", "ranking"],
     &["memory", "share"],
+    &["tools", "exec", "amongOthers"],
     &["tools", "exec", "confine"],
     &["tools", "fs"],
     &["tools", "web", "allowPrivate"],

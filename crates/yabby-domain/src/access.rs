@@ -5,4 +5,5 @@ pub mod channel_entry;
 pub mod command_auth;
 pub mod group_policy;
 pub mod mention_gate;
+pub mod session_owner;
 pub mod tool_policy;

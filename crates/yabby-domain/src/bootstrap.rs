@@ -33,6 +33,18 @@ pub fn is_private(names: &Path) -> bool {
     matches!((first.as_deref(), second), (Some("memory.md" | "user.md"), None) | (Some(NOTES), _))
 }
 
+/// Whether something in the workspace tells the agent who it is and what to do, or is run for it: only the owner changes
+/// it.
+pub fn is_agents_own(names: &Path) -> bool {
+    let mut parts = names.components();
+    let first = parts.next().map(|part| part.as_os_str().to_string_lossy().to_lowercase());
+    let is_file = |name: &&str| first.as_ref().is_some_and(|first| *first == name.to_lowercase());
+    match first.as_deref() {
+        Some("skills" | "hooks") => true,
+        _ => parts.next().is_none() && FILES.iter().any(is_file),
+    }
+}
+
 /// A file of the workspace; `None` where there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkspaceFile {

@@ -109,6 +109,11 @@ impl Devices {
         self.paired.get(id)
     }
 
+    /// Whether a device with this key was let in before.
+    pub fn knows(&self, id: &str, public_key: &str) -> bool {
+        self.device(id).is_some_and(|known| word(known, "publicKey") == Some(public_key))
+    }
+
     /// Whether a device may connect in a role and with these scopes.
     pub fn standing(&self, id: &str, public_key: &str, role: &str, scopes: &[String]) -> Standing {
         let Some(device) = self.device(id).filter(|known| word(known, "publicKey") == Some(public_key))

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use yabby_domain::access::command_auth::{CommandAuthority, command_authority};
 use yabby_domain::access::group_policy::{MentionOverride, group_policy};
 use yabby_domain::access::mention_gate::{self, CommandInGroup};
+use yabby_domain::access::session_owner::is_with_another;
 use yabby_domain::channel::ChatType;
 use yabby_domain::command::{Activation, is_control_message};
 use yabby_domain::config::Config;
@@ -102,6 +103,8 @@ pub(crate) struct Inbound {
     pub(crate) beside: bool,
     /// It answers for words of others than the owner, too.
     pub(crate) with_strangers: bool,
+    /// Its session is a direct conversation with somebody who is not the owner.
+    is_anothers: bool,
     /// What its group said before it, which it tells.
     told: Vec<HistoryEntry>,
     pub(crate) on_record: OnRecord,
@@ -149,8 +152,10 @@ impl Inbound {
 
     pub(crate) fn new(turn: TurnId, accepted_at: i64, accepted: Accepted, config: &Config) -> Self {
         let Accepted { message, options, .. } = accepted;
+        let target = Target::of(&message, &KeyPolicy::from_config(config));
         Self {
-            target: Target::of(&message, &KeyPolicy::from_config(config)),
+            is_anothers: is_with_another(&target.key, config),
+            target,
             authority: command_authority(&message, config, message.command_authorized),
             turn,
             accepted_at,
@@ -175,10 +180,15 @@ impl Inbound {
     }
 
     /// Who hears what is said in its session, or what becomes of it elsewhere; `entry` is the session's record.
+    ///
+    /// What the owner says in somebody else's conversation, through the gateway or an agent, stands in that one's transcript
+    /// and is told there: then the session decides, not who asks.
     pub(crate) fn company(&self, entry: Option<&SessionEntry>) -> Company {
         let goes_to_others = self.options.behalf.as_ref().is_some_and(|behalf| behalf.among_others);
+        let comes_from_elsewhere = self.options.to_caller || self.options.behalf.is_some();
+        let is_anothers = self.is_anothers && comes_from_elsewhere;
         match self.key().audience(entry.and_then(SessionEntry::chat_type).map(ChatType::as_str)) {
-            Audience::Person if self.is_owner() && !goes_to_others => Company::OwnerAlone,
+            Audience::Person if self.is_owner() && !goes_to_others && !is_anothers => Company::OwnerAlone,
             Audience::Person | Audience::Group => Company::Others,
         }
     }

@@ -164,6 +164,12 @@ impl Peer {
         Some(address)
     }
 
+    /// The address that wrong secrets are counted for: that of the proxy, if it does not say for whom it speaks.
+    pub(crate) fn counted_address(&self, config: &Config) -> IpAddr {
+        let unknown = IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED);
+        self.client_address(config).or(self.address).unwrap_or(unknown)
+    }
+
     /// Somebody at this machine, as far as can be seen.
     pub(crate) fn is_local(&self, config: &Config) -> bool {
         let is_here = self.client_address(config).is_some_and(|address| plain(address).is_loopback());

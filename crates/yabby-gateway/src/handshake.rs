@@ -2,6 +2,7 @@
 //! of the checks is that of the reference; the first one that fails is told.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::json;
 use yabby_domain::config::Config;
@@ -10,6 +11,7 @@ use yabby_domain::json::{self, Object, Value};
 
 use crate::Gateway;
 use crate::auth::{DeviceKey, Peer, Shown, Unknown, same_secret};
+use crate::back_off::{MOST_WAIT, TooMany};
 use crate::frames::{self, PROTOCOL, Refusal, Request};
 use crate::hub::{ADMIN, About, CONTROL_UI, Client, Farewell, Outgoing, PAIRING, Weight};
 use crate::in_turn::InTurn;
@@ -250,9 +252,67 @@ impl Wish {
                 "origin not allowed (open the Control UI from the gateway host or allow it in gateway.controlUi.allowedOrigins)",
             )));
         }
+        self.wait_for_turn(gateway, peer, nonce, config).await?;
+        self.check_secret(gateway, peer, nonce, config, role).await
+    }
+
+    /// Waits until a secret may be judged, where wrong ones came from before. Devices that are known do not wait: nobody
+    /// else can sign for them.
+    async fn wait_for_turn(
+        &self,
+        gateway: &Arc<Gateway>,
+        peer: &Peer,
+        nonce: &str,
+        config: &Config,
+    ) -> Result<(), Rejection> {
+        let address = peer.counted_address(config);
+        let shows_something = self.token.is_some() || self.password.is_some();
+        if !shows_something
+            || !gateway.back_off.is_slow(address, Instant::now())
+            || self.is_known_device(gateway, peer, nonce, config).await
+        {
+            return Ok(());
+        }
+        let wait = gateway.back_off.turn(address, Instant::now(), MOST_WAIT).map_err(|TooMany| {
+            let text = "too many wrong secrets from this address; try again in a moment";
+            Rejection::policy(Refusal::unavailable(text))
+        })?;
+        tokio::time::sleep(wait).await;
+        Ok(())
+    }
+
+    async fn is_known_device(
+        &self,
+        gateway: &Arc<Gateway>,
+        peer: &Peer,
+        nonce: &str,
+        config: &Config,
+    ) -> bool {
+        let Some(device) = &self.device else { return false };
+        let Ok(key) = self.check_signature(device, peer, nonce, config, gateway.now()) else { return false };
+        let (id, key) = (device.id.clone(), key.text());
+        let known = gateway.change_devices(move |devices, _| devices.knows(&id, &key)).await;
+        known.unwrap_or(false)
+    }
+
+    /// Whether the secret is right, or the device one that may come in.
+    async fn check_secret(
+        &self,
+        gateway: &Arc<Gateway>,
+        peer: &Peer,
+        nonce: &str,
+        config: &Arc<Config>,
+        role: Role,
+    ) -> Result<Entrance, Rejection> {
+        let about = &self.about;
         let secret = gateway.secret();
         let shown = Shown { token: self.token.as_deref(), password: self.password.as_deref() };
         let known = secret.check(shown);
+        let address = peer.counted_address(config);
+        // Before anything is waited for: many that come at once are many.
+        if known == Err(Unknown::Mismatch) {
+            gateway.back_off.note_wrong(address, Instant::now());
+        }
         let unauthorized =
             |why: Unknown| Rejection::policy(Refusal::invalid(secret.unauthorized(why, &self.about)));
         let allows = |name: &str| config.flag(&["gateway", "controlUi", name]) == Some(true);
@@ -280,6 +340,9 @@ impl Wish {
             && !self.shows_device_token(gateway, device, role).await
         {
             return Err(unauthorized(why));
+        }
+        if known == Err(Unknown::Mismatch) {
+            gateway.back_off.forgive(address);
         }
         let token = self.let_device_in(gateway, peer, config, device, &key, role).await?;
         Ok(Entrance { knew_secret: known.is_ok(), token: Some((device.id.clone(), token)) })

@@ -1,6 +1,7 @@
 //! HTTP on the same port (`gateway.md` §9, §10.3).
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::ws::WebSocketUpgrade;
@@ -69,11 +70,14 @@ fn about_us(gateway: &Gateway, config: &Config, source: Source, request: &Reques
         "/healthz" => plain(StatusCode::OK, "ok\n"),
         "/readyz" if gateway.ending.is_cancelled() => plain(StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
         "/readyz" => plain(StatusCode::OK, "ready\n"),
-        // Figures are for this machine, and for whoever knows the secret.
-        _ if !peer(source, request.headers()).is_local(config) && !has_secret(gateway, request.headers()) => {
-            plain(StatusCode::UNAUTHORIZED, "Unauthorized")
-        }
         _ => {
+            // Figures are for this machine, and for whoever knows the secret.
+            let peer = peer(source, request.headers());
+            if !peer.is_local(config)
+                && let Some(refused) = refuse_stranger(gateway, config, &peer, request.headers())
+            {
+                return Some(refused);
+            }
             let mut response = plain(StatusCode::OK, &metrics::told(gateway));
             let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
             response.headers_mut().insert(header::CONTENT_TYPE, kind);
@@ -82,11 +86,25 @@ fn about_us(gateway: &Gateway, config: &Config, source: Source, request: &Reques
     })
 }
 
-/// Whether a request carries the secret that clients share.
-pub(crate) fn has_secret(gateway: &Gateway, headers: &HeaderMap) -> bool {
+/// What a request is answered that does not carry the secret that clients share; `None` if it does. From where wrong ones
+/// came it is not judged before its turn.
+fn refuse_stranger(gateway: &Gateway, config: &Config, peer: &Peer, headers: &HeaderMap) -> Option<Response> {
+    let unauthorized = || Some(plain(StatusCode::UNAUTHORIZED, "Unauthorized"));
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let given = given.and_then(|value| value.strip_prefix("Bearer ")).map(str::trim);
-    given.is_some_and(|given| gateway.secret().knows_bearer(given))
+    let Some(given) = given.and_then(|value| value.strip_prefix("Bearer ")).map(str::trim) else {
+        return unauthorized();
+    };
+    let address = peer.counted_address(config);
+    if gateway.back_off.turn(address, Instant::now(), Duration::ZERO).is_err() {
+        let mut response = plain(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests");
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        return Some(response);
+    }
+    if !gateway.secret().knows_bearer(given) {
+        gateway.back_off.note_wrong(address, Instant::now());
+        return unauthorized();
+    }
+    None
 }
 
 /// A page of our own, where no other is served: there is none, or it is further down. It tells strangers nothing but that we are there.

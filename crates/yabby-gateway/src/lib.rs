@@ -8,6 +8,7 @@ mod approvals;
 mod asking;
 mod assistant;
 mod auth;
+mod back_off;
 mod connection;
 mod control_ui;
 mod dedupe;
@@ -52,6 +53,7 @@ use yabby_store::paths::Place;
 
 use approvals::Approvals;
 use auth::SharedSecret;
+use back_off::BackOff;
 use dedupe::Dedupe;
 use frames::{Event, Refusal, StateVersion};
 use health::Health;
@@ -110,6 +112,8 @@ pub(crate) struct Gateway {
     pub(crate) dedupe: Dedupe,
     pub(crate) kept: Kept,
     pub(crate) counts: Counts,
+    /// Who showed wrong secrets.
+    pub(crate) back_off: BackOff,
     devices: Arc<DeviceFiles>,
     nodes: Arc<NodeFiles>,
     pub(crate) approvals: Approvals,
@@ -147,6 +151,7 @@ impl Gateway {
             dedupe: Dedupe::default(),
             kept: Kept::default(),
             counts: Counts::default(),
+            back_off: BackOff::default(),
             devices: Arc::new(devices),
             nodes: Arc::new(nodes),
             approvals: Approvals::default(),

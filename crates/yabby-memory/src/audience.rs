@@ -3,6 +3,7 @@
 //! A conversation belongs to its audience: the owner, one other person, or a room. What nobody can place is
 //! the owner's.
 
+use yabby_domain::access::session_owner::person_in;
 use yabby_domain::channel::ChatType;
 use yabby_domain::config::Config;
 use yabby_domain::json::Value;
@@ -62,7 +63,7 @@ impl Audience {
         let chat_type = record.as_ref().and_then(|record| record.chat_type()).map(ChatType::as_str);
         match key.audience(chat_type) {
             key::Audience::Group => Self::Room(room(&key)),
-            key::Audience::Person => person(&key).map_or(Self::Owner, Self::Person),
+            key::Audience::Person => person_in(&key).map_or(Self::Owner, Self::Person),
         }
     }
 }
@@ -70,20 +71,6 @@ impl Audience {
 /// A thread is a part of its room.
 fn room(key: &SessionKey) -> String {
     key.thread_parent().unwrap_or_else(|| key.clone()).as_str().to_lowercase()
-}
-
-/// The other one in a direct conversation whose key names them.
-fn person(key: &SessionKey) -> Option<String> {
-    let key = key.thread_parent().unwrap_or_else(|| key.clone());
-    let rest = key.rest().to_lowercase();
-    let parts: Vec<&str> = rest.split(':').collect();
-    let at = parts.iter().position(|part| *part == "dm")?;
-    let peer = parts[at + 1..].join(":");
-    (!peer.is_empty()).then(|| match parts[..at].first() {
-        // With a channel before it, an address of that channel.
-        Some(channel) => format!("{channel}:{peer}"),
-        None => peer,
-    })
 }
 
 /// Who looks, and from where.

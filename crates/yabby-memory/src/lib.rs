@@ -14,6 +14,7 @@ pub mod listening;
 pub mod memory;
 mod news;
 pub mod note;
+mod private_file;
 pub mod question;
 pub mod recall;
 pub mod said;

@@ -13,18 +13,17 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::runtime::Handle;
-use yabby_domain::access::command_auth::command_authority;
+use yabby_domain::access::session_owner::is_owner;
 use yabby_domain::channel::ChatType;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
-use yabby_domain::inbound::InboundMessage;
 use yabby_domain::recollection::Remembered;
 use yabby_domain::seam::embedder::Embedder;
 use yabby_domain::seam::recollection::{Asked, Recollection};
 use yabby_domain::seam::{Choice, SessionStore, StoreError};
 use yabby_domain::secrets::Secrets;
 use yabby_domain::session::entry::SessionEntry;
-use yabby_domain::session::key::{IdentityLinks, SessionKey};
+use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::path::name_of;
 use yabby_domain::text;
 use yabby_domain::transcript::file_name::{TranscriptId, session_in};
@@ -32,6 +31,7 @@ use yabby_domain::transcript::file_name::{TranscriptId, session_in};
 use crate::audience::{Audience, MOST_SPAWNERS, Viewer};
 use crate::compat::{Reference, files};
 use crate::news::{Changed, News, Told};
+use crate::private_file::make_private_folder;
 use crate::recall::{
     Conversation, Embedded, Filter, Hit, Known, Meant, Message, Note, Query, Recall, RecallError, Wanted,
     Work,
@@ -202,7 +202,7 @@ pub enum MemoryError {
 impl Memory {
     pub fn open(parts: Parts) -> Result<Self, MemoryError> {
         if let Some(folder) = parts.places.index.parent() {
-            std::fs::create_dir_all(folder)
+            make_private_folder(folder)
                 .map_err(|source| RecallError::Read { path: folder.display().to_string(), source })?;
         }
         let recall = Recall::open(&parts.places.index)?;
@@ -816,20 +816,7 @@ fn channel_of(key: &SessionKey, record: &SessionEntry) -> Option<String> {
 /// A person who is known as the owner is the owner.
 fn owned(audience: Audience, config: &Config) -> Audience {
     let Audience::Person(name) = &audience else { return audience };
-    let is_owner = |address: &str| {
-        let (channel, peer) = address.split_once(':').unwrap_or(("", address));
-        let message = InboundMessage {
-            provider: Some(channel.to_owned()),
-            sender_id: Some(peer.to_owned()),
-            from: Some(peer.to_owned()),
-            ..InboundMessage::default()
-        };
-        command_authority(&message, config, true).is_owner
-    };
-    let links = IdentityLinks::from_config(config);
-    let mut addresses = links.addresses(name);
-    addresses.push(name.clone());
-    if addresses.iter().any(|address| is_owner(address)) { Audience::Owner } else { audience }
+    if is_owner(name, config) { Audience::Owner } else { audience }
 }
 
 #[async_trait]

@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin, Command};
+use yabby_domain::access::tool_policy::runs_among_others;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{Object, Value};
@@ -19,14 +20,14 @@ use yabby_domain::leash::approvals::ApprovalBook;
 use yabby_domain::leash::environment;
 use yabby_domain::leash::exec_policy::setting;
 use yabby_domain::seam::SessionStore;
-use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
+use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::text;
 use yabby_domain::untrusted;
 
 use crate::arguments::Arguments;
 use crate::commands::job::{BACKGROUND, Job, KEEP_COMMAND};
 use crate::commands::record::{End, Record};
-use crate::commands::{Kept, Shelf, output, processes};
+use crate::commands::{Kept, Shelf, output, processes, umask};
 
 /// What commands are run with, and what file tools may see beside the workspace.
 #[derive(Clone)]
@@ -123,15 +124,31 @@ impl Exec {
         let record =
             self.sessions.get(&context.session_key).await.map_err(|error| denied(error.to_string()))?;
         let record = record.unwrap_or_default();
-        let permit =
-            permit::Asking { leash: &self.leash, context, command: &command, environment: &environment };
+        let permit = permit::Asking {
+            leash: &self.leash,
+            context,
+            command: &command,
+            environment: &environment,
+            wanted: &wanted,
+        };
         let confinement = permit.confinement()?;
         let rules = permit.rules(arguments, &record, confinement.is_some()).await?;
         let confinement = confinement.filter(|_| rules.confined);
+        let among_others = context.company != Company::OwnerAlone;
+        if among_others
+            && !rules.confined
+            && !rules.is_elevated
+            && !runs_among_others(&context.config, &context.agent)
+        {
+            return Err(denied(
+                "others are in this conversation, and commands that are not confined read what is the owner's; \
+                set agents.defaults.sandbox.mode, or tools.exec.amongOthers to allow it",
+            ));
+        }
         // What skills are given is the owner's: it is neither for others nor for what is walled in.
         let knows_skills = context.sender_is_owner && confinement.is_none();
         let spot = place::Spot::find(arguments.text("workdir"), confinement, context, &self.leash).await?;
-        permit.obtain(&rules, &spot.cwd).await?;
+        let script = permit.obtain(&rules, &spot.cwd).await?;
         let (shelf, settings) = (self.leash.shelf(), self.leash.skill_variables.clone());
         let (config, agent) = (context.config.clone(), context.agent.clone());
         let (now, keep_for) = (context.now.as_millisecond(), times.keep_for);
@@ -151,6 +168,7 @@ impl Exec {
             id: kept.id.clone(),
             folder: kept.folder.clone(),
             command,
+            script,
             cwd: spot.cwd,
             agent: context.agent.as_str().to_owned(),
             session_key: context.session_key.as_str().to_owned(),
@@ -158,6 +176,7 @@ impl Exec {
             timeout_ms: times.limit,
             background: times.wait.is_none(),
             walls,
+            umask: umask::found(),
         };
         let note =
             if arguments.flag("pty") { "Note: there is no terminal; pty was ignored.\n\n" } else { "" };
@@ -231,6 +250,7 @@ impl Begun {
         let mut keeper = command.spawn().map_err(|error| {
             failed(&format!("the keeper {} cannot be started", leash.keeper.display()), &error)
         })?;
+        watch(keeper.id(), &kept.id);
         let mut lifeline = keeper.stdin.take().ok_or("exec failed: the keeper has no input")?;
         let mut line =
             serde_json::to_string(job).map_err(|error| failed("the job cannot be written", &error))?;
@@ -313,6 +333,33 @@ impl Begun {
         }
         false
     }
+}
+
+/// How often a keeper is looked at.
+const GLANCE: Duration = Duration::from_secs(1);
+
+/// Ends a command whose keeper was stopped: it would not notice that time is up, nor that nobody waits any more. Looks
+/// until the keeper is gone, also if the call is given up.
+fn watch(keeper: Option<u32>, id: &str) {
+    let Some(keeper) = keeper else { return };
+    let Some(started) = processes::started(keeper) else { return };
+    let id = id.to_owned();
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(GLANCE).await;
+            if processes::started(keeper) != Some(started) {
+                return;
+            }
+            if processes::is_stopped(keeper, started) {
+                let ended = off_thread(move || {
+                    processes::end_strays(keeper, started, &id);
+                    Ok(())
+                });
+                let _ = ended.await;
+                return;
+            }
+        }
+    });
 }
 
 /// What a command came to: a text, whether it is an error, and the details.

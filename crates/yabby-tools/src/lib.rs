@@ -44,6 +44,7 @@ use crate::web_client::{SystemLookup, Web};
 
 pub use commands::job::KEEP_COMMAND;
 pub use commands::keeper::keep_command;
+pub use commands::umask::keep_files_private;
 pub use exec::{Leash, SkillVariables};
 pub use web_fetch::web_fetch;
 pub use web_search::{Ask, web_search};

@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use yabby_domain::bootstrap::{self, NOTES, is_private};
+use yabby_domain::bootstrap::{self, NOTES, is_agents_own, is_private};
 use yabby_domain::json::Value;
 use yabby_domain::seam::tool::{Company, ToolContext};
 use yabby_domain::untrusted;
@@ -36,15 +36,25 @@ pub(crate) struct Found {
     company: Company,
 }
 
+/// The folders that the agent can write in: the workspace, and those of `tools.fs.allow`.
+pub(crate) fn changeable(context: &ToolContext) -> Vec<PathBuf> {
+    [vec![context.workspace.clone()], allowed(context)].concat()
+}
+
+/// `tools.fs.allow`.
+fn allowed(context: &ToolContext) -> Vec<PathBuf> {
+    let allowed = context.config.list(&["tools", "fs", "allow"]).unwrap_or_default();
+    let allowed = allowed.iter().filter_map(Value::as_str).map(PathBuf::from);
+    // `/` would be no leash at all, and a relative one would depend on where the program was started.
+    allowed.filter(|folder| folder.is_absolute() && folder.parent().is_some()).collect()
+}
+
 const SKILL: &str = "SKILL.md";
 
 impl Places {
     pub(crate) fn of(context: &ToolContext, readable: &[PathBuf]) -> Self {
-        let allowed = context.config.list(&["tools", "fs", "allow"]).unwrap_or_default();
-        let allowed = allowed.iter().filter_map(Value::as_str).map(PathBuf::from);
         Self {
-            // `/` would be no leash at all, and a relative one would depend on where the program was started.
-            allowed: allowed.filter(|folder| folder.is_absolute() && folder.parent().is_some()).collect(),
+            allowed: allowed(context),
             readable: readable.to_owned(),
             ..Self::of_workspace(context.workspace.clone(), context.company)
         }
@@ -104,7 +114,7 @@ impl Places {
         if others_hear && is_private(&names) {
             return Err(private(path));
         }
-        if others_hear && bootstrap::FILES.iter().any(|own| names.as_os_str().eq_ignore_ascii_case(own)) {
+        if others_hear && is_agents_own(&names) {
             return Err(format!(
                 "{path} is the agent's own; it is not changed while others are in the conversation"
             ));

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use yabby_domain::json::Object;
 use yabby_domain::leash::exec_policy::setting;
-use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
+use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::text;
 
 use crate::arguments::Arguments;
@@ -61,9 +61,14 @@ impl Tool for Process {
         let id = arguments.text("sessionId").and_then(text::non_blank).map(|id| text::trim(id).to_owned());
         let notify = setting(&context.config, &context.agent, "notifyOnExit") != Some(&Value::Bool(false));
         let (office, session) = (context.office.clone(), context.session_key.clone());
+        // What others started is none of the business of those who listen here.
+        let sees_all = context.company == Company::OwnerAlone;
         let done = off_thread(move || {
             let shelf = leash.shelf();
-            let of_agent = |record: &Record| record.agent == agent && record.background;
+            let of_agent = |record: &Record| {
+                let is_own = sees_all || record.session_key == session.as_str();
+                record.agent == agent && record.background && is_own
+            };
             if matches!(action, Action::List) {
                 let known = shelf.all().into_iter().filter(|(_, record)| of_agent(record));
                 let known: Vec<(Kept, Record)> =

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
     if let Some(code) = yabby_tools::keep_command(&arguments) {
         return code;
     }
+    yabby_tools::keep_files_private();
     let mut command = cli::command();
     let read = command.try_get_matches_from_mut(std::env::args_os());
     let cli = match read.and_then(|matches| cli::Cli::from_arg_matches(&matches)) {

@@ -136,6 +136,8 @@ pub struct ExtraTools {
 pub struct ExtraExec {
     /// What keeps commands in the workspace. Default: auto, whatever this system has.
     pub confine: Option<Confine>,
+    /// Whether commands that are not confined run where others than the owner talk. Default: false.
+    pub among_others: Option<bool>,
 }
 
 /// What keeps commands in the workspace.

@@ -6,6 +6,7 @@ use crate::access::group_policy::{GroupSender, group_policy};
 use crate::config::Config;
 use crate::id::AgentId;
 use crate::json::Value;
+use crate::leash::exec_policy::setting;
 use crate::model::ModelRef;
 use crate::session::key::SessionKey;
 use crate::text;
@@ -23,6 +24,8 @@ pub struct ToolUser<'a> {
     pub is_owner: bool,
     /// Commands run behind walls here.
     pub is_confined: bool,
+    /// Others than the owner hear what is said, or may have said what is worked on.
+    pub among_others: bool,
 }
 
 /// What may be used.
@@ -129,6 +132,7 @@ impl ToolPolicy {
             )
             .chain([group(user)])
             .chain([user.is_confined.then(|| confined(everybody, own))])
+            .chain([hides_commands(user).then(|| Lists::new([], ["group:runtime"]))])
             .chain([user.session.is_subagent().then(|| subagent(everybody))])
             .chain([Some(trust(everybody, user.is_owner))]);
         Self(layers.flatten().filter(|lists| *lists != Lists::default()).collect())
@@ -258,6 +262,16 @@ fn confined(everybody: Option<&Value>, own: Option<&Value>) -> Lists {
     }
 }
 
+/// Whether there are no commands: one that is not confined reads whatever the owner can.
+fn hides_commands(user: &ToolUser<'_>) -> bool {
+    user.among_others && !user.is_confined && !runs_among_others(user.config, user.agent)
+}
+
+/// `tools.exec.amongOthers`: commands that are not confined run where others than the owner talk, too.
+pub fn runs_among_others(config: &Config, agent: &AgentId) -> bool {
+    setting(config, agent, "amongOthers").and_then(Value::as_bool) == Some(true)
+}
+
 fn subagent(everybody: Option<&Value>) -> Lists {
     let said = everybody.and_then(|tools| tools.get("subagents")?.get("tools")).map(Lists::read);
     let Lists { allow, deny } = said.unwrap_or_default();
@@ -299,10 +313,18 @@ mod tests {
         model: &'a str,
         is_owner: bool,
         is_confined: bool,
+        among_others: bool,
     }
 
     fn owner(config: Value) -> Case<'static> {
-        Case { config, session: "agent:main:main", model: "a/b", is_owner: true, is_confined: false }
+        Case {
+            config,
+            session: "agent:main:main",
+            model: "a/b",
+            is_owner: true,
+            is_confined: false,
+            among_others: false,
+        }
     }
 
     fn allowed(case: &Case<'_>) -> String {
@@ -317,6 +339,7 @@ mod tests {
             sender: GroupSender { id: Some("7"), ..GroupSender::default() },
             is_owner: case.is_owner,
             is_confined: case.is_confined,
+            among_others: case.among_others,
         };
         ToolPolicy::of(&user).allowed(&KNOWN).join(" ")
     }
@@ -353,6 +376,26 @@ mod tests {
         ];
         for (config, expected) in table {
             assert_eq!(allowed(&owner(config.clone())), expected, "{config}");
+        }
+    }
+
+    #[test]
+    fn commands_that_are_not_confined_are_for_the_owner_alone_unless_the_owner_says_otherwise() {
+        let said = json!({"tools": {"exec": {"amongOthers": true}}});
+        let own = json!({"agents": {"list": [{"id": "main", "tools": {"exec": {"amongOthers": true}}}]}});
+        //  configuration  among others  confined  has commands
+        let table = [
+            (json!({}), false, false, true),
+            (json!({}), true, false, false),
+            (json!({}), true, true, true),
+            (said, true, false, true),
+            (own, true, false, true),
+        ];
+        for (config, among_others, is_confined, expected) in table {
+            let case = Case { among_others, is_confined, ..owner(config) };
+            let found = allowed(&case);
+            assert_eq!(found.contains("exec"), expected, "{} {among_others} {is_confined}", case.config);
+            assert_eq!(found.contains("process"), expected, "{} {among_others} {is_confined}", case.config);
         }
     }
 

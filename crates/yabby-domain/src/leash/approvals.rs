@@ -30,6 +30,36 @@ pub struct ForAgent {
     pub ask_fallback: Option<Security>,
     /// Patterns, those for everybody first.
     pub allowed: Vec<String>,
+    pub commands: Vec<ExactCommand>,
+}
+
+/// A command that may run as it stands, in the folder that it was allowed for. An entry of the list whose pattern is
+/// `=` and the command; to programs that do not know it, it is a pattern that matches nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExactCommand {
+    pub command: String,
+    /// Everywhere, if there is none.
+    pub folder: Option<String>,
+}
+
+impl ExactCommand {
+    const MARK: char = '=';
+
+    /// The command of an entry, if it is one of a command.
+    fn from_entry(entry: &Value) -> Option<Self> {
+        let command = pattern_of(entry)?.strip_prefix(Self::MARK)?;
+        let folder = entry.get("cwd").and_then(Value::as_str);
+        Some(Self { command: text::trim(command).to_owned(), folder: folder.map(str::to_owned) })
+    }
+
+    /// How the list spells it.
+    pub fn pattern(&self) -> String {
+        format!("{}{}", Self::MARK, self.command)
+    }
+
+    pub fn allows(&self, command: &str, folder: &str) -> bool {
+        text::trim(command) == self.command && self.folder.as_deref().is_none_or(|own| own == folder)
+    }
 }
 
 /// A program that was used.
@@ -82,15 +112,17 @@ impl Approvals {
             at(own).or_else(|| at(everybody)).or_else(|| at(defaults))
         };
         let security = |name: &str| word(name).as_deref().and_then(Security::parse);
-        let patterns = |place: Option<&Object>| -> Vec<String> {
-            let listed = place.and_then(|place| place.get("allowlist")).and_then(Value::as_array);
-            listed.into_iter().flatten().filter_map(pattern_of).map(str::to_owned).collect()
+        let listed = || {
+            let lists = [everybody, own].into_iter().flatten().filter_map(|place| place.get("allowlist"));
+            lists.filter_map(Value::as_array).flatten()
         };
+        let patterns = listed().filter(|entry| ExactCommand::from_entry(entry).is_none());
         ForAgent {
             security: security("security"),
             ask: word("ask").as_deref().and_then(Ask::parse),
             ask_fallback: security("askFallback"),
-            allowed: [patterns(everybody), patterns(own)].concat(),
+            allowed: patterns.filter_map(pattern_of).map(str::to_owned).collect(),
+            commands: listed().filter_map(ExactCommand::from_entry).collect(),
         }
     }
 
@@ -101,6 +133,20 @@ impl Approvals {
             return false;
         }
         list.push(serde_json::json!({"id": id, "pattern": pattern, "lastUsedAt": now}));
+        true
+    }
+
+    /// Allows a command; `false` if it was allowed already.
+    pub fn allow_command(&mut self, agent: &str, command: &ExactCommand, id: String, now: i64) -> bool {
+        let list = self.list_mut(agent);
+        if list.iter().filter_map(ExactCommand::from_entry).any(|known| known == *command) {
+            return false;
+        }
+        let mut entry = serde_json::json!({"id": id, "pattern": command.pattern(), "lastUsedAt": now});
+        if let Some(folder) = &command.folder {
+            entry["cwd"] = folder.as_str().into();
+        }
+        list.push(entry);
         true
     }
 
@@ -326,6 +372,22 @@ mod tests {
         assert!(approvals.forget("main", "/bin/a") && !approvals.forget("main", "/bin/a"));
         assert!(!approvals.forget("other", "/bin/a"));
         assert_eq!(approvals.without_token()["socket"], json!({"y": 2, "path": "/s"}));
+    }
+
+    #[test]
+    fn a_command_is_allowed_as_it_stands_and_where_it_was() {
+        let mut approvals = Approvals::default();
+        let command = ExactCommand { command: "git log /x".to_owned(), folder: Some("/ws".to_owned()) };
+        assert!(approvals.allow_command("main", &command, "1".into(), 1));
+        assert!(!approvals.allow_command("main", &command, "2".into(), 1));
+        let main = Approvals::parse(&approvals.text()).unwrap().for_agent(&AgentId::default());
+        assert_eq!((main.allowed, main.commands.as_slice()), (Vec::new(), [command.clone()].as_slice()));
+        assert!(command.allows(" git log /x ", "/ws"));
+        assert!(!command.allows("git log /x -c y", "/ws") && !command.allows("git log /x", "/other"));
+        // As a pattern it stands for no program.
+        assert!(!matches(&command.pattern(), "/usr/bin/git", "/home/u"));
+        assert!(!matches("=/usr/bin/**", "/usr/bin/git", "/home/u"));
+        assert!(approvals.forget("main", "=git log /x"));
     }
 
     #[test]

@@ -48,6 +48,38 @@ pub fn add_missing(
     }
 }
 
+/// Whether a program that may run unasked may be given a variable: one of those that change how its output looks, with
+/// a value that names no file. Any other may make it run other code, and nobody can list all that do.
+pub fn is_harmless(name: &str, value: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "CI",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+        "COLUMNS",
+        "FORCE_COLOR",
+        "LANG",
+        "LANGUAGE",
+        "LC_ALL",
+        "LC_COLLATE",
+        "LC_CTYPE",
+        "LC_MESSAGES",
+        "LC_MONETARY",
+        "LC_NUMERIC",
+        "LC_TIME",
+        "LINES",
+        "NO_COLOR",
+        "TERM",
+        "TZ",
+    ];
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.@+-".contains(c);
+    let names_file = match name {
+        // A zone is called `Europe/Berlin`.
+        "TZ" => value.starts_with('/') || value.contains(".."),
+        _ => value.contains('/') || value.contains(".."),
+    };
+    NAMES.contains(&name) && value.chars().all(|c| is_plain(c) || c == '/') && !names_file
+}
+
 /// Why a call may not set a variable.
 fn refused(name: &str) -> Option<&'static str> {
     const STARTS: &[&str] =
@@ -156,6 +188,28 @@ mod tests {
         add_missing(&mut given, pairs(&more));
         assert_eq!((given["A"].as_str(), given["B"].as_str()), ("call", "skill"));
         assert_eq!((given["PATH"].as_str(), given.len()), (FALLBACK_PATH, 4));
+    }
+
+    #[test]
+    fn only_what_is_listed_is_harmless() {
+        let table = [
+            ("TZ", "Europe/Berlin", true),
+            ("LC_ALL", "de_DE.UTF-8@euro", true),
+            ("NO_COLOR", "1", true),
+            ("TZ", ":/etc/shadow", false),
+            ("TZ", "/etc/shadow", false),
+            ("TZ", "a/../../b", false),
+            ("LANGUAGE", "../../tmp/x", false),
+            ("TERM", "/tmp/x", false),
+            ("LC_PATH", "x", false),
+            ("X", "1", false),
+            ("OPENSSL_CONF", "x", false),
+            ("GIT_EDITOR", "x", false),
+            ("lang", "C", false),
+        ];
+        for (name, value, expected) in table {
+            assert_eq!(is_harmless(name, value), expected, "{name}={value}");
+        }
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //! The configuration says what holds, a session may say otherwise, a call may only be stricter, and of
 //! that and the approvals file the stricter wins.
 
-use super::approvals::Approvals;
-use super::command_line::{Segment, runs_anything, segments};
+use super::approvals::{Approvals, ExactCommand, ForAgent};
+use super::command_line::{segments, with_paths};
+use super::program::{FoundProgram, runs_anything, runs_no_other};
 use super::safe_bins::SafeBins;
 use crate::config::Config;
 use crate::id::AgentId;
@@ -162,6 +163,8 @@ pub struct Rules {
     pub ask_fallback: Security,
     /// The approvals file has a say, and learns from answers.
     pub uses_approvals: bool,
+    /// An owner took it out of its confinement.
+    pub is_elevated: bool,
 }
 
 /// Where a call comes from and what is said about it.
@@ -206,6 +209,7 @@ pub fn rules(asked: &Asked, approvals: &Approvals, agent: &AgentId) -> Result<Ru
             ask: if ask == Some(Ask::Always) { Ask::Always } else { Ask::Off },
             ask_fallback: Security::Deny,
             uses_approvals: false,
+            is_elevated: false,
         });
     }
     if elevated && asked.elevation == Elevation::Full {
@@ -215,6 +219,7 @@ pub fn rules(asked: &Asked, approvals: &Approvals, agent: &AgentId) -> Result<Ru
             ask: Ask::Off,
             ask_fallback: Security::Deny,
             uses_approvals: false,
+            is_elevated: true,
         });
     }
     let security = said.security.unwrap_or(Security::Allowlist);
@@ -228,6 +233,7 @@ pub fn rules(asked: &Asked, approvals: &Approvals, agent: &AgentId) -> Result<Ru
         ask: file.ask.map_or(ask, |filed| filed.max(ask)),
         ask_fallback: file.ask_fallback.unwrap_or(Security::Deny),
         uses_approvals: true,
+        is_elevated: elevated,
     })
 }
 
@@ -242,56 +248,116 @@ pub struct Judged {
     pub programs: Vec<String>,
     /// The patterns that allowed them.
     pub used: Vec<String>,
+    /// What runs unasked in its place: the same with every program named by its path, see [`with_paths`].
+    pub by_path: Option<String>,
+    /// What an answer of *always* allows.
+    pub grant: Grant,
+}
+
+/// What is allowed from now on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Grant {
+    #[default]
+    Nothing,
+    /// These programs, whatever their arguments: they run no others.
+    Programs(Vec<String>),
+    /// This very command: one of its programs can run others.
+    Command(ExactCommand),
 }
 
 /// What the rules have to ask about the disk.
 pub trait Programs {
     /// The file that a program's name leads to from where the command runs, through the `PATH` that it is
     /// given. `has_home` tells that a leading `~` is the home folder.
-    fn find(&self, name: &str, has_home: bool) -> Option<String>;
+    fn find(&self, name: &str, has_home: bool) -> Option<FoundProgram>;
 
     /// Whether there is such a file where the command runs.
     fn exists(&self, name: &str) -> bool;
 }
 
+/// A command, and what is around it when it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Invocation<'a> {
+    pub command: &'a str,
+    pub folder: &'a str,
+    /// The folder is one that the agent may work in.
+    pub is_known_folder: bool,
+    /// A variable that the call sets and that a program on the list is not given unasked.
+    pub variable: Option<&'a str>,
+}
+
 /// Holds a command against the list.
 pub fn judge(
-    command: &str,
-    allowed: &[String],
+    invocation: &Invocation<'_>,
+    allowed: &ForAgent,
     safe: &SafeBins,
     home: &str,
     programs: &dyn Programs,
 ) -> Judged {
-    let missed = |why: String, programs: Vec<String>| Judged {
+    let Invocation { command, folder, .. } = *invocation;
+    let mut judged = Judged {
         is_allowed: false,
-        why: Some(why),
-        programs,
+        why: None,
+        programs: Vec::new(),
         used: Vec::new(),
+        by_path: None,
+        grant: Grant::Nothing,
     };
+    let missed = |judged: Judged, why: String| Judged { why: Some(why), ..judged };
     let read = match segments(command) {
         Ok(read) => read,
-        Err(why) => return missed(why.to_string(), Vec::new()),
+        Err(why) => return missed(judged, why.to_string()),
     };
-    let found = |segment: &Segment| {
-        let program = &segment.words[0];
-        programs.find(&program.text, program.has_home)
-    };
-    let all: Vec<String> = read.iter().filter_map(found).collect();
-    let mut used = Vec::new();
-    for segment in &read {
-        let name = &segment.words[0].text;
-        let Some(program) = found(segment) else {
-            return missed(format!("{name} is no program that can be found"), all);
-        };
-        if let Some(pattern) =
-            allowed.iter().find(|pattern| super::approvals::matches(pattern, &program, home))
-        {
-            used.push(pattern.clone());
-        } else if !safe.allow(&program, &segment.words[1..], |file| programs.exists(file)) {
-            return missed(format!("{program} is not on the allowlist"), all);
+    let found: Vec<Option<FoundProgram>> =
+        read.iter().map(|segment| programs.find(&segment.words[0].text, segment.words[0].has_home)).collect();
+    judged.programs = found.iter().flatten().map(|program| program.path.clone()).collect();
+    if let Some(at) = found.iter().position(Option::is_none) {
+        return missed(judged, format!("{} is no program that can be found", read[at].words[0].text));
+    }
+    let found: Vec<FoundProgram> = found.into_iter().flatten().collect();
+    judged.grant = grant(&found, command, folder);
+    if let Some(name) = invocation.variable {
+        return missed(judged, format!("it is given the variable {name}, which may make it run other code"));
+    }
+    if let Some(exact) = allowed.commands.iter().find(|exact| exact.allows(command, folder)) {
+        return Judged { is_allowed: true, used: vec![exact.pattern()], ..judged };
+    }
+    for (segment, program) in read.iter().zip(&found) {
+        if let Some(pattern) = allowed.allowed.iter().find(|pattern| stands_for(pattern, program, home)) {
+            judged.used.push(pattern.clone());
+        } else if !safe.allow(program, &segment.words[1..], |file| programs.exists(file)) {
+            judged.used.clear();
+            return missed(judged, format!("{} is not on the allowlist", program.path));
         }
     }
-    Judged { is_allowed: true, why: None, programs: all, used }
+    if !invocation.is_known_folder {
+        judged.used.clear();
+        return missed(judged, format!("it runs in {folder}, which is not one of the agent's folders"));
+    }
+    let by_path = with_paths(command, &read, found.iter().map(|program| program.path.as_str()));
+    Judged { is_allowed: true, by_path: Some(by_path), ..judged }
+}
+
+/// Whether a pattern of the list stands for a program. One that the agent can change it has to name exactly.
+fn stands_for(pattern: &str, program: &FoundProgram, home: &str) -> bool {
+    let matches = |path: &str| super::approvals::matches(pattern, path, home);
+    match program.is_changeable {
+        true => !pattern.contains(['*', '?']) && matches(&program.path),
+        false => matches(&program.path) || matches(&program.real),
+    }
+}
+
+/// What somebody allows who says *always* to a command.
+fn grant(programs: &[FoundProgram], command: &str, folder: &str) -> Grant {
+    // Who says yes to `sh build.sh` for good has not thought of everything that `sh` runs, or that the file becomes.
+    if programs.iter().any(|program| program.is_changeable || runs_anything(&program.path)) {
+        Grant::Nothing
+    } else if programs.iter().all(|program| program.is_system() && runs_no_other(program.name())) {
+        Grant::Programs(programs.iter().map(|program| program.path.clone()).collect())
+    } else {
+        let (command, folder) = (text::trim(command).to_owned(), Some(folder.to_owned()));
+        Grant::Command(ExactCommand { command, folder })
+    }
 }
 
 /// What is to be done with a command.
@@ -317,26 +383,24 @@ pub fn verdict(rules: &Rules, judged: &Judged) -> Verdict {
 /// What comes of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It runs, and these programs are allowed from now on.
-    Run {
-        learn: Vec<String>,
-    },
+    /// A person said that it runs, as it is written; this is allowed from now on.
+    Approved(Grant),
+    /// Nobody answered, and it is on the list.
+    Listed,
+    /// Nobody answered, and everything runs then.
+    Unanswered,
     Refuse(String),
 }
 
 pub fn after_asking(rules: &Rules, judged: &Judged, decision: Decision) -> Outcome {
-    let once = Outcome::Run { learn: Vec::new() };
     match (decision, rules.ask_fallback) {
-        (Decision::Once, _) => once,
         (Decision::Always, _) if rules.uses_approvals && rules.security == Security::Allowlist => {
-            // Whoever says yes to `sh -c` for good has not thought of everything that `sh` runs.
-            let programs = judged.programs.iter().filter(|program| !runs_anything(program));
-            Outcome::Run { learn: programs.cloned().collect() }
+            Outcome::Approved(judged.grant.clone())
         }
-        (Decision::Always, _) => once,
+        (Decision::Once | Decision::Always, _) => Outcome::Approved(Grant::Nothing),
         (Decision::Deny, _) => Outcome::Refuse("it was denied by the person who was asked".to_owned()),
-        (Decision::Unanswered, Security::Full) => once,
-        (Decision::Unanswered, Security::Allowlist) if judged.is_allowed => once,
+        (Decision::Unanswered, Security::Full) => Outcome::Unanswered,
+        (Decision::Unanswered, Security::Allowlist) if judged.is_allowed => Outcome::Listed,
         (Decision::Unanswered, Security::Allowlist | Security::Deny) => {
             let why = judged.why.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
             Outcome::Refuse(format!("it needs an approval{why}, and nobody answered"))
@@ -427,12 +491,22 @@ mod tests {
     struct Shelf;
 
     impl Programs for Shelf {
-        fn find(&self, name: &str, has_home: bool) -> Option<String> {
+        fn find(&self, name: &str, has_home: bool) -> Option<FoundProgram> {
+            let found = |path: &str, real: &str| FoundProgram {
+                path: path.to_owned(),
+                real: real.to_owned(),
+                is_changeable: path.starts_with("/here/") || real.starts_with("/here/"),
+            };
             match name {
-                "ls" | "git" | "sh" | "grep" => Some(format!("/usr/bin/{name}")),
-                "~/bin/x" if has_home => Some("/home/u/bin/x".to_owned()),
-                "~/bin/x" => Some("/here/~/bin/x".to_owned()),
-                "./ls" => Some("/here/ls".to_owned()),
+                "ls" | "git" | "sh" | "grep" | "wc" | "printf" => {
+                    let path = format!("/usr/bin/{name}");
+                    Some(found(&path, &path))
+                }
+                "~/bin/x" if has_home => Some(found("/home/u/bin/x", "/home/u/bin/x")),
+                "~/bin/link" => Some(found("/home/u/bin/link", "/here/x")),
+                "~/bin/grep" => Some(found("/home/u/bin/grep", "/usr/bin/bash")),
+                "~/bin/x" => Some(found("/here/~/bin/x", "/here/~/bin/x")),
+                "./ls" | "./wc" => Some(found(&name.replace('.', "/here"), "/usr/bin/ls")),
                 _ => None,
             }
         }
@@ -444,14 +518,20 @@ mod tests {
 
     #[test]
     fn every_part_of_a_command_has_to_be_allowed() {
-        let allowed = ["/usr/bin/ls".to_owned(), "~/bin/*".to_owned()];
+        let allowed = ["/usr/bin/ls".to_owned(), "/usr/bin/printf".to_owned(), "~/bin/?".to_owned()];
+        let allowed = ForAgent {
+            allowed: [&allowed[..], &["/home/**/link".to_owned()]].concat(),
+            ..ForAgent::default()
+        };
         let table = [
             ("ls -la", true),
             ("ls | grep x", true),
             ("ls && ls", true),
             ("~/bin/x", true),
             ("'~/bin/x'", false),
-            ("./ls", false),
+            ("~/bin/link", false),
+            ("ls | ~/bin/grep", false),
+            ("ls | ./wc", false),
             ("ls && git push", false),
             ("ls ; sh -c id", false),
             ("ls | grep x notes.md", false),
@@ -462,10 +542,35 @@ mod tests {
         ];
         let safe = SafeBins::from_config(&Config::default());
         for (command, expected) in table {
-            let judged = judge(command, &allowed, &safe, "/home/u", &Shelf);
+            let judged = judge(&in_folder(command), &allowed, &safe, "/home/u", &Shelf);
             assert_eq!(judged.is_allowed, expected, "{command} {judged:?}");
             assert_eq!(judged.why.is_none(), expected, "{command}");
         }
+        let judged = |invocation| judge(&invocation, &allowed, &safe, "/home/u", &Shelf);
+        // A shell would run its own.
+        let printf = judged(in_folder("printf -v 'a[$(id)]' x | wc -l"));
+        assert_eq!(printf.by_path.unwrap(), "'/usr/bin/printf' -v 'a[$(id)]' x | '/usr/bin/wc' -l");
+        assert!(!judged(Invocation { is_known_folder: false, ..in_folder("ls | wc") }).is_allowed);
+        assert!(!judged(Invocation { variable: Some("GIT_EDITOR"), ..in_folder("ls") }).is_allowed);
+    }
+
+    #[test]
+    fn a_command_that_is_allowed_as_it_stands_runs_as_it_stands() {
+        let exact = ExactCommand { command: "git log".to_owned(), folder: Some("/here".to_owned()) };
+        let allowed = ForAgent { commands: vec![exact], ..ForAgent::default() };
+        let safe = SafeBins::from_config(&Config::default());
+        let judged = |invocation| judge(&invocation, &allowed, &safe, "/home/u", &Shelf);
+        let found = judged(in_folder("git log"));
+        assert!(found.is_allowed && found.by_path.is_none() && found.used == ["=git log"]);
+        for other in ["git log -c alias.x='!id'", "git", "git log; git push"] {
+            assert!(!judged(in_folder(other)).is_allowed, "{other}");
+        }
+        assert!(!judged(Invocation { folder: "/other", ..in_folder("git log") }).is_allowed);
+        assert!(!judged(Invocation { variable: Some("GIT_EDITOR"), ..in_folder("git log") }).is_allowed);
+    }
+
+    fn in_folder(command: &str) -> Invocation<'_> {
+        Invocation { command, folder: "/here", is_known_folder: true, variable: None }
     }
 
     #[test]
@@ -477,10 +582,12 @@ mod tests {
             ask,
             ask_fallback,
             uses_approvals: true,
+            is_elevated: false,
         };
         let judged = |command: &str| {
             let safe = SafeBins::from_config(&Config::default());
-            judge(command, &["/usr/bin/ls".to_owned()], &safe, "/home/u", &Shelf)
+            let allowed = ForAgent { allowed: vec!["/usr/bin/ls".to_owned()], ..ForAgent::default() };
+            judge(&in_folder(command), &allowed, &safe, "/home/u", &Shelf)
         };
         let table = [
             (Security::Deny, Ask::Off, "ls", "refuse"),
@@ -503,26 +610,30 @@ mod tests {
             };
             assert_eq!(found, expected, "{security:?} {ask:?} {command}");
         }
-        //  decision  fallback  command  what is learnt, if it runs
-        let table: [(Decision, Security, &str, Option<&[&str]>); 9] = [
-            (Once, Security::Deny, "git", Some(&[])),
-            (Always, Security::Deny, "git push", Some(&["/usr/bin/git"])),
-            (Always, Security::Deny, "git | sh -c x", Some(&["/usr/bin/git"])),
-            (Always, Security::Deny, "git > x", Some(&[])),
+        let program = |path: &str| Grant::Programs(vec![path.to_owned()]);
+        let exact = |command: &str| {
+            Grant::Command(ExactCommand { command: command.to_owned(), folder: Some("/here".to_owned()) })
+        };
+        let approved = |grant| Some(Outcome::Approved(grant));
+        //  decision  fallback  command  what comes of it, if it runs
+        let table = [
+            (Once, Security::Deny, "git", approved(Grant::Nothing)),
+            (Always, Security::Deny, "wc x", approved(program("/usr/bin/wc"))),
+            (Always, Security::Deny, "git push", approved(exact("git push"))),
+            (Always, Security::Deny, "ls | git push", approved(exact("ls | git push"))),
+            (Always, Security::Deny, "git | sh -c x", approved(Grant::Nothing)),
+            (Always, Security::Deny, "./wc", approved(Grant::Nothing)),
+            (Always, Security::Deny, "git > x", approved(Grant::Nothing)),
             (Deny, Security::Full, "git", None),
             (Unanswered, Security::Deny, "ls", None),
-            (Unanswered, Security::Allowlist, "ls", Some(&[])),
+            (Unanswered, Security::Allowlist, "ls", Some(Outcome::Listed)),
             (Unanswered, Security::Allowlist, "git", None),
-            (Unanswered, Security::Full, "git", Some(&[])),
+            (Unanswered, Security::Full, "git", Some(Outcome::Unanswered)),
         ];
         for (decision, fallback, command, expected) in table {
             let rules = rules(Security::Allowlist, Ask::OnMiss, fallback);
-            let found = match after_asking(&rules, &judged(command), decision) {
-                Outcome::Run { learn } => Some(learn),
-                Outcome::Refuse(_) => None,
-            };
-            let expected =
-                expected.map(|learnt| learnt.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+            let found = after_asking(&rules, &judged(command), decision);
+            let found = Some(found).filter(|outcome| !matches!(outcome, Outcome::Refuse(_)));
             assert_eq!(found, expected, "{decision:?} {fallback:?} {command}");
         }
     }

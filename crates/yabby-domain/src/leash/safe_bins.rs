@@ -1,11 +1,12 @@
 //! Programs that may run unasked as long as they work on what is piped into them: `tools.exec.safeBins`
 //! (`config.md` §9).
 //!
-//! The reference refuses what looks like a path or names a file that exists. For the programs that it
-//! names itself we know better which argument is a file: `sort -o x`, `grep -r x` and `uniq - x` touch
-//! files that do not exist yet, or that nobody named.
+//! The reference knows them by the names of their files, and refuses what looks like a path or names a file that
+//! exists. Here they are programs of the system, and for those that it names itself the options are known that open
+//! no file and run nothing; any other option is refused.
 
 use super::command_line::Word;
+use super::program::{FoundProgram, runs_no_other};
 use crate::config::Config;
 use crate::json::Value;
 use crate::text;
@@ -18,71 +19,141 @@ struct Known {
     name: &'static str,
     /// How many words beside options.
     operands: usize,
-    /// Options that take the next word.
-    with_value: &'static [&'static str],
-    /// Options that read or write files, or run something.
-    refused: &'static [&'static str],
+    /// Letters of options without a value, and with one.
+    flags: &'static str,
+    values: &'static str,
+    /// `-5` is an option.
+    takes_number: bool,
+    /// Long options without a value or with one after `=`, and those that take so many of the next words.
+    long: &'static [&'static str],
+    long_values: &'static [(&'static str, usize)],
 }
+
+const NONE: Known =
+    Known { name: "", operands: 0, flags: "", values: "", takes_number: false, long: &[], long_values: &[] };
 
 const KNOWN: &[Known] = &[
     Known {
         name: "jq",
         operands: 1,
-        with_value: &["--indent"],
-        refused: &[
-            "-f",
-            "--from-file",
-            "-L",
-            "--slurpfile",
-            "--rawfile",
-            "--argfile",
-            "--args",
-            "--jsonargs",
+        flags: "nrjacsCMSeR",
+        long: &[
+            "null-input",
+            "raw-output",
+            "join-output",
+            "ascii-output",
+            "compact-output",
+            "slurp",
+            "raw-input",
+            "color-output",
+            "monochrome-output",
+            "sort-keys",
+            "exit-status",
+            "tab",
+            "stream",
+            "seq",
         ],
+        long_values: &[("indent", 1), ("arg", 2), ("argjson", 2)],
+        ..NONE
     },
     Known {
         name: "grep",
         operands: 1,
-        with_value: &["-A", "-B", "-C", "-m"],
-        refused: &[
-            "-f",
-            "--file",
-            "-r",
-            "-R",
-            "--recursive",
-            "--dereference-recursive",
-            "-d",
-            "--directories",
-            "-e",
-            "--exclude-from",
-            "-P",
+        flags: "EFGivwxyclLnoqshHbaZzT",
+        values: "ABCm",
+        takes_number: true,
+        long: &[
+            "extended-regexp",
+            "fixed-strings",
+            "basic-regexp",
+            "ignore-case",
+            "invert-match",
+            "word-regexp",
+            "line-regexp",
+            "count",
+            "line-number",
+            "only-matching",
+            "quiet",
+            "color",
+            "colour",
+            "max-count",
+            "after-context",
+            "before-context",
+            "context",
         ],
+        ..NONE
     },
-    Known { name: "cut", operands: 0, with_value: &["-d", "-f", "-c", "-b"], refused: &[] },
+    Known {
+        name: "cut",
+        flags: "nsz",
+        values: "dfcb",
+        long: &[
+            "complement",
+            "only-delimited",
+            "delimiter",
+            "fields",
+            "characters",
+            "bytes",
+            "output-delimiter",
+        ],
+        ..NONE
+    },
     Known {
         name: "sort",
-        operands: 0,
-        with_value: &["-k", "-t"],
-        refused: &[
-            "-o",
-            "--output",
-            "-T",
-            "--temporary-directory",
-            "--compress-program",
-            "--files0-from",
-            "-S",
+        flags: "bdfghiMnRrVcCsuz",
+        values: "kt",
+        long: &[
+            "ignore-leading-blanks",
+            "dictionary-order",
+            "ignore-case",
+            "general-numeric-sort",
+            "human-numeric-sort",
+            "numeric-sort",
+            "reverse",
+            "version-sort",
+            "stable",
+            "unique",
+            "key",
+            "field-separator",
         ],
+        ..NONE
     },
-    Known { name: "uniq", operands: 0, with_value: &["-f", "-s", "-w"], refused: &[] },
-    Known { name: "head", operands: 0, with_value: &["-n", "-c"], refused: &[] },
+    Known {
+        name: "uniq",
+        flags: "cdDiuz",
+        values: "fsw",
+        long: &["count", "repeated", "ignore-case", "unique", "skip-fields", "skip-chars", "check-chars"],
+        ..NONE
+    },
+    Known {
+        name: "head",
+        flags: "qvz",
+        values: "nc",
+        takes_number: true,
+        long: &["lines", "bytes", "quiet", "verbose"],
+        ..NONE
+    },
     Known {
         name: "tail",
-        operands: 0,
-        with_value: &["-n", "-c"],
-        refused: &["-f", "-F", "--follow", "--retry", "--pid"],
+        flags: "qvz",
+        values: "nc",
+        takes_number: true,
+        long: &["lines", "bytes", "quiet", "verbose"],
+        ..NONE
     },
-    Known { name: "tr", operands: 2, with_value: &[], refused: &[] },
-    Known { name: "wc", operands: 0, with_value: &[], refused: &["--files0-from"] },
+    Known {
+        name: "tr",
+        operands: 2,
+        flags: "cCdst",
+        long: &["complement", "delete", "squeeze-repeats", "truncate-set1"],
+        ..NONE
+    },
+    Known {
+        name: "wc",
+        flags: "cmlwL",
+        long: &["bytes", "chars", "lines", "words", "max-line-length"],
+        ..NONE
+    },
 ];
 
 impl SafeBins {
@@ -99,20 +170,25 @@ impl SafeBins {
 
     /// Whether a program works on its input only. `exists` tells whether there is such a file where the
     /// command runs.
-    pub fn allow(&self, program: &str, arguments: &[Word], exists: impl Fn(&str) -> bool) -> bool {
-        let name = text::lower(program.rsplit('/').next().unwrap_or_default());
-        if !self.0.contains(&name) {
+    pub fn allow(&self, program: &FoundProgram, arguments: &[Word], exists: impl Fn(&str) -> bool) -> bool {
+        let name = program.name();
+        let judged = KNOWN.iter().find(|known| known.name == name);
+        // Of one that we do not know only those pass that run no others, whatever they are told.
+        let is_listed =
+            self.0.iter().any(|listed| listed == name) && (judged.is_some() || runs_no_other(name));
+        if !is_listed || !program.is_system() {
             return false;
         }
         // What the shell puts in the place of a word is not known.
         let is_plain = |word: &Word| !word.has_variable && !word.has_pattern && !word.has_home;
         let is_file = |word: &str| looks_like_path(word) || exists(word);
         let no_file = |word: &Word| match word.text.strip_prefix('-') {
+            // The filter of jq is read as one below.
+            None if name == "jq" => !exists(&word.text),
             None => !is_file(&word.text),
             Some("") => true,
             Some(option) => option.split_once('=').is_none_or(|(_, value)| !is_file(value)),
         };
-        let judged = KNOWN.iter().find(|known| known.name == name);
         arguments.iter().all(is_plain)
             && arguments.iter().all(no_file)
             && judged.is_none_or(|known| known.takes(arguments))
@@ -121,40 +197,62 @@ impl SafeBins {
 
 impl Known {
     fn takes(&self, arguments: &[Word]) -> bool {
-        let mut operands = 0;
+        let mut operands = Vec::new();
         let mut words = arguments.iter().map(|word| word.text.as_str());
         while let Some(word) = words.next() {
-            // After `--` everything is an operand; nobody needs that on a pipe.
-            if word == "--" || self.refuses(word) {
+            let (is_known, values) = match word.strip_prefix("--") {
+                Some(long) => self.long_option(long),
+                None => match word.strip_prefix('-').filter(|short| !short.is_empty()) {
+                    Some(short) => self.short_options(short),
+                    None => {
+                        operands.push(word);
+                        continue;
+                    }
+                },
+            };
+            if !is_known || (0..values).any(|_| words.next().is_none()) {
                 return false;
             }
-            if self.with_value.contains(&word) {
-                words.next();
-            } else if word == "-" || !word.starts_with('-') {
-                operands += 1;
-            }
         }
-        operands <= self.operands
+        operands.len() <= self.operands && (self.name != "jq" || operands.into_iter().all(reads_input_only))
     }
 
-    /// Long options may be cut short, short ones stand together and with their value.
-    fn refuses(&self, word: &str) -> bool {
-        if let Some(long) = word.strip_prefix("--") {
-            let name = long.split('=').next().unwrap_or_default();
-            let mut long_ones = self.refused.iter().filter_map(|refused| refused.strip_prefix("--"));
-            return long_ones.any(|refused| refused.starts_with(name));
+    /// Whether a long option is known, and how many of the next words belong to it. Spelt out: what is cut short may
+    /// be another one. After `--` everything is an operand; nobody needs that on a pipe.
+    fn long_option(&self, long: &str) -> (bool, usize) {
+        let name = long.split('=').next().unwrap_or_default();
+        let takes = self.long_values.iter().find(|(known, _)| *known == long);
+        match takes {
+            Some((_, values)) => (true, *values),
+            None => (self.long.contains(&name), 0),
         }
-        let Some(short) = word.strip_prefix('-') else { return false };
-        let letters =
-            |option: &&str| option.strip_prefix('-').filter(|letter| letter.len() == 1).map(str::to_owned);
-        let mut refused = self.refused.iter().filter_map(letters);
-        // `-d,` of cut: what follows the letter is its value, and no letter.
-        let takes_rest = |option: &&&str| word.starts_with(**option) && word.len() > 2;
-        let has_own_value =
-            self.with_value.iter().filter(|option| option.len() == 2).any(|option| takes_rest(&option));
-        let looked_at = if has_own_value { &short[..1] } else { short };
-        refused.any(|letter| looked_at.contains(&letter))
     }
+
+    /// The same for short ones, which stand together, and with the value of the last.
+    fn short_options(&self, short: &str) -> (bool, usize) {
+        if self.takes_number && short.chars().all(|c| c.is_ascii_digit()) {
+            return (true, 0);
+        }
+        for (at, letter) in short.char_indices() {
+            if self.values.contains(letter) {
+                let has_value = at + letter.len_utf8() < short.len();
+                return (true, usize::from(!has_value));
+            }
+            if !self.flags.contains(letter) {
+                return (false, 0);
+            }
+        }
+        (true, 0)
+    }
+}
+
+/// Whether a filter of jq looks at its input only. Modules are files, and the environment may hold keys. The words are
+/// refused wherever they stand, in texts, too: there may be a filter in a text.
+fn reads_input_only(filter: &str) -> bool {
+    const REFUSED: &[&str] =
+        &["import", "include", "modulemeta", "get_search_list", "input_filename", "env", "ENV"];
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !filter.split(|c| !is_word(c)).any(|word| REFUSED.contains(&word))
 }
 
 fn looks_like_path(word: &str) -> bool {
@@ -177,6 +275,21 @@ mod tests {
             ("jq -f x '[.a]'", false),
             ("jq '[.a]' data.json", false),
             ("jq --rawfile a b '[.a]'", false),
+            ("jq --slurpfile a b .a", false),
+            ("jq -L. .a", false),
+            ("jq -rL . .a", false),
+            ("jq --library-path . .a", false),
+            ("jq -nr --arg a b .a --indent 2", true),
+            ("jq --arg a", false),
+            ("jq '.a / 2'", true),
+            ("jq 'import \"./x\" as $x; $x'", false),
+            ("jq 'import \"x\" as $x {search:\"./\"}; $x::x'", false),
+            ("jq 'include \"x\"; .'", false),
+            ("jq '\"\\(\"x\"|modulemeta)\"'", false),
+            ("jq -n env", false),
+            ("jq -n '$ENV.KEY'", false),
+            ("jq -n '$ENV|.KEY'", false),
+            ("jq .environment", true),
             ("grep foo", true),
             ("grep -i foo -", false),
             ("grep -ri foo", false),
@@ -205,6 +318,15 @@ mod tests {
             ("sort -uo out", false),
             ("sort -oout", false),
             ("sort --output=out", false),
+            ("sort --random-source=x", false),
+            ("sort --files0-from=x", false),
+            ("sort -k2 -t, -n", true),
+            ("grep --exclude-from=x y", false),
+            ("grep -m5 x", true),
+            ("tail -5", true),
+            ("tail -5f", false),
+            ("head --lines=5", true),
+            ("head --lin=5", false),
             ("sort --compress-program=sh", false),
             ("uniq -c", true),
             ("uniq - out", false),
@@ -219,7 +341,8 @@ mod tests {
         let safe = SafeBins::from_config(&Config::default());
         for (command, expected) in table {
             let found = segments(command).unwrap().remove(0);
-            let program = format!("/usr/bin/{}", found.words[0].text);
+            let path = format!("/usr/bin/{}", found.words[0].text);
+            let program = FoundProgram { real: path.clone(), path, is_changeable: false };
             let allowed = safe.allow(&program, &found.words[1..], |name| name == "README.md");
             assert_eq!(allowed, expected, "{command}");
         }
@@ -230,12 +353,28 @@ mod tests {
         let config = |bins| Config::new(json!({"tools": {"exec": {"safeBins": bins}}}));
         let allows = |bins, command: &str| {
             let found = segments(command).unwrap().remove(0);
-            SafeBins::from_config(&config(bins))
-                .allow(&found.words[0].text, &found.words[1..], |name| name == "x")
+            let path = format!("/usr/bin/{}", found.words[0].text);
+            let program = FoundProgram { real: path.clone(), path, is_changeable: false };
+            SafeBins::from_config(&config(bins)).allow(&program, &found.words[1..], |name| name == "x")
         };
-        assert!(allows(json!([" Sed "]), "sed p"));
-        assert!(!allows(json!(["sed"]), "sed p x"));
-        assert!(!allows(json!(["sed"]), "grep p"));
+        assert!(allows(json!([" Rev "]), "rev"));
+        assert!(!allows(json!(["rev"]), "rev x"));
+        assert!(!allows(json!(["rev"]), "grep p"));
         assert!(!allows(json!([]), "grep p"));
+        // It can run others: `sed '1e cmd'`.
+        assert!(!allows(json!(["sed"]), "sed p"));
+    }
+
+    #[test]
+    fn a_program_of_that_name_elsewhere_is_another_one() {
+        let safe = SafeBins::from_config(&Config::default());
+        for (path, real) in
+            [("/ws/wc", "/ws/wc"), ("/ws/repo/bin/wc", "/usr/bin/wc"), ("/ws/wc", "/usr/bin/bash")]
+        {
+            let program = FoundProgram { path: path.to_owned(), real: real.to_owned(), is_changeable: true };
+            assert!(!safe.allow(&program, &[], |_| false), "{path}");
+            let program = FoundProgram { is_changeable: false, ..program };
+            assert!(!safe.allow(&program, &[], |_| false), "{path}");
+        }
     }
 }

@@ -60,6 +60,7 @@ impl Toolbox {
             },
             is_owner: inbound.is_owner(),
             is_confined: whose.is_confined,
+            among_others: whose.company != Company::OwnerAlone,
         };
         let mut allowed = ToolPolicy::of(&user).allowed(&names);
         if whose.purpose == Purpose::Flush && whose.company != Company::OwnerAlone {

@@ -64,6 +64,34 @@ async fn the_files_of_the_workspace_are_told_and_the_owners_own_not_to_others() 
     assert!(context.as_u64().unwrap() > 80 && context.as_u64() < chars.as_u64());
 }
 
+/// Through the gateway the owner may speak in anybody's conversation: what is said there that person hears.
+#[tokio::test(start_paused = true)]
+async fn in_somebody_elses_conversation_the_owners_own_is_not_told_whoever_asks() {
+    let config = json!({
+        "session": {"dmScope": "per-channel-peer"},
+        "channels": {"telegram": {"allowFrom": ["7"]}},
+    });
+    let company: Arc<dyn Tool> = Arc::new(Probe::new("exec", Effect::None));
+    let stage = Stage { tools: vec![company], ..Stage::new(config) };
+    stage.shelf.put("USER.md", "The owner is called Robin.");
+    stage.shelf.put("MEMORY.md", "Robin is afraid of geese.");
+    let engine = stage.engine();
+    //  session  the owner's own is told
+    let table =
+        [("agent:main:telegram:dm:42", false), ("agent:main:telegram:dm:7", true), ("agent:main:main", true)];
+    for (key, expected) in table {
+        let mut heard = direct("hi");
+        heard.message.session_key = Some(key.to_owned());
+        heard.options.to_caller = true;
+        say(&engine, heard).await;
+        let asked = stage.model.asked();
+        let last = asked.last().unwrap();
+        assert_eq!(last.system.contains("Robin"), expected, "{key} {}", last.system);
+        // Nor is there a command that could read it.
+        assert_eq!(last.tools.iter().any(|tool| tool.name == "exec"), expected, "{key}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_opening_words_stay_the_same_byte_for_byte() {
     let stage = stage();

@@ -184,6 +184,7 @@ async fn what_strangers_say_is_not_slipped_into_the_owners_run() {
     let config = json!({
         "channels": {"telegram": {"allowFrom": ["7"], "groups": {"*": {"requireMention": false}}}},
         "messages": {"queue": {"mode": "steer"}},
+        "tools": {"exec": {"amongOthers": true}},
     });
     let exec: Arc<dyn Tool> = Arc::new(Probe::new("exec", Effect::None).held_by(&held));
     let stage = Stage { tools: vec![exec], ..Stage::new(config) };
@@ -233,9 +234,10 @@ async fn the_owner_is_asked_in_the_conversation_and_answers_there() {
 
 #[tokio::test(start_paused = true)]
 async fn where_nobody_can_be_asked_nobody_waits_and_time_runs_out_otherwise() {
-    let stage = stage(
-        json!({"channels": {"telegram": {"allowFrom": ["7"], "groups": {"*": {"requireMention": false}}}}}),
-    );
+    let stage = stage(json!({
+        "channels": {"telegram": {"allowFrom": ["7"], "groups": {"*": {"requireMention": false}}}},
+        "tools": {"exec": {"amongOthers": true}},
+    }));
     let engine = stage.engine();
     stage.channel.fail(vec![ChannelError::Refused("gone".to_owned())]);
     stage.model.will([Line::call("exec", json!({"ask": "ls"})), Line::say("no")]);

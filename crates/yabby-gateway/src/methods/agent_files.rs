@@ -1,8 +1,11 @@
 //! The files of a workspace that clients may read and write: `agents.files.*` (`gateway.md` §7).
 
-use std::path::{Path, PathBuf};
+use std::fs::Metadata;
+use std::io::Read as _;
+use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
+use rustix::fs::{Mode, OFlags};
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::seam::StoreError;
@@ -40,7 +43,8 @@ impl Folder {
     }
 
     fn named(&self, name: &'static str) -> AgentFile {
-        AgentFile { name, path: Path::new(&self.workspace).join(name) }
+        let workspace = PathBuf::from(&self.workspace);
+        AgentFile { name, path: workspace.join(name), workspace }
     }
 
     /// All of them, whether they are there or not.
@@ -63,11 +67,26 @@ impl Folder {
 pub(super) struct AgentFile {
     name: &'static str,
     path: PathBuf,
+    workspace: PathBuf,
 }
 
 impl AgentFile {
     fn is_there(&self) -> bool {
-        self.path.is_file()
+        self.metadata().is_some()
+    }
+
+    /// Where it is; `None` if it is a link that leads out of the workspace, which a command may have made.
+    fn real(&self) -> Option<PathBuf> {
+        if !std::fs::symlink_metadata(&self.path).is_ok_and(|found| found.is_symlink()) {
+            return Some(self.path.clone());
+        }
+        let (real, workspace) = (self.path.canonicalize().ok()?, self.workspace.canonicalize().ok()?);
+        real.starts_with(workspace).then_some(real)
+    }
+
+    /// What is known about it, if it is a plain file.
+    fn metadata(&self) -> Option<Metadata> {
+        std::fs::symlink_metadata(self.real()?).ok().filter(Metadata::is_file)
     }
 
     /// Without what is in it.
@@ -76,7 +95,7 @@ impl AgentFile {
             ("name".to_owned(), Value::from(self.name)),
             ("path".to_owned(), self.path.to_string_lossy().into()),
         ]);
-        let known = std::fs::metadata(&self.path).ok().filter(std::fs::Metadata::is_file);
+        let known = self.metadata();
         told.insert("missing".to_owned(), known.is_none().into());
         if let Some(known) = known {
             told.insert("size".to_owned(), known.len().into());
@@ -90,18 +109,33 @@ impl AgentFile {
     pub(super) fn with_content(&self) -> Result<Object, Refusal> {
         let mut told = self.told();
         if told.get("missing") == Some(&Value::Bool(false)) {
-            let bytes = std::fs::read(&self.path).map_err(|error| self.failed("read", error))?;
+            let bytes = self.read().map_err(|error| self.failed("read", error))?;
             told.insert("content".to_owned(), text::lossy(&bytes).into());
         }
         Ok(told)
     }
 
-    /// Writes it in one step; where it is a link, what that leads to.
+    /// What is in it. It may have become a link, or a pipe that nobody writes to, a moment ago.
+    fn read(&self) -> std::io::Result<Vec<u8>> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let path = self.real().ok_or(std::io::ErrorKind::NotFound)?;
+        let mut file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Writes it in one step; where it is a link, what that leads to within the workspace.
     pub(super) fn write(&self, content: &str) -> Result<(), Refusal> {
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder).map_err(|error| self.failed("write", error))?;
         }
-        let target = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let target = self.real().ok_or_else(|| {
+            Refusal::invalid(format!(
+                "{} is a link that leads out of the workspace; remove it first",
+                self.name
+            ))
+        })?;
         let content = text::to_outside(content);
         Ok(yabby_store::files::atomic::replace(&yabby_store::disk::LocalDisk, &target, content.as_bytes())?)
     }
@@ -122,5 +156,40 @@ mod tests {
         for known in bootstrap::FILES {
             assert!(NAMES.contains(&known) || MEMORIES.contains(&known), "{known}");
         }
+    }
+
+    #[test]
+    fn a_link_is_followed_within_the_workspace_only() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let (workspace, secret) = (folder.path().join("ws"), folder.path().join("secret"));
+        std::fs::create_dir(&workspace).unwrap();
+        std::fs::write(&secret, "secret").unwrap();
+        std::fs::write(workspace.join("real.md"), "real").unwrap();
+        symlink(&secret, workspace.join("AGENTS.md")).unwrap();
+        symlink("../secret", workspace.join("SOUL.md")).unwrap();
+        symlink("../new", workspace.join("TOOLS.md")).unwrap();
+        symlink("real.md", workspace.join("USER.md")).unwrap();
+        let folder_of_agent =
+            Folder { agent: AgentId::default(), workspace: workspace.to_string_lossy().into_owned() };
+        for name in ["AGENTS.md", "SOUL.md", "TOOLS.md"] {
+            let file = folder_of_agent.named(NAMES.into_iter().find(|known| *known == name).unwrap());
+            let told = file.with_content().unwrap();
+            assert_eq!(
+                (told.get("missing"), told.get("content")),
+                (Some(&Value::Bool(true)), None),
+                "{name}"
+            );
+            assert!(told.get("size").is_none(), "{name}");
+            assert!(file.write("planted").is_err(), "{name}");
+        }
+        assert_eq!(std::fs::read_to_string(&secret).unwrap(), "secret");
+        assert!(!folder.path().join("new").exists());
+        let inside = folder_of_agent.named("USER.md");
+        assert_eq!(inside.with_content().unwrap()["content"], "real");
+        inside.write("changed").unwrap();
+        assert_eq!(std::fs::read_to_string(workspace.join("real.md")).unwrap(), "changed");
+        folder_of_agent.named("IDENTITY.md").write("new").unwrap();
+        assert_eq!(std::fs::read_to_string(workspace.join("IDENTITY.md")).unwrap(), "new");
     }
 }

@@ -18,7 +18,7 @@ use yabby_gateway::{Listening, Memories, Parts, RestartWish, start};
 use yabby_store::paths::{Choice, Place};
 use yabby_testkit::stage::Stage;
 
-const TOKEN: &str = "token-of-a-test";
+pub const TOKEN: &str = "token-of-a-test";
 
 /// A gateway, and what it stands on.
 pub struct Stand {
@@ -93,6 +93,19 @@ impl Stand {
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).await.unwrap();
         String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// What somebody is answered who shows this secret.
+    pub async fn shows(&self, token: &str) -> Value {
+        let (socket, _) = connect_async(format!("ws://127.0.0.1:{}/", self.port)).await.unwrap();
+        let mut client = Client { socket, count: 0, kept: Vec::new() };
+        let params = json!({
+            "minProtocol": 3,
+            "maxProtocol": 3,
+            "client": {"id": "gateway-client", "version": "1", "platform": "linux", "mode": "backend"},
+            "auth": {"token": token},
+        });
+        client.ask("connect", params).await
     }
 
     /// Somebody in a role.

@@ -6,7 +6,7 @@ use serde_json::json;
 use yabby_domain::config::Config;
 use yabby_testkit::stage::NOON;
 
-use crate::client::Stand;
+use crate::client::{Stand, TOKEN};
 
 fn chat(key: &str) -> serde_json::Value {
     json!({"sessionKey": key, "message": "hello", "idempotencyKey": "k"})
@@ -167,5 +167,51 @@ async fn everybody_who_comes_is_told_how_we_are() {
     });
     for told in coming.collect::<Vec<_>>() {
         assert_eq!(told.await.unwrap()["ok"], true);
+    }
+}
+
+#[tokio::test]
+async fn wrong_secrets_are_slowed_down_and_the_right_one_gets_in() {
+    let stand = Stand::new(json!({})).await;
+    let guesses = (0..60).map(|number| {
+        let stand = &stand;
+        async move {
+            stand.shows(&format!("guess-{number}")).await["error"]["message"].as_str().unwrap().to_owned()
+        }
+    });
+    let answers = futures_util::future::join_all(guesses).await;
+    let is_judged = |answer: &&String| answer.starts_with("unauthorized: gateway token mismatch");
+    let judged = answers.iter().filter(is_judged).count();
+    assert!((8..30).contains(&judged), "{judged}");
+    let sent_away = "too many wrong secrets from this address; try again in a moment";
+    assert!(
+        answers.iter().filter(|answer| !is_judged(answer)).all(|answer| answer == sent_away),
+        "{answers:?}"
+    );
+    // It waits for its turn, and no longer; who shows nothing is told so as ever.
+    assert_eq!(stand.shows(TOKEN).await["payload"]["type"], "hello-ok");
+    assert_eq!(stand.shows("").await["error"]["message"], "device identity required");
+}
+
+#[tokio::test]
+async fn wrong_secrets_over_http_are_slowed_down_as_well() {
+    let stand = Stand::new(json!({})).await;
+    let ask = async |token: &str| {
+        let headers = format!("X-Forwarded-For: 203.0.113.9\r\nAuthorization: Bearer {token}\r\n");
+        stand.http("/metrics", &headers).await.split(' ').nth(1).unwrap().to_owned()
+    };
+    let mut codes = Vec::new();
+    for number in 0..40 {
+        codes.push(ask(&format!("guess-{number}")).await);
+    }
+    assert_eq!(codes[0], "401");
+    assert!(codes.iter().filter(|code| *code == "401").count() < 30, "{codes:?}");
+    assert!(codes.iter().all(|code| code == "401" || code == "429"), "{codes:?}");
+    // Whoever is at this machine, and whoever comes back when told to, is answered.
+    assert!(stand.http("/metrics", "").await.starts_with("HTTP/1.1 200"));
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while ask(TOKEN).await != "200" {
+        assert!(std::time::Instant::now() < end);
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
 }

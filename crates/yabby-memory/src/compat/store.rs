@@ -18,6 +18,7 @@ use serde_json::json;
 use yabby_domain::json::{self, Value, number, stringify};
 
 use super::extension;
+use crate::private_file::{create_folder, make_private};
 use crate::settings::{Chunking, Settings};
 
 pub use rows::{CacheKey, Counts, IndexedChunk, Within};
@@ -151,8 +152,9 @@ impl Store {
 
     pub fn open(path: &Path, parts: Parts) -> Result<Self, StoreError> {
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|source| StoreError::file(folder, source))?;
+            create_folder(folder).map_err(|source| StoreError::file(folder, source))?;
         }
+        make_private(path);
         let at = |source| sorted(path, source);
         let before = identity(path);
         let connection = Connection::open(path).map_err(at)?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::private_file::make_private;
 use rusqlite::{Connection, OpenFlags};
 
 /// Another number: the index is built anew. Changes with the tables and with how texts become terms.
@@ -51,6 +52,7 @@ CREATE TABLE IF NOT EXISTS yabby_forgotten (hash BLOB PRIMARY KEY) WITHOUT ROWID
 
 /// A connection that writes; the tables are there afterwards.
 pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
+    make_private(path);
     let connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "journal_mode", "wal")?;

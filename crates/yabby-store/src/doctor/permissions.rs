@@ -12,7 +12,7 @@ use super::finding::{Code, Finding};
 const OTHERS: u32 = 0o077;
 
 /// Files and folders below the state folder that hold secrets, or what was said, each with all that is in it.
-const SECRETS: [&str; 9] = [
+const SECRETS: [&str; 15] = [
     ".env",
     "credentials",
     "identity",
@@ -22,7 +22,16 @@ const SECRETS: [&str; 9] = [
     "turns",
     "usage",
     "agent-history.txt",
+    "recall",
+    "commands",
+    "gateway",
+    "gateway.lock",
+    "trash",
+    "logs/yabby.log",
 ];
+
+/// So much of a folder is looked at.
+const MOST_FILES: usize = 20_000;
 
 pub(super) fn examine(round: &mut Round<'_>) {
     let state = round.doctor.place.folder.path().to_owned();
@@ -50,6 +59,52 @@ pub(super) fn examine(round: &mut Round<'_>) {
         }
         look_at_sessions(round, &agent.join("sessions"));
     }
+    look_at_others(round, &state);
+}
+
+/// Everything else in the home, which other programs write as they like and the folder above protects. So it is told of
+/// only where that is open, all of an entry at once.
+fn look_at_others(round: &mut Round<'_>, state: &Path) {
+    if is_closed(round) {
+        return;
+    }
+    let config = round.doctor.place.config.clone();
+    let is_known = |path: &Path| {
+        let name = path.file_name().unwrap_or_default();
+        let known = SECRETS.iter().chain(&["backups", "agents", FILE]);
+        path == config || known.into_iter().any(|known| name == *known)
+    };
+    for entry in folder(state).into_iter().filter(|path| !is_known(path)) {
+        let mut open = Vec::new();
+        collect_open(&entry, &mut open);
+        if !open.is_empty() {
+            let what = match entry.is_dir() {
+                true => format!("Others may read or change {} of the files and folders in it.", open.len()),
+                false => format!("Others may read or change it: its mode is {:04o}.", open[0].was),
+            };
+            round.found(Finding::new(Code::OpenToOthers, &entry, what));
+        }
+        round.plan.modes.extend(open);
+    }
+}
+
+/// What others may read or change of something and all that is in it.
+fn collect_open(path: &Path, open: &mut Vec<Mode>) {
+    let Ok(about) = path.symlink_metadata() else { return };
+    if !about.is_file() && !about.is_dir() || open.len() >= MOST_FILES {
+        return;
+    }
+    let mode = about.mode() & 0o7777;
+    if mode & OTHERS != 0 {
+        open.push(Mode { path: path.to_owned(), was: mode, wanted: mode & !OTHERS });
+    }
+    if about.is_dir() {
+        folder(path).iter().for_each(|inside| collect_open(inside, open));
+    }
+}
+
+fn is_closed(round: &Round<'_>) -> bool {
+    round.doctor.place.folder.path().metadata().is_ok_and(|about| about.mode() & OTHERS == 0)
 }
 
 /// All there is to say of a state folder that cannot be looked into.
@@ -136,8 +191,7 @@ fn look_at_sessions(round: &mut Round<'_>, sessions: &Path) {
         return;
     }
     check_owner(round, sessions, &about);
-    let is_closed_above =
-        round.doctor.place.folder.path().metadata().is_ok_and(|about| about.mode() & OTHERS == 0);
+    let is_closed_above = is_closed(round);
     let (mut open, mut shut) = (Vec::new(), Vec::new());
     for path in folder(sessions) {
         let Ok(about) = path.symlink_metadata() else { continue };

@@ -25,7 +25,9 @@ pub fn read(folder: &Path, source: &mut Source) -> Result<(), ImportError> {
     let text = read_text(&path)?;
     let options = serde_saphyr::options! { strict_booleans: true };
     let parsed: Value = serde_saphyr::from_str_with_options(&text, options).map_err(|error| {
-        ImportError::Unreadable { path: path.display().to_string(), why: error.to_string() }
+        // The lines after the first show the file, which has tokens in it.
+        let why = error.to_string().lines().next().unwrap_or_default().to_owned();
+        ImportError::Unreadable { path: path.display().to_string(), why }
     })?;
     let mut leaves = Vec::new();
     collect(&parsed, String::new(), &mut leaves);

@@ -525,3 +525,39 @@ fn what_is_gone_after_the_repair_began_is_called_missing() {
     assert_eq!(treatment.proof.missing, [missing]);
     assert!(!treatment.is_ok());
 }
+
+/// In a home that others can look into, every file is told of and closed, whoever wrote it.
+#[test]
+fn every_file_of_an_open_home_is_closed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = TempDir::new().unwrap();
+    let state = home.path().canonicalize().unwrap().join("state");
+    let files =
+        ["recall/main.sqlite", "media/inbound/a.jpg", "cron/jobs.json", "workspace/MEMORY.md", "x.json"];
+    for name in files {
+        fs::create_dir_all(state.join(name).parent().unwrap()).unwrap();
+        fs::write(state.join(name), "").unwrap();
+        fs::set_permissions(state.join(name), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).unwrap();
+    let found = examine(&state);
+    for entry in ["recall", "recall/main.sqlite", "media", "cron", "workspace", "x.json"] {
+        let is_told = |finding: &&yabby_store::doctor::Finding| {
+            finding.code == Code::OpenToOthers && finding.path == state.join(entry)
+        };
+        assert!(found.findings.iter().any(|finding| is_told(&finding)), "{entry}: {}", told(&found));
+    }
+    repair(&doctor(&state));
+    for name in files {
+        let mode = fs::metadata(state.join(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{name}");
+        let folder = fs::metadata(state.join(name).parent().unwrap()).unwrap().permissions().mode() & 0o777;
+        assert_eq!(folder, 0o700, "{name}");
+    }
+    // Where the home is closed, what other programs write in it is their business, and ours is still looked at.
+    fs::set_permissions(state.join("media/inbound/a.jpg"), fs::Permissions::from_mode(0o644)).unwrap();
+    fs::set_permissions(state.join("recall/main.sqlite"), fs::Permissions::from_mode(0o644)).unwrap();
+    let found = examine(&state);
+    let open: Vec<_> = found.findings.iter().filter(|finding| finding.code == Code::OpenToOthers).collect();
+    assert_eq!(open.len(), 1, "{}", told(&found));
+}

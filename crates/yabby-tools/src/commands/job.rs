@@ -15,7 +15,10 @@ pub(crate) const BACKGROUND: &str = "background";
 pub(crate) struct Job {
     pub(crate) id: String,
     pub(crate) folder: PathBuf,
+    /// As the agent wrote it.
     pub(crate) command: String,
+    /// As the shell is given it.
+    pub(crate) script: String,
     pub(crate) cwd: PathBuf,
     pub(crate) agent: String,
     pub(crate) session_key: String,
@@ -23,6 +26,8 @@ pub(crate) struct Job {
     pub(crate) timeout_ms: u64,
     pub(crate) background: bool,
     pub(crate) walls: Walls,
+    /// What the files that the command makes leave out, as the program found it; see [`super::umask`].
+    pub(crate) umask: Option<u32>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -17,6 +17,8 @@ struct Stat {
     started: u64,
     pages: u64,
     is_dead: bool,
+    /// Somebody sent it `SIGSTOP`: it does nothing until somebody lets it go on.
+    is_stopped: bool,
 }
 
 fn stat(pid: u32) -> Option<Stat> {
@@ -26,6 +28,7 @@ fn stat(pid: u32) -> Option<Stat> {
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
     Some(Stat {
         is_dead: matches!(fields.first(), Some(&("Z" | "X"))),
+        is_stopped: matches!(fields.first(), Some(&("T" | "t"))),
         parent: u32::try_from(number(1)?).ok()?,
         session: u32::try_from(number(3)?).ok()?,
         threads: number(17)?,
@@ -37,6 +40,11 @@ fn stat(pid: u32) -> Option<Stat> {
 /// When a process started, in ticks since the machine did. One that ended is gone.
 pub(crate) fn started(pid: u32) -> Option<u64> {
     stat(pid).filter(|stat| !stat.is_dead).map(|stat| stat.started)
+}
+
+/// Whether the process that started then is there and does nothing, since it was stopped.
+pub(crate) fn is_stopped(pid: u32, started: u64) -> bool {
+    stat(pid).is_some_and(|stat| stat.started == started && stat.is_stopped)
 }
 
 fn all() -> impl Iterator<Item = u32> {
@@ -125,8 +133,12 @@ pub(crate) fn end_family(root: u32, grace: Duration) {
     end_all(|| family(root).members, grace);
 }
 
-/// Ends what is left of a command whose keeper was killed.
+/// Ends what is left of a command whose keeper was killed, or stopped: then it goes, too, after what it knows of.
 pub(crate) fn end_strays(keeper: u32, keeper_started: u64, id: &str) {
+    if started(keeper) == Some(keeper_started) {
+        end_family(keeper, Duration::ZERO);
+        send(keeper, Signal::KILL);
+    }
     end_all(|| strays(keeper, keeper_started, id), Duration::ZERO);
 }
 

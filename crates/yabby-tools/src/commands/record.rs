@@ -65,7 +65,7 @@ pub(crate) enum End {
     DiskFull,
     /// It was not run.
     Refused,
-    /// Its keeper was killed.
+    /// Its keeper was killed or stopped.
     Lost,
 }
 
@@ -82,7 +82,7 @@ impl End {
             Self::TooMuchMemory => "used too much memory and was killed",
             Self::DiskFull => "filled the disk and was killed",
             Self::Refused => "was not run",
-            Self::Lost => "was lost: the process that looked after it was killed",
+            Self::Lost => "was lost: the process that looked after it was killed or stopped",
         }
     }
 }
@@ -106,9 +106,11 @@ impl Record {
         fs::rename(draft, folder.join(NAME))
     }
 
-    /// Whether its keeper looks after it.
+    /// Whether its keeper looks after it. One that was stopped does not.
     pub(crate) fn is_running(&self) -> bool {
-        self.ended_at.is_none() && processes::started(self.pid) == Some(self.pid_started)
+        self.ended_at.is_none()
+            && processes::started(self.pid) == Some(self.pid_started)
+            && !processes::is_stopped(self.pid, self.pid_started)
     }
 
     /// As it stands: of a command without a keeper nobody will write the end.

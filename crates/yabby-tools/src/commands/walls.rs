@@ -39,6 +39,27 @@ const SETTINGS: &[&str] = &[
 const NETWORK: &[&str] = &["/etc/hosts", "/etc/resolv.conf", "/etc/gai.conf", "/run/systemd/resolve"];
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
+/// What of `/proc` speaks for the whole machine. To the kernel the files in it are root's, and root in a namespace of its
+/// own is root all the same: these can be read, and the next ones not even that.
+const PROC_READ_ONLY: &[&str] = &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
+const PROC_HIDDEN: &[&str] = &[
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/interrupts",
+    "/proc/kallsyms",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/kmsg",
+    "/proc/latency_stats",
+    "/proc/mtrr",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+];
+
+/// Whom root is in a namespace.
+const MAPPED_USER: &str = "1000";
+
 /// The space of a confined `/tmp`, which is memory.
 const TMP_BYTES: u64 = 512 * 1024 * 1024;
 
@@ -52,35 +73,33 @@ pub(crate) struct Inner {
     cwd: PathBuf,
     /// The control group to join.
     group: Option<PathBuf>,
+    umask: Option<u32>,
 }
 
 /// The word for that process.
 pub(crate) const INSIDE: &str = "inside";
 
 /// How the shell is called; nothing of a person's own settings is read.
-fn shell(command: &str) -> Vec<String> {
+fn shell(script: &str) -> Vec<String> {
     let start: &[&str] = match Path::new("/bin/bash").exists() {
         true => &["/bin/bash", "--noprofile", "--norc", "-c", "--"],
         false => &["/bin/sh", "-c", "--"],
     };
-    start.iter().map(|word| (*word).to_owned()).chain([command.to_owned()]).collect()
+    start.iter().map(|word| (*word).to_owned()).chain([script.to_owned()]).collect()
 }
 
 /// What the keeper starts.
 pub(crate) fn command(job: &Job, keeper: &Path, group: Option<PathBuf>) -> Result<Command, String> {
     let refused = job.folder.join("refused");
-    let mut arguments = shell(&job.command);
+    let mut arguments = shell(&job.script);
     let mut start: Vec<String> = Vec::new();
     match &job.walls {
         Walls::None => {}
         Walls::Bubblewrap(inside) => arguments = [bubblewrap(inside, job)?, arguments].concat(),
-        // Landlock knows nothing of UDP: only a network of its own has nobody in it.
-        Walls::Landlock(inside) if !inside.has_network => {
-            start = ["unshare", "--user", "--map-current-user", "--net", "--"].map(str::to_owned).into();
-        }
-        Walls::Landlock(_) => {}
+        Walls::Landlock(inside) => start = own_namespaces(inside.has_network),
     }
-    let inner = Inner { refused, walls: job.walls.clone(), arguments, cwd: job.cwd.clone(), group };
+    let inner =
+        Inner { refused, walls: job.walls.clone(), arguments, cwd: job.cwd.clone(), group, umask: job.umask };
     let inner = serde_json::to_string(&inner).map_err(|error| error.to_string())?;
     start.push(keeper.to_string_lossy().into_owned());
     let mut command = Command::new(&start[0]);
@@ -88,14 +107,38 @@ pub(crate) fn command(job: &Job, keeper: &Path, group: Option<PathBuf>) -> Resul
     Ok(command)
 }
 
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// What a command is started with that Landlock confines. It knows nothing of UDP: only a network of its own has nobody in
+/// it. And root can do more to the machine than it can be kept from, unless it is root of a namespace only.
+fn own_namespaces(has_network: bool) -> Vec<String> {
+    let needs_one = !has_network || is_root();
+    let user = needs_one.then_some(["unshare", "--user", "--map-current-user"]);
+    let network = (!has_network).then_some("--net");
+    let words = user.into_iter().flatten().chain(network).chain(needs_one.then_some("--"));
+    words.map(str::to_owned).collect()
+}
+
 fn bubblewrap(inside: &Inside, job: &Job) -> Result<Vec<String>, String> {
-    let mut words: Vec<String> =
-        ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-            .map(str::to_owned)
-            .into();
+    let mut words: Vec<String> = [
+        "bwrap",
+        "--unshare-user",
+        "--unshare-all",
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+    ]
+    .map(str::to_owned)
+    .into();
     let mut add = |more: &[&str]| words.extend(more.iter().map(|word| (*word).to_owned()));
     if inside.has_network {
         add(&["--share-net"]);
+    }
+    if is_root() {
+        add(&["--uid", MAPPED_USER, "--gid", MAPPED_USER]);
     }
     for path in SYSTEM {
         match fs::read_link(path) {
@@ -108,15 +151,28 @@ fn bubblewrap(inside: &Inside, job: &Job) -> Result<Vec<String>, String> {
         add(&["--ro-bind-try", path, path]);
     }
     let tmp = TMP_BYTES.to_string();
-    add(&["--proc", "/proc", "--dev", "/dev", "--size", &tmp, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]);
+    add(&["--proc", "/proc"]);
+    for path in PROC_READ_ONLY.iter().filter(|path| Path::new(path).exists()) {
+        add(&["--ro-bind", path, path]);
+    }
+    for path in PROC_HIDDEN {
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => add(&["--tmpfs", path, "--remount-ro", path]),
+            Ok(_) => add(&["--ro-bind", "/dev/null", path]),
+            Err(_) => {}
+        }
+    }
+    add(&["--dev", "/dev", "--size", &tmp, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]);
     add(&["--size", &tmp, "--tmpfs", "/tmp"]);
+    let cwd = job.cwd.to_string_lossy();
+    // It may be one of which only some entries are there.
+    add(&["--dir", &cwd]);
     for (flag, folders) in [("--ro-bind", &inside.readable), ("--bind", &inside.writable)] {
         for folder in folders {
             let folder = folder.to_str().ok_or("the name of the workspace is not UTF-8")?;
             add(&[flag, folder, folder]);
         }
     }
-    let cwd = job.cwd.to_string_lossy();
     add(&["--remount-ro", "/", "--setenv", "TMPDIR", "/tmp", "--setenv", "HOME", "/tmp"]);
     add(&["--chdir", &cwd, "--"]);
     Ok(words)
@@ -132,6 +188,7 @@ pub(crate) fn become_command(written: &str) -> String {
     let why = match enter(&inner) {
         Err(why) => why,
         Ok(()) => {
+            super::umask::restore(inner.umask);
             let mut command = Command::new(&inner.arguments[0]);
             command.args(&inner.arguments[1..]);
             format!("{} cannot be run: {}", inner.arguments[0], command.exec())
@@ -230,15 +287,34 @@ fn landlocked(_: &Inside) -> Result<(), String> {
 /// Whether bubblewrap works here; if not, why.
 pub(crate) fn bubblewrap_works() -> Result<(), String> {
     static FOUND: OnceLock<Result<(), String>> = OnceLock::new();
-    let probe =
-        ["--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "--", "true"];
+    let probe = [
+        "--unshare-user",
+        "--unshare-all",
+        "--die-with-parent",
+        "--ro-bind",
+        "/",
+        "/",
+        "--proc",
+        "/proc",
+        "--ro-bind",
+        "/proc/sys",
+        "/proc/sys",
+        "--",
+        "true",
+    ];
     FOUND.get_or_init(|| works("bwrap", &probe)).clone()
 }
 
-/// Whether a command can have a network with nobody in it, which Landlock needs.
-pub(crate) fn own_network_works() -> Result<(), String> {
-    static FOUND: OnceLock<Result<(), String>> = OnceLock::new();
-    FOUND.get_or_init(|| works("unshare", &["--user", "--map-current-user", "--net", "--", "true"])).clone()
+/// Whether a command can have the namespaces that Landlock needs.
+pub(crate) fn own_namespaces_work(has_network: bool) -> Result<(), String> {
+    static FOUND: [OnceLock<Result<(), String>>; 2] = [OnceLock::new(), OnceLock::new()];
+    let probe = || {
+        let words = own_namespaces(has_network);
+        let Some((program, arguments)) = words.split_first() else { return Ok(()) };
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(["true"]).collect();
+        works(program, &arguments)
+    };
+    FOUND[usize::from(has_network)].get_or_init(probe).clone()
 }
 
 fn works(program: &str, arguments: &[&str]) -> Result<(), String> {

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use yabby_domain::leash::approvals::{ForAgent, Use};
+use yabby_domain::leash::approvals::Use;
 use yabby_domain::leash::confinement::Confinement;
+use yabby_domain::leash::environment::is_harmless;
 use yabby_domain::leash::exec_policy::{
-    Asked, Elevation, Judged, Outcome, Programs, Rules, Said, Verdict, after_asking, judge, rules, verdict,
+    Asked, Elevation, Grant, Invocation, Judged, Outcome, Programs, Rules, Said, Security, Verdict,
+    after_asking, judge, rules, verdict,
 };
+use yabby_domain::leash::program::FoundProgram;
 use yabby_domain::leash::safe_bins::SafeBins;
 use yabby_domain::seam::office::Question;
 use yabby_domain::seam::tool::ToolContext;
@@ -16,6 +19,7 @@ use yabby_domain::session::entry::SessionEntry;
 
 use super::{Leash, denied, off_thread};
 use crate::arguments::Arguments;
+use crate::places;
 
 /// A command that somebody wants to run.
 pub(super) struct Asking<'a> {
@@ -23,6 +27,8 @@ pub(super) struct Asking<'a> {
     pub(super) context: &'a ToolContext,
     pub(super) command: &'a str,
     pub(super) environment: &'a BTreeMap<String, String>,
+    /// The variables that the call sets.
+    pub(super) wanted: &'a [(String, String)],
 }
 
 impl Asking<'_> {
@@ -79,42 +85,54 @@ impl Asking<'_> {
         }
     }
 
-    /// Gets the permission, or tells why there is none.
-    pub(super) async fn obtain(&self, rules: &Rules, cwd: &Path) -> Result<(), String> {
-        let (judged, used) = self.judged(cwd).await?;
-        match verdict(rules, &judged) {
+    /// Gets the permission, or tells why there is none. The answer is the command as it may be run.
+    pub(super) async fn obtain(&self, rules: &Rules, cwd: &Path) -> Result<String, String> {
+        let judged = self.judged(cwd).await?;
+        let is_listed = match verdict(rules, &judged) {
             Verdict::Refuse(why) => return Err(denied(why)),
-            Verdict::Run => {}
+            Verdict::Run => rules.security == Security::Allowlist,
             Verdict::Ask => self.ask(rules, &judged, cwd).await?,
+        };
+        if rules.uses_approvals && !judged.used.is_empty() {
+            self.note(&judged).await;
         }
-        if rules.uses_approvals && !used.is_empty() {
-            self.note(&judged, used).await;
-        }
-        Ok(())
+        let by_path = judged.by_path.filter(|_| is_listed);
+        Ok(by_path.unwrap_or_else(|| self.command.to_owned()))
     }
 
-    /// The command, held against the list; and which patterns it used.
-    async fn judged(&self, cwd: &Path) -> Result<(Judged, Vec<String>), String> {
+    /// The command, held against the list.
+    async fn judged(&self, cwd: &Path) -> Result<Judged, String> {
         let (book, agent) = (self.leash.approvals.clone(), self.context.agent.clone());
         let safe = SafeBins::from_config(&self.context.config);
         let programs = OnPath {
             path: self.environment.get("PATH").cloned().unwrap_or_default(),
             home: self.leash.home.clone(),
             cwd: cwd.to_owned(),
+            changeable: places::changeable(self.context),
         };
+        let folders: Vec<PathBuf> =
+            programs.changeable.iter().chain(&self.leash.readable).map(PathBuf::clone).collect();
+        let variable = self.wanted.iter().find(|(name, value)| !is_harmless(name, value));
+        let variable = variable.map(|(name, _)| name.clone());
         let (command, home) = (self.command.to_owned(), self.leash.home.to_string_lossy().into_owned());
         off_thread(move || {
-            let ForAgent { allowed, .. } = book.read().map_err(denied)?.for_agent(&agent);
-            let judged = judge(&command, &allowed, &safe, &home, &programs);
-            let used = judged.used.clone();
-            Ok((judged, used))
+            let allowed = book.read().map_err(denied)?.for_agent(&agent);
+            let folder = programs.cwd.to_string_lossy();
+            let invocation = Invocation {
+                command: &command,
+                folder: &folder,
+                is_known_folder: is_in(&programs.cwd, &folders),
+                variable: variable.as_deref(),
+            };
+            Ok(judge(&invocation, &allowed, &safe, &home, &programs))
         })
         .await
     }
 
-    async fn ask(&self, rules: &Rules, judged: &Judged, cwd: &Path) -> Result<(), String> {
+    /// Asks a person; tells whether the command runs because it is on the list, without an answer.
+    async fn ask(&self, rules: &Rules, judged: &Judged, cwd: &Path) -> Result<bool, String> {
         let question = Question {
-            command: self.command.to_owned(),
+            command: self.shown(),
             folder: cwd.to_string_lossy().into_owned(),
             security: rules.security.as_str().to_owned(),
             ask: rules.ask.as_str().to_owned(),
@@ -123,26 +141,39 @@ impl Asking<'_> {
         let decision = self.context.office.ask(question).await;
         match after_asking(rules, judged, decision) {
             Outcome::Refuse(why) => Err(denied(why)),
-            Outcome::Run { learn } if learn.is_empty() => Ok(()),
-            Outcome::Run { learn } => {
+            Outcome::Listed => Ok(true),
+            Outcome::Unanswered | Outcome::Approved(Grant::Nothing) => Ok(false),
+            Outcome::Approved(grant) => {
                 let (book, agent) = (self.leash.approvals.clone(), self.context.agent.clone());
                 let now = self.context.now.as_millisecond();
+                let id = || uuid::Uuid::new_v4().to_string();
                 off_thread(move || {
-                    let written = book.update(&mut |approvals| {
-                        for program in &learn {
-                            let id = uuid::Uuid::new_v4().to_string();
-                            approvals.allow(agent.as_str(), program, id, now);
+                    let written = book.update(&mut |approvals| match &grant {
+                        Grant::Nothing => {}
+                        Grant::Programs(programs) => programs
+                            .iter()
+                            .for_each(|program| _ = approvals.allow(agent.as_str(), program, id(), now)),
+                        Grant::Command(command) => {
+                            approvals.allow_command(agent.as_str(), command, id(), now);
                         }
                     });
                     written.map_err(|error| denied(format!("the approval could not be kept: {error}")))
                 })
-                .await
+                .await?;
+                Ok(false)
             }
         }
     }
 
+    /// The command as a person is shown it, with the variables that it is given.
+    fn shown(&self) -> String {
+        let variables = self.wanted.iter().map(|(name, value)| format!("{name}={value:?} "));
+        variables.chain([self.command.to_owned()]).collect()
+    }
+
     /// Writes down what was used; that it cannot be written is no reason not to run.
-    async fn note(&self, judged: &Judged, patterns: Vec<String>) {
+    async fn note(&self, judged: &Judged) {
+        let patterns = judged.used.clone();
         let (book, agent) = (self.leash.approvals.clone(), self.context.agent.clone());
         let (command, program) = (self.command.to_owned(), judged.programs.first().cloned());
         let now = self.context.now.as_millisecond();
@@ -164,10 +195,12 @@ struct OnPath {
     path: String,
     home: PathBuf,
     cwd: PathBuf,
+    /// Folders that the agent can write in.
+    changeable: Vec<PathBuf>,
 }
 
 impl Programs for OnPath {
-    fn find(&self, name: &str, has_home: bool) -> Option<String> {
+    fn find(&self, name: &str, has_home: bool) -> Option<FoundProgram> {
         let is_program = |path: &PathBuf| {
             path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
         };
@@ -176,12 +209,26 @@ impl Programs for OnPath {
             None if name.contains('/') => Some(self.cwd.join(name)).filter(is_program),
             None => self.path.split(':').map(|folder| Path::new(folder).join(name)).find(is_program),
         };
-        found.and_then(|path| lexical(&path).to_str().map(str::to_owned))
+        let path = lexical(&found?);
+        let real = path.canonicalize().ok()?;
+        Some(FoundProgram {
+            is_changeable: is_in(&path, &self.changeable) || is_in(&real, &self.changeable),
+            path: path.to_str()?.to_owned(),
+            real: real.to_str()?.to_owned(),
+        })
     }
 
     fn exists(&self, name: &str) -> bool {
         self.cwd.join(name).symlink_metadata().is_ok()
     }
+}
+
+/// Whether a path is in one of the folders, by its own name or by the real one.
+fn is_in(path: &Path, folders: &[PathBuf]) -> bool {
+    folders.iter().any(|folder| {
+        let real = folder.canonicalize();
+        path.starts_with(folder) || real.is_ok_and(|real| path.starts_with(real))
+    })
 }
 
 /// Without `.` and `..`: `/usr/bin/../../tmp/rg` is not in `/usr/bin`.

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use yabby_domain::bootstrap::{is_agents_own, is_private};
 use yabby_domain::leash::confinement::{Access, Confinement, Limits, Scope, Walls as Wanted};
-use yabby_domain::seam::tool::ToolContext;
+use yabby_domain::seam::tool::{Company, ToolContext};
 use yabby_domain::text;
 
 use super::{Leash, denied, off_thread};
 use crate::commands::Kept;
 use crate::commands::job::{Inside, Walls};
-use crate::commands::walls::{bubblewrap_works, own_network_works};
+use crate::commands::walls::{bubblewrap_works, own_namespaces_work};
+use crate::places;
 
 pub(super) struct Spot {
     pub(super) cwd: PathBuf,
@@ -42,6 +44,7 @@ impl Spot {
         });
         let readable = leash.readable.clone();
         let state = leash.state.clone();
+        let among_others = context.company != Company::OwnerAlone;
         off_thread(move || {
             let (base, access) = match confinement.workspace {
                 Access::None => {
@@ -66,6 +69,11 @@ impl Spot {
             if !cwd.starts_with(&base) {
                 return Err(denied(format!("{} is outside of the sandbox", cwd.display())));
             }
+            let is_workspace = confinement.workspace != Access::None;
+            let below = cwd.strip_prefix(&base).unwrap_or(Path::new(""));
+            if among_others && is_workspace && is_private(below) {
+                return Err(denied(places::private(&below.to_string_lossy())));
+            }
             let mut inside = Inside {
                 writable: Vec::new(),
                 readable: readable.filter(|folder| !holds_state(folder)).collect(),
@@ -76,6 +84,8 @@ impl Spot {
                 open_files: limits.open_files,
             };
             match access {
+                access if among_others && is_workspace => add_shared(&mut inside, &base, access)
+                    .map_err(|error| denied(format!("the workspace cannot be read: {error}")))?,
                 Access::Write => inside.writable.push(base),
                 Access::Read | Access::None => inside.readable.push(base),
             }
@@ -110,12 +120,32 @@ impl Spot {
     }
 }
 
+/// As much of a workspace as a command can be told of.
+const MOST_ENTRIES: usize = 400;
+
+/// Adds what those who listen may see of a workspace, entry by entry: what is the owner's own is not there, also if it
+/// comes later, and what the agent is told by is not changed. Nor is the history of all of it, which git keeps. A link
+/// would be followed, so there are none.
+fn add_shared(inside: &mut Inside, workspace: &Path, access: Access) -> std::io::Result<()> {
+    let mut entries = std::fs::read_dir(workspace)?.collect::<Result<Vec<_>, _>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    let is_shared = |name: &Path| !is_private(name) && !name.as_os_str().eq_ignore_ascii_case(".git");
+    let shared = entries.into_iter().filter(|entry| is_shared(Path::new(&entry.file_name())));
+    for entry in shared.take(MOST_ENTRIES) {
+        let kind = entry.file_type()?;
+        let is_writable = access == Access::Write && !is_agents_own(Path::new(&entry.file_name()));
+        match kind {
+            kind if kind.is_dir() && is_writable => inside.writable.push(entry.path()),
+            kind if kind.is_dir() || kind.is_file() => inside.readable.push(entry.path()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// The walls that can be put up here.
 fn choose(wanted: Wanted, inside: Inside) -> Result<Walls, String> {
-    let landlock = |inside: Inside| match inside.has_network {
-        true => Ok(Walls::Landlock(inside)),
-        false => own_network_works().map(|()| Walls::Landlock(inside)),
-    };
+    let landlock = |inside: Inside| own_namespaces_work(inside.has_network).map(|()| Walls::Landlock(inside));
     let chosen = match wanted {
         Wanted::Bubblewrap => bubblewrap_works().map(|()| Walls::Bubblewrap(inside)),
         Wanted::Landlock => landlock(inside),

@@ -7,9 +7,11 @@ use anstyle::Style;
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use yabby_config::key_path::KeyPath;
+use yabby_config::redaction;
 use yabby_domain::agent;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Object, Value};
+use yabby_domain::secrets::HIDDEN;
 use yabby_domain::session::adopt::Program;
 use yabby_domain::session::key::default_agent;
 use yabby_store::config_file::edit::{ConfigFile, Edit, EditError};
@@ -47,6 +49,22 @@ struct Applied {
     value: Value,
     /// The person had set it already; theirs stays.
     was_set: bool,
+}
+
+impl Applied {
+    /// The value as it is shown: a token is hidden.
+    fn shown(&self) -> Value {
+        let mut whole = Value::Object(Object::new());
+        let Ok(key) = KeyPath::parse(&self.path) else { return HIDDEN.into() };
+        if key.set(&mut whole, self.value.clone()).is_err() {
+            return HIDDEN.into();
+        }
+        // A reference to a variable is no secret.
+        match redaction::secrets(&whole).is_empty() {
+            true => self.value.clone(),
+            false => HIDDEN.into(),
+        }
+    }
 }
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
@@ -144,7 +162,7 @@ fn print_json(
         let mut row = Object::new();
         row.insert("from".to_owned(), applied.from.as_str().into());
         row.insert("path".to_owned(), applied.path.as_str().into());
-        row.insert("value".to_owned(), applied.value.clone());
+        row.insert("value".to_owned(), applied.shown());
         row.insert("alreadySet".to_owned(), applied.was_set.into());
         Value::Object(row)
     };
@@ -174,7 +192,7 @@ fn print_text(
     }
     for applied in applied {
         let kept = if applied.was_set { " (set here already, left alone)" } else { "" };
-        let line = format!("{} = {} ← {}", applied.path, json::stringify(&applied.value), applied.from);
+        let line = format!("{} = {} ← {}", applied.path, json::stringify(&applied.shown()), applied.from);
         writeln!(out, "{}{FAINT}{kept}{FAINT:#}", terminal::harmless(&line))?;
     }
     for left in &source.left {

@@ -159,3 +159,33 @@ fn two_processes_begin_their_requests_with_the_same_bytes() {
     // In another session, too.
     assert_eq!(first, third);
 }
+
+/// Whatever the person's umask is, nothing of what yabby keeps can be read by others, an index that was open is closed, and
+/// what commands make is as the person wants it.
+#[test]
+fn every_file_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::empty();
+    fs::remove_dir_all(home.path().join(".openclaw")).unwrap();
+    home.out(&["setup"]);
+    home.run(&["agent", "--agent", "main", "-m", "Remember that the spare key is with Ann."]);
+    let search = ["memory", "search", "spare key"];
+    home.run(&search);
+    let state = home.path().join(".yabby");
+    let (folder, index) = (state.join("recall"), state.join("recall/main.sqlite"));
+    assert!(index.is_file());
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&index, fs::Permissions::from_mode(0o644)).unwrap();
+    let found = home.run(&["doctor", "--json"]).out;
+    assert!(found.contains("open-to-others") && found.contains("recall/main.sqlite"), "{found}");
+    home.run(&search);
+    let mut open = vec![state];
+    while let Some(path) = open.pop() {
+        let about = path.symlink_metadata().unwrap();
+        let mode = about.permissions().mode() & 0o777;
+        assert_eq!(mode & 0o077, 0, "{} {mode:o}", path.display());
+        if about.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+}

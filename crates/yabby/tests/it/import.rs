@@ -45,6 +45,28 @@ fn a_dry_run_only_tells() {
 }
 
 #[test]
+fn tokens_are_taken_over_and_not_shown() {
+    let home = openbot();
+    let token = "5054873275:AAF-very-secret-token-of-a-bot";
+    home.write(
+        ".openbot/config.yaml",
+        &format!("telegram:\n  botToken: \"{token}\"\ndiscord:\n  token: short\n"),
+    );
+    for flags in [&["--dry-run"][..], &["--dry-run", "--json"], &[], &["--json"]] {
+        let told = home.out(&[&["import", "openbot", ".openbot"], flags].concat());
+        assert!(
+            told.contains("channels.telegram.botToken") && told.contains("channels.discord.token"),
+            "{told}"
+        );
+        assert!(told.contains("***") && !told.contains("very-secret") && !told.contains("short"), "{told}");
+    }
+    assert_eq!(config(&home)["channels"]["telegram"]["botToken"], token);
+    home.write(".openbot/config.yaml", &format!("telegram:\n  botToken: \"{token}\n  other: [\n"));
+    let failed = home.run(&["import", "openbot", ".openbot", "--dry-run"]);
+    assert!(failed.code == 1 && !failed.err.contains("very-secret"), "{failed:?}");
+}
+
+#[test]
 fn an_import_brings_sessions_and_settings_once() {
     let home = openbot();
     let told = home.json(&["import", "openbot", ".openbot"]);

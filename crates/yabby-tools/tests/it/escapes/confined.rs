@@ -6,6 +6,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use yabby_domain::seam::tool::Company;
 
 use crate::desk::{Desk, text_of};
 use crate::exec::{living, odd_seconds};
@@ -369,4 +370,129 @@ async fn only_other_sessions_are_confined_if_the_word_is_non_main() {
     assert!(desk.told("exec", json!({"command": command})).await.contains("config-secret"));
     desk.context.session_key = yabby_domain::session::key::SessionKey::new("agent:main:telegram:group:1");
     assert!(!desk.refused("exec", json!({"command": command})).await.contains("config-secret"));
+}
+
+/// Where others listen, a command sees of the workspace what the file tools show.
+#[tokio::test]
+async fn where_others_listen_what_is_the_owners_own_is_not_there() {
+    for walls in WALLS {
+        for others in [Company::Others, Company::OthersNoted] {
+            let mut desk = walled(walls, json!({}));
+            desk.put("MEMORY.md", "private-words");
+            desk.put("memory/2026-02-03.md", "private-words");
+            desk.put("AGENTS.md", "agents");
+            desk.put("skills/x/SKILL.md", "skill");
+            desk.put(".git/HEAD", "private-words");
+            desk.put("sub/a.txt", "a");
+            std::os::unix::fs::symlink("MEMORY.md", desk.context.workspace.join("link")).unwrap();
+            std::os::unix::fs::symlink(desk.state(), desk.context.workspace.join("state")).unwrap();
+            desk.context.company = others;
+            for command in [
+                "cat MEMORY.md USER.md memory/* .git/HEAD link state/openclaw.json",
+                "cat ./MEMORY.md; cat sub/../MEMORY.md; cat /proc/self/cwd/MEMORY.md",
+                "cp MEMORY.md sub/x; cat sub/x; ln MEMORY.md sub/y; cat sub/y; rm -f sub/x sub/y",
+                "grep -r private . ; find . -type f -exec cat {} +",
+                "echo planted > USER.md; echo planted >> AGENTS.md; echo planted > memory.md; mkdir memory",
+                "echo planted > SOUL.md; echo planted > skills/x/SKILL.md; rm -rf MEMORY.md memory AGENTS.md",
+                "echo planted > .git/HEAD; cp sub/a.txt USER.md",
+            ] {
+                let told = output(&desk, command).await;
+                assert!(!told.contains("private-words"), "{walls} {command} {told}");
+                assert!(!told.contains("-secret"), "{walls} {command} {told}");
+            }
+            assert_eq!(desk.text("MEMORY.md"), "private-words", "{walls}");
+            assert_eq!(desk.text("memory/2026-02-03.md"), "private-words", "{walls}");
+            assert_eq!(
+                (desk.text("AGENTS.md"), desk.text("skills/x/SKILL.md")),
+                ("agents".into(), "skill".into())
+            );
+            for name in ["USER.md", "SOUL.md", "memory.md"] {
+                assert!(!desk.context.workspace.join(name).exists(), "{walls} {name}");
+            }
+            let told = output(&desk, "cat data.txt AGENTS.md sub/a.txt && echo new > sub/b.txt").await;
+            assert_eq!(told.trim(), "dataagentsa", "{walls}");
+            assert_eq!(desk.text("sub/b.txt"), "new\n", "{walls}");
+            let told = desk.refused("exec", json!({"command": "ls", "workdir": "memory"})).await;
+            assert!(told.contains("is private"), "{walls} {told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn where_others_listen_nothing_runs_unconfined_unless_the_owner_says_so() {
+    let mut desk = Desk::new();
+    desk.put("MEMORY.md", "private-words");
+    desk.context.company = Company::Others;
+    let exec = |more: Value| {
+        let mut exec = json!({"security": "full", "ask": "off"});
+        exec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        exec
+    };
+    let cat = json!({"command": "cat MEMORY.md"});
+    desk.configure(json!({"tools": {"exec": exec(json!({}))}}));
+    assert!(desk.refused("exec", cat.clone()).await.contains("others are in this conversation"));
+    desk.configure(json!({
+        "tools": {"exec": exec(json!({"host": "gateway"}))},
+        "agents": {"defaults": {"sandbox": {"mode": "all"}}},
+    }));
+    assert!(desk.refused("exec", cat.clone()).await.contains("others are in this conversation"));
+    desk.configure(json!({"tools": {"exec": exec(json!({"amongOthers": true}))}}));
+    assert_eq!(desk.told("exec", cat).await, "private-words");
+}
+
+#[tokio::test]
+async fn where_others_listen_they_look_after_their_own_commands() {
+    let mut desk = Desk::new();
+    desk.let_anything_run();
+    let arguments = json!({"command": "echo mine; read line", "background": true});
+    let output = desk.call("exec", arguments).await;
+    let id = output.details.unwrap()["sessionId"].as_str().unwrap().to_owned();
+    desk.context.company = Company::Others;
+    desk.context.session_key = yabby_domain::session::key::SessionKey::new("agent:main:telegram:group:1");
+    assert_eq!(desk.told("process", json!({"action": "list"})).await, "No running or recent sessions.");
+    for action in ["poll", "log", "write", "kill", "remove"] {
+        let told = desk.refused("process", json!({"action": action, "sessionId": id, "data": "x"})).await;
+        assert_eq!(told, format!("No session found for {id}"), "{action}");
+    }
+    desk.context.company = Company::OwnerAlone;
+    desk.told("process", json!({"action": "remove", "sessionId": id})).await;
+}
+
+/// To the kernel, root in a namespace of its own is root: what of `/proc` is the machine's must not be written. Says
+/// something where the tests run as root.
+#[tokio::test]
+async fn the_machine_is_not_set_from_inside() {
+    let machine = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let (pattern, swap) = ("/proc/sys/kernel/core_pattern", "/proc/sys/vm/swappiness");
+    let before = (machine(pattern), machine(swap));
+    for walls in WALLS {
+        for network in ["none", "bridge"] {
+            let desk = walled(walls, json!({"docker": {"network": network}}));
+            for command in [
+                // What stands there already, so that nothing happens if it is written all the same.
+                "v=$(cat /proc/sys/vm/swappiness); echo ${v:-60} > /proc/sys/vm/swappiness && echo written",
+                "test -w /proc/sys/kernel/core_pattern && echo written",
+                "unshare -Urmpf --mount-proc sh -c 'test -w /proc/sys/kernel/core_pattern && echo written'",
+                "unshare -Urm sh -c 'mount -o remount,rw /proc/sys && echo written'",
+                "unshare -Urm sh -c 'umount /proc/sys && echo written'",
+                "test -w /proc/sysrq-trigger && echo written",
+                "for f in /proc/irq/*/smp_affinity; do test -w $f && echo written; done",
+                "head -c 1 /proc/kcore /proc/kmsg | grep -q . && test -s /proc/kcore && echo written",
+                "ls /sys/kernel /sys/fs/cgroup && echo written",
+                "mkdir /sys/fs/cgroup/x && echo written; mkdir /dev/x && echo written",
+                "mknod x b 8 0 && echo written; mknod /dev/x c 1 1 && echo written",
+                "test -e /dev/mem && echo written; test -e /dev/kmsg && echo written; ls /dev/vd* /dev/sd* && echo written",
+            ] {
+                let told = output(&desk, command).await;
+                let is_landlocks = walls == "landlock" && command.contains("test ");
+                assert!(!told.contains("written") || is_landlocks, "{walls} {network} {command} {told}");
+            }
+            let told = output(&desk, "grep CapEff /proc/self/status; id -u").await;
+            if walls == "bubblewrap" {
+                assert!(told.contains("CapEff:\t0000000000000000"), "{told}");
+                assert!(!told.ends_with("\n0\n"), "{told}");
+            }
+        }
+    }
+    assert_eq!((machine(pattern), machine(swap)), before);
 }

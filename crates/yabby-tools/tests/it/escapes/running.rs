@@ -128,6 +128,55 @@ async fn whoever_kills_its_keeper_dies_with_it() {
     assert!(told.contains("was lost"), "{told}");
 }
 
+#[tokio::test]
+async fn whoever_stops_its_keeper_is_ended_with_all_that_it_started() {
+    let desk = open_desk();
+    let seconds = odd_seconds();
+    let start = format!(
+        "(env -i setsid sleep {seconds} > /dev/null 2>&1 &); sleep {seconds} & kill -STOP $PPID; sleep {seconds}"
+    );
+    let told = desk.refused("exec", json!({"command": start, "yieldMs": 100_000})).await;
+    assert!(told.contains("was lost"), "{told}");
+    assert_eq!(living(&seconds), [] as [u32; 0]);
+    // In the background, and after the call was given up.
+    let output = desk.call("exec", json!({"command": start, "background": true})).await;
+    let id = output.details.unwrap()["sessionId"].as_str().unwrap().to_owned();
+    until("it is lost", || desk.office.notices().iter().any(|(_, words)| words.contains("was lost"))).await;
+    assert_eq!(living(&seconds), [] as [u32; 0]);
+    let told = desk.told("process", json!({"action": "poll", "sessionId": id})).await;
+    assert!(told.contains("was lost"), "{told}");
+    let call = desk.call("exec", json!({"command": start, "yieldMs": 100_000}));
+    assert!(tokio::time::timeout(Duration::from_millis(500), call).await.is_err());
+    until("it is gone", || living(&seconds).is_empty()).await;
+}
+
+/// Nobody looked after a command whose keeper was stopped, since the program was killed: the next command does.
+#[tokio::test]
+async fn a_stopped_keeper_does_not_outlive_its_program_for_long() {
+    let seconds = odd_seconds();
+    let command = format!(
+        "(env -i setsid sleep {seconds} > /dev/null 2>&1 &); sleep 0.5; kill -STOP $PPID; sleep {seconds}"
+    );
+    let (mut program, folder) = another_program(&json!({"command": command, "background": true}));
+    until("it runs", || !living(&seconds).is_empty()).await;
+    program.kill().unwrap();
+    program.wait().unwrap();
+    let mut desk = Desk::at(folder.path());
+    desk.let_anything_run();
+    let record = || {
+        let entry = std::fs::read_dir(desk.state().join("commands")).ok()?.flatten().next()?;
+        let record = std::fs::read_to_string(entry.path().join("record.json")).ok()?;
+        serde_json::from_str::<serde_json::Value>(&record).ok()?["pid"].as_u64()
+    };
+    let is_stopped = |pid: u64| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" T"))
+    };
+    until("its keeper is stopped", || record().is_some_and(is_stopped)).await;
+    desk.told("exec", json!({"command": "true"})).await;
+    assert_eq!(living(&seconds), [] as [u32; 0]);
+}
+
 /// The program is killed while it waits for a command: the command goes, too.
 #[tokio::test]
 async fn a_program_that_is_killed_leaves_no_orphans() {
