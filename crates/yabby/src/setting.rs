@@ -1,5 +1,6 @@
 //! Where a command works and with which configuration.
 
+use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
@@ -60,6 +61,17 @@ impl Setting {
                 Ok(snapshot)
             }
         }
+    }
+
+    /// Whether a script that was written for the reference may read what is printed: the folder is the reference's, and
+    /// nobody sits at a terminal. It gets the reference's words, where people get plainer ones.
+    pub fn keeps_reference_text(&self) -> bool {
+        !self.is_own_folder() && !std::io::stderr().is_terminal()
+    }
+
+    /// Whether the folder was begun by yabby; others are the reference's.
+    pub fn is_own_folder(&self) -> bool {
+        self.place.config.file_name().is_some_and(|name| name == "yabby.json")
     }
 
     /// A command as a person has to type it to work in the same place.
