@@ -12,6 +12,7 @@ use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::session::adopt::Program;
 use yabby_domain::session::key::default_agent;
+use yabby_store::config_file::Snapshot;
 use yabby_store::config_file::edit::{ConfigFile, Edit, EditError};
 use yabby_store::files::transcripts::Adopted;
 use yabby_store::import::{self, Mode, Outcome, Source, Target};
@@ -83,6 +84,7 @@ fn apply_settings(
     mode: Mode,
 ) -> Result<Vec<Applied>> {
     let known = setting.snapshot()?;
+    let defaults = Snapshot::of_text(&setting.place, "{}".to_owned()).config.root().clone();
     let mut applied: Vec<Applied> = Vec::new();
     let mut wanted: Vec<(String, String, Value)> = source
         .settings
@@ -96,7 +98,9 @@ fn apply_settings(
     }
     for (from, path, value) in wanted {
         let key = KeyPath::parse(&path).with_context(|| format!("no setting is called {path}"))?;
-        let was_set = [&known.parsed, &known.extras.value].iter().any(|known| key.get(known).is_some());
+        // Every edit writes defaults down, too: what is one was set by nobody.
+        let is_set = |known: &Value| key.get(known).is_some_and(|value| key.get(&defaults) != Some(value));
+        let was_set = is_set(&known.parsed) || key.get(&known.extras.value).is_some();
         if !was_set && mode == Mode::Real {
             match ConfigFile::of(&setting.place).edit(&key, &Edit::Set(value.clone())) {
                 // What was odd there must not keep the rest from being told.

@@ -4,7 +4,7 @@
 //! anew within the same process. Whatever was accepted and is not answered by then goes on afterwards.
 
 pub mod first;
-mod reload;
+pub mod reload;
 mod sentinel;
 
 use std::sync::Arc;
