@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 /// Another number: the index is built anew. Changes with the tables and with how texts become terms.
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 2;
 
 /// How long one process waits while another writes.
 const PATIENCE: Duration = Duration::from_secs(20);

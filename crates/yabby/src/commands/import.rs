@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anstyle::Style;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use clap::{Args, ValueEnum};
 use yabby_config::key_path::KeyPath;
 use yabby_domain::agent;
@@ -27,6 +27,9 @@ pub struct Arguments {
     program: Which,
     /// The folder to adopt, such as ~/.openbot
     dir: PathBuf,
+    /// Who you are there, such as telegram:42: what was said to you is yours to find
+    #[arg(long, value_name = "CHANNEL:ID")]
+    owner: Option<String>,
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -68,7 +71,8 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         },
     };
     let outcomes = import::adopt(program, &source, &target, mode)?;
-    let applied = apply_settings(setting, &mut source, &outcomes, mode)?;
+    let owner = arguments.owner.as_deref().map(owner_address).transpose()?;
+    let applied = apply_settings(setting, &mut source, &outcomes, owner.as_deref(), mode)?;
     if arguments.json {
         print_json(arguments, &source, &outcomes, &applied)
     } else {
@@ -81,6 +85,7 @@ fn apply_settings(
     setting: &Setting,
     source: &mut Source,
     outcomes: &[Outcome],
+    owner: Option<&str>,
     mode: Mode,
 ) -> Result<Vec<Applied>> {
     let known = setting.snapshot()?;
@@ -95,6 +100,19 @@ fn apply_settings(
     if outcomes.iter().any(|outcome| outcome.key.as_str().contains(":dm:")) {
         let scope = Value::from("per-channel-peer");
         wanted.push(("a session for each person".to_owned(), "session.dmScope".to_owned(), scope));
+    }
+    if let Some(owner) = owner {
+        let known = known.config.list(&["commands", "ownerAllowFrom"]).unwrap_or_default();
+        let mut owners = known.to_vec();
+        if !owners.iter().any(|known| known.as_str() == Some(owner)) {
+            owners.push(owner.into());
+            let key = KeyPath::parse(OWNERS)?;
+            if mode == Mode::Real {
+                ConfigFile::of(&setting.place).edit(&key, &Edit::Set(owners.clone().into()))?;
+            }
+            let (from, path) = ("--owner".to_owned(), OWNERS.to_owned());
+            applied.push(Applied { from, path, value: owners.into(), was_set: false });
+        }
     }
     for (from, path, value) in wanted {
         let key = KeyPath::parse(&path).with_context(|| format!("no setting is called {path}"))?;
@@ -114,6 +132,26 @@ fn apply_settings(
         applied.push(Applied { from, path, value, was_set });
     }
     Ok(applied)
+}
+
+/// `telegram:42` of `agent:main:telegram:dm:42`.
+fn person_of(key: &str) -> Option<String> {
+    let (before, peer) = key.split_once(":dm:")?;
+    let channel = before.split(':').nth(2)?;
+    Some(format!("{channel}:{peer}"))
+}
+
+/// The setting that says who the owner is.
+const OWNERS: &str = "commands.ownerAllowFrom";
+
+/// `telegram:42`: a channel, and who the owner is there.
+fn owner_address(raw: &str) -> Result<String> {
+    match raw.trim().split_once(':') {
+        Some((channel, id)) if !channel.trim().is_empty() && !id.trim().is_empty() => {
+            Ok(format!("{}:{}", channel.trim().to_lowercase(), id.trim()))
+        }
+        _ => Err(anyhow!("--owner must be a channel and an id, such as telegram:42")),
+    }
 }
 
 fn word(adopted: Adopted) -> &'static str {
@@ -195,6 +233,14 @@ fn print_text(
     )?;
     if !arguments.dry_run && new + grown > 0 {
         writeln!(out, "Read them with `yabby sessions --agent all` and `yabby history`.")?;
+    }
+    let people: Vec<String> = outcomes.iter().filter_map(|outcome| person_of(outcome.key.as_str())).collect();
+    if let (None, [first, ..]) = (&arguments.owner, people.as_slice()) {
+        let first = terminal::harmless(first);
+        writeln!(
+            out,
+            "Conversations with one person are that person's: a search of yours does not find them. If one of them is you, add `--owner {first}`."
+        )?;
     }
     out.flush()?;
     Ok(())

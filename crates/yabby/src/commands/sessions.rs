@@ -167,7 +167,16 @@ fn list(setting: &Setting, arguments: &List) -> Result<()> {
         print_json(&listed, active_minutes, &defaults(book.config()), now)?;
     } else {
         let config = Arc::new(book.config().clone());
-        print_text(setting, &listed, active_minutes, &answering_defaults(setting, &config), now)?;
+        let room = match terminal::width() {
+            Some(width) => Room::Terminal(width),
+            None if setting.keeps_reference_text() => Room::Reference,
+            None => Room::Unbounded,
+        };
+        let defaults = match room {
+            Room::Reference => defaults(&config),
+            Room::Terminal(_) | Room::Unbounded => answering_defaults(setting, &config),
+        };
+        print_text(room, &listed, active_minutes, &defaults, now)?;
     }
     // One agent's damage hides no other's sessions, but nobody should take this for all there are.
     for error in &unread {
@@ -270,7 +279,7 @@ const FAINT: Style = Style::new().dimmed();
 const PLAIN: Style = Style::new();
 
 fn print_text(
-    setting: &Setting,
+    room: Room,
     listed: &Listed,
     active_minutes: Option<f64>,
     defaults: &RowDefaults,
@@ -286,11 +295,6 @@ fn print_text(
         writeln!(out, "No sessions found.")?;
         return Ok(());
     }
-    let room = match terminal::width() {
-        Some(width) => Room::Terminal(width),
-        None if setting.keeps_reference_text() => Room::Reference,
-        None => Room::Unbounded,
-    };
     let table = Table::of(&listed.rows, defaults, now, room);
     let heading =
         table.line(["Kind", "Key", "Age", "Model", "Tokens (ctx %)"].map(|name| (name, PLAIN)), "Flags");
@@ -355,15 +359,17 @@ impl Table {
     /// Columns hold their longest cell. Whole keys are worth their room, as long as some is left for the flags.
     fn widen(&mut self) {
         const FLAGS: usize = 24;
+        if self.room == Room::Reference {
+            return;
+        }
         for (at, width) in self.widths.iter_mut().enumerate() {
             let longest = self.cells.iter().map(|cells| terminal::columns(&cells[at])).max().unwrap_or(0);
             *width = longest.max(*width);
         }
         let others: usize = self.widths.iter().map(|width| width + 1).sum::<usize>() - self.widths[1];
         self.widths[1] = match self.room {
-            Room::Unbounded => self.widths[1],
             Room::Terminal(width) => self.widths[1].min(width.saturating_sub(others + FLAGS).max(KEY_WIDTH)),
-            Room::Reference => KEY_WIDTH,
+            Room::Unbounded | Room::Reference => self.widths[1],
         };
     }
 
