@@ -12,6 +12,7 @@ mod scalar;
 mod walk;
 
 use serde_json::Value;
+use yabby_domain::json;
 
 use crate::issue::Issue;
 use crate::legacy;
@@ -61,7 +62,7 @@ pub fn validate(config: &Value, world: &World<'_>) -> Validation {
     if !walked.issues.is_empty() {
         return refused(walked.issues);
     }
-    for stage in [agents::shared_folders, agents::avatars] {
+    for stage in [ports, agents::shared_folders, agents::avatars] {
         let issues = stage(&walked.config, world);
         if !issues.is_empty() {
             return refused(issues);
@@ -72,6 +73,17 @@ pub fn validate(config: &Value, world: &World<'_>) -> Validation {
         return Validation { warnings, ..refused(issues) };
     }
     Validation { config: walked.config, issues, warnings }
+}
+
+/// Ports that no machine has. The reference takes them, and fails when it listens.
+fn ports(config: &Value, _: &World<'_>) -> Vec<Issue> {
+    let port = json::at(config, &["gateway", "port"]).and_then(Value::as_f64);
+    let is_too_big = port.is_some_and(|port| port > f64::from(u16::MAX));
+    let issue = Issue {
+        allowed: Some("a whole number from 1 to 65535".to_owned()),
+        ..Issue::new("gateway.port", "Too big: expected number to be <=65535")
+    };
+    if is_too_big { vec![issue] } else { Vec::new() }
 }
 
 /// What is wrong with a value, by a schema alone.
@@ -142,6 +154,7 @@ mod tests {
                 "Too big: expected int to be <=9007199254740991",
             ),
             (json!({"gateway": {"port": 0}}), "gateway.port", "Too small: expected number to be >0"),
+            (json!({"gateway": {"port": 65_536}}), "gateway.port", "Too big: expected number to be <=65535"),
             (json!({"gateway": {"bind": "x"}}), "gateway.bind", "Invalid input"),
             (json!({"gateway": []}), "gateway", "Invalid input: expected object, received array"),
             (

@@ -135,6 +135,9 @@ pub struct TurnOptions {
     /// said, without what a person in a chat is told beside it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
+    /// Whoever wrote it sits at a terminal: a command that nobody knows is a slip, and no question to the model.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub refuses_unknown_commands: bool,
     /// What the run is called by whoever asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,

@@ -180,6 +180,12 @@ pub(crate) async fn answer(
     }
     let (name, rest) = match named(&words) {
         _ if is_abort => ("stop", ""),
+        None if inbound.options.refuses_unknown_commands && looks_like_command(&words, &config) => {
+            let name = first_word(&words);
+            return Ok(Some(vec![ReplyPayload::from_text(format!(
+                "There is no command {name}. /help tells which there are."
+            ))]));
+        }
         // Some commands stand alone: with other words behind them they are words, too.
         _ if !is_command(&words, &config, None) => return Ok(None),
         Some(found) => found,
@@ -203,6 +209,14 @@ fn named(words: &str) -> Option<(&'static str, &str)> {
     let name = text::lower(&line[..end]);
     let command = COMMANDS.iter().find(|command| command.name == name)?;
     Some((command.name, text::trim(&line[end..])))
+}
+
+/// Whether words begin as a command does, and are none: `/foo`, but not `/etc/hosts`.
+fn looks_like_command(words: &str, config: &Config) -> bool {
+    let Some(name) = first_word(words).strip_prefix('/') else { return false };
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    is_name && !is_command(words, config, None) && !is_usual_trigger(words)
 }
 
 fn is_abort(words: &str) -> bool {

@@ -21,6 +21,7 @@ use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::StoreError;
 use yabby_domain::seam::model::ModelError;
 use yabby_domain::turn::Outcome;
+use yabby_domain::usage::Usage;
 
 use crate::agent::conversation::Conversation;
 use crate::agent::{self, RunRequest, time_limit};
@@ -85,9 +86,34 @@ pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunContro
     };
     let report = &mut taken.report;
     report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    log_turn(inbound, report);
     let ended = EventKind::RunEnded { outcome: report.outcome, error: report.error.clone() };
     engine.tell(inbound.key(), Some(&inbound.turn), ended);
     Ok(taken)
+}
+
+/// One line for each turn: what an operator looks for.
+fn log_turn(inbound: &Inbound, report: &TurnReport) {
+    let message = &inbound.message;
+    let channel = [&message.originating_channel, &message.provider, &message.surface];
+    let channel = channel.into_iter().flatten().next().map_or("local", String::as_str);
+    tracing::info!(
+        session = %report.session_key,
+        channel,
+        model = report.model.as_ref().map(tracing::field::display),
+        duration_ms = report.duration_ms,
+        tokens = report.usage.as_ref().and_then(tokens_used),
+        outcome = report.outcome.as_str(),
+        error = report.error.as_deref(),
+        "turn finished"
+    );
+}
+
+fn tokens_used(usage: &Usage) -> Option<u64> {
+    let apart = || Some(usage.prompt_tokens()? + usage.output.unwrap_or(0.0));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    let count = |tokens: f64| tokens as u64;
+    usage.total.or_else(apart).map(count)
 }
 
 /// A turn that was taken.
@@ -182,7 +208,7 @@ async fn open_conversation(
 
 /// Tells the sender what went wrong.
 async fn fail(engine: &Engine, inbound: &Inbound, error: &TurnError) -> TurnReport {
-    tracing::warn!(session = %inbound.key(), turn = %inbound.turn, %error, "a turn failed");
+    tracing::debug!(session = %inbound.key(), turn = %inbound.turn, %error, "turn failed");
     let entry = match engine.home(&inbound.target.agent) {
         Ok(home) => home.sessions.get(inbound.key()).await.ok().flatten(),
         Err(_) => None,

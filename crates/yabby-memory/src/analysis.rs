@@ -85,7 +85,7 @@ pub fn words(text: &str) -> Vec<Word> {
 fn is_mark(c: char) -> bool {
     matches!(u32::from(c),
         0x300..=0x36F | 0x483..=0x487 | 0x591..=0x5C7 | 0x610..=0x61A | 0x640 | 0x64B..=0x65F | 0x670
-        | 0xE47..=0xE4E | 0xEC8..=0xECE | 0x200B..=0x200D)
+        | 0xE47..=0xE4E | 0xEC8..=0xECE | 0x200B..=0x200D | 0x3099..=0x309A)
 }
 
 /// Letters, digits, and the marks of Indic scripts that no word goes without.
@@ -139,11 +139,20 @@ pub fn terms(text: &str) -> Vec<String> {
     terms
 }
 
-/// The terms of one word; none if it is too common to mean anything.
+/// The terms that one word of a question is looked for by; none if it is too common to mean anything. Where there are
+/// pairs of letters, they say more than each letter.
 pub fn terms_of(word: &Word, language: Language) -> Vec<String> {
     let mut terms = Vec::new();
     each_term(word, language, &mut |term| terms.push(term));
+    if word.script == Script::Dense && word.folded.chars().nth(1).is_some() {
+        terms.retain(|term| term.chars().nth(1).is_some());
+    }
     terms
+}
+
+/// Whether a word is too common to mean anything.
+pub fn is_common(word: &Word, language: Language) -> bool {
+    word.script == Script::Spaced && stop_words::is_of(&word.folded, language)
 }
 
 fn each_term(word: &Word, language: Language, give: &mut dyn FnMut(String)) {
@@ -151,7 +160,13 @@ fn each_term(word: &Word, language: Language, give: &mut dyn FnMut(String)) {
         Script::Spaced if stop_words::is_of(&word.folded, language) => {}
         Script::Spaced if stop_words::is_of(irregular::base(&word.folded), language) => {}
         Script::Spaced => give(language.stem(&word.folded)),
-        Script::Dense => grams(&word.folded, 2, give),
+        Script::Dense => {
+            grams(&word.folded, 2, give);
+            // A single letter is a word, too.
+            if word.folded.chars().nth(1).is_some() {
+                word.folded.chars().for_each(|letter| give(letter.to_string()));
+            }
+        }
         Script::Unspaced => grams(&word.folded, 3, give),
     }
 }
@@ -187,8 +202,9 @@ mod tests {
     #[test]
     fn scripts_without_spaces_are_runs_of_letters() {
         let table = [
-            ("我的狗叫小白", "我的 的狗 狗叫 叫小 小白"),
-            ("東京タワー", "東京 京た たわ わー"),
+            ("我的狗叫小白", "我的 的狗 狗叫 叫小 小白 我 的 狗 叫 小 白"),
+            ("東京タワー", "東京 京た たわ わー 東 京 た わ ー"),
+            ("ゴミ", "こみ こ み"),
             ("狗", "狗"),
             ("แมวที่", "แมว มวท วที"),
         ];

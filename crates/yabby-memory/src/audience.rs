@@ -83,6 +83,8 @@ pub struct Viewer {
     pub is_owner_alone: bool,
     /// What the owner lets others see, and sees of others.
     pub sharing: Sharing,
+    /// Everything, whoever it was said to: only ever counted, and never shown.
+    pub counts_everything: bool,
 }
 
 /// What the configuration shares beyond the rule.
@@ -116,7 +118,7 @@ impl Viewer {
         let sharing = Sharing::of(config, &key);
         // In a room nobody is alone.
         let is_owner_alone = is_owner_alone && !matches!(audience, Audience::Room(_));
-        Self { session_key: Some(key), audience, is_owner_alone, sharing }
+        Self { session_key: Some(key), audience, is_owner_alone, sharing, counts_everything: false }
     }
 
     /// The owner at their own machine.
@@ -126,6 +128,7 @@ impl Viewer {
             audience: Audience::Owner,
             is_owner_alone: true,
             sharing: Sharing::default(),
+            counts_everything: false,
         }
     }
 
@@ -142,6 +145,9 @@ impl Viewer {
 
     /// A condition on `yabby_sources` and its parameters: what they may see, and nothing else.
     pub(crate) fn condition(&self) -> (String, Vec<String>) {
+        if self.counts_everything {
+            return ("1".to_owned(), Vec::new());
+        }
         let mut any = Vec::new();
         let mut parameters = Vec::new();
         if let Some(key) = &self.session_key {

@@ -170,6 +170,19 @@ pub struct Found {
     pub model: Option<String>,
 }
 
+/// What somebody may not see.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hidden {
+    pub hits: usize,
+    /// Whom it was said to: `telegram:42`.
+    pub people: Vec<String>,
+    /// A session of each.
+    pub sessions: Vec<String>,
+}
+
+/// So many hits are looked at to count those that are hidden.
+const MOST_COUNTED: usize = 50;
+
 /// What a look at the files did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Synced {
@@ -249,6 +262,53 @@ impl Memory {
         };
         hits.retain(|hit| hit.score >= search.least);
         Ok(Found { hits, unread, model })
+    }
+
+    /// What the owner does not find although it answers: how many hits were said to others, and to whom. Only the owner
+    /// at their own machine may be told that.
+    pub async fn hidden_from_owner(&self, search: &Search) -> Result<Hidden, MemoryError> {
+        if search.viewer.audience != Audience::Owner || !search.viewer.is_owner_alone {
+            return Ok(Hidden::default());
+        }
+        let viewer = search.viewer.clone();
+        let everything = Viewer { counts_everything: true, ..viewer.clone() };
+        let query = |viewer: Viewer| Query {
+            text: search.text.clone(),
+            viewer,
+            filter: search.filter.clone(),
+            most: MOST_COUNTED,
+            around: 0,
+            meaning: None,
+            now: search.now,
+            zone: search.zone.clone(),
+        };
+        let (own, all) = (query(viewer), query(everything));
+        let least = search.least;
+        self.blocking(move |memory| {
+            let recall = &memory.0.recall;
+            let seen: HashSet<(String, u32)> =
+                recall.search(&own)?.into_iter().map(|hit| (hit.path, hit.position)).collect();
+            let hits = recall.search(&all)?.into_iter();
+            let unseen: Vec<Hit> = hits
+                .filter(|hit| hit.score >= least && hit.why.words > 0.0)
+                .filter(|hit| !seen.contains(&(hit.path.clone(), hit.position)))
+                .collect();
+            let paths: Vec<String> = unseen.iter().map(|hit| hit.path.clone()).collect();
+            let known = recall.known_of(&paths)?;
+            let mut hidden = Hidden { hits: 0, people: Vec::new(), sessions: Vec::new() };
+            for hit in unseen {
+                // What was said in groups is asked for by a setting of its own.
+                let audience = known.get(&hit.path).map(|known| Audience::of_text(&known.audience));
+                let Some(Audience::Person(person)) = audience else { continue };
+                hidden.hits += 1;
+                if !hidden.people.contains(&person) {
+                    hidden.people.push(person);
+                    hidden.sessions.extend(hit.session_key);
+                }
+            }
+            Ok(hidden)
+        })
+        .await
     }
 
     /// Every message with certain words, and what could not be looked at.
@@ -549,7 +609,11 @@ impl Memory {
             Ok(Ok(vector)) if vector.is_empty() => None,
             #[expect(clippy::cast_possible_truncation, reason = "vectors are not that precise")]
             Ok(Ok(vector)) => {
-                Some(Meant { model, vector: vector.into_iter().map(|number| number as f32).collect() })
+                Some(Meant {
+                model,
+                vector: vector.into_iter().map(|number| number as f32).collect(),
+                least: embedder.least_likeness(),
+            })
             }
             Ok(Err(error)) => {
                 unread.push(format!("what is alike in meaning: {error}"));

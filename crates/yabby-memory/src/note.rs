@@ -3,6 +3,8 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
+use crate::analysis;
+use crate::question::names_day_or_month;
 use crate::unit::{Role, Unit};
 
 /// What is longer is cut, in characters.
@@ -51,8 +53,44 @@ pub fn units(path: &str, note: &str) -> Vec<Unit> {
             is_code = !is_code;
         }
     }
+    units.retain(says_something);
     units
 }
+
+/// Whether a part of a note answers any question. A heading stands beside every part below it; a placeholder of a
+/// template and a date alone say nothing.
+fn says_something(unit: &Unit) -> bool {
+    let is_heading = unit.first_line == unit.last_line && heading_of(&unit.text).is_some();
+    let words = analysis::words(&unit.text);
+    let folded: Vec<&str> = words.iter().map(|word| word.folded.as_str()).collect();
+    let is_date = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit()) || names_day_or_month(word);
+    let is_date = !folded.is_empty() && folded.iter().all(is_date) && folded.iter().any(|word| word.len() > 1);
+    !is_heading && !is_date && !folded.is_empty() && !PLACEHOLDERS.contains(&folded.join(" ").as_str())
+}
+
+/// What stands in a template where something is to be written, folded.
+const PLACEHOLDERS: [&str; 20] = [
+    "nothing yet",
+    "nothing",
+    "nothing here yet",
+    "nothing to remember yet",
+    "none",
+    "none yet",
+    "not yet",
+    "n a",
+    "na",
+    "tbd",
+    "todo",
+    "to do",
+    "empty",
+    "to be filled in",
+    "fill this in",
+    "noch nichts",
+    "bisher nichts",
+    "rien encore",
+    "nada aun",
+    "nada todavia",
+];
 
 /// The level and the words of a heading.
 fn heading_of(line: &str) -> Option<(usize, &str)> {
@@ -88,15 +126,12 @@ mod tests {
             .map(|unit| (unit.first_line, unit.last_line, unit.text, unit.heading))
             .collect();
         let expected = [
-            (1, 1, "# Home", ""),
             (2, 3, "- dog: Rex,\n  a beagle", "Home"),
             (4, 4, "- cat", "Home"),
             (6, 7, "Two lines\nof text.", "Home"),
-            (9, 9, "## Work", "Home"),
             (10, 10, "1. ship", "Home > Work"),
             (11, 11, "2) rest", "Home > Work"),
             (12, 16, "```\n# x\n\ny\n```", "Home > Work"),
-            (17, 17, "# Away", ""),
             (18, 18, "sun", "Away"),
         ];
         let expected =
@@ -104,6 +139,15 @@ mod tests {
         assert_eq!(found, expected);
         assert_eq!(units("x.md", ""), []);
         assert_eq!(units("x.md", "#hashtag\nx").len(), 1);
+    }
+
+    #[test]
+    fn what_says_nothing_is_no_part() {
+        let texts = |note: &str| units("MEMORY.md", note).into_iter().map(|unit| unit.text).collect::<Vec<_>>();
+        let template = include_str!("../../yabby/workspace/MEMORY.md");
+        assert_eq!(texts(template), Vec::<String>::new());
+        let note = "# 2026\n\n2026-02-03\n\nTuesday, 3 February 2026\n\n_(none yet)_\n\n- 42\n- Room 42";
+        assert_eq!(texts(note), ["- Room 42"]);
     }
 
     #[test]

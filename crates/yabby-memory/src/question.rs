@@ -6,7 +6,7 @@ use jiff::civil::Date;
 
 use crate::analysis::{self, Language, Word};
 
-pub use dates::Time;
+pub use dates::{Time, names_day_or_month};
 
 /// How many things of a question are looked for; what follows adds nothing but work.
 const MOST_CONCEPTS: usize = 64;
@@ -30,6 +30,10 @@ pub struct Question {
     /// It asks about the one who asks, or about the agent.
     pub about_me: bool,
     pub about_you: bool,
+    /// It is a few words to look for, and no sentence.
+    pub is_keywords: bool,
+    /// It is in a language that makes words of words: `Zahnarzttermin`.
+    pub has_compounds: bool,
 }
 
 /// One thing that is asked for. Of its terms the one that says most about a text counts.
@@ -58,6 +62,10 @@ impl Question {
                 }
             }
         }
+        // Who asks only what was said at some time asks for all of it.
+        if !times.is_empty() && concepts.iter().all(|concept| TELLING.contains(&concept.word.as_str())) {
+            concepts.clear();
+        }
         let folded: Vec<&str> = words.iter().map(|word| word.folded.as_str()).collect();
         let has = |list: &[&str]| folded.iter().any(|word| list.contains(word));
         let has_pair = |one: &str, other: &str| folded.windows(2).any(|pair| pair == [one, other]);
@@ -73,6 +81,9 @@ impl Question {
             asks_latest: has(&LATEST) || has_pair("most", "recent") || has_pair("last", "time"),
             about_me: has(&ME),
             about_you: has(&YOU),
+            is_keywords: words.len() <= MOST_KEYWORDS
+                && words.iter().all(|word| !analysis::is_common(word, language)),
+            has_compounds: matches!(language, Language::German | Language::Dutch),
         }
     }
 }
@@ -93,6 +104,18 @@ impl Question {
         0
     }
 }
+
+/// A sentence has more words, or common ones.
+const MOST_KEYWORDS: usize = 3;
+
+/// What people do when something is told or noted, folded.
+const TELLING: [&str; 44] = [
+    "note", "noted", "notes", "write", "wrote", "written", "say", "said", "tell", "told", "talk", "talked",
+    "discuss", "discussed", "happen", "happened", "mention", "mentioned", "remember", "notiert", "notieren",
+    "notizen", "geschrieben", "gesagt", "besprochen", "passiert", "erzahlt", "aufgeschrieben", "dit", "ecrit",
+    "passe", "notes", "dije", "dicho", "anote", "anotado", "escribi", "paso", "detto", "scritto", "disse",
+    "записал", "сказал", "было",
+];
 
 const WHEN: [&str; 8] = ["when", "wann", "quand", "cuando", "quando", "wanneer", "когда", "متى"];
 const LATEST: [&str; 10] = [

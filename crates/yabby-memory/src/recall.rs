@@ -72,6 +72,8 @@ pub struct Query {
 pub struct Meant {
     pub model: String,
     pub vector: Vec<f32>,
+    /// What is less alike has nothing to do with it.
+    pub least: f32,
 }
 
 /// Where is looked, beyond what may be seen.
@@ -95,7 +97,7 @@ pub struct Hit {
     pub session_key: Option<String>,
     pub session_id: Option<String>,
     pub unit: Unit,
-    /// From 0 to 1: 1 is as good as a document that has every word.
+    /// From 0 to 1, see [`sources::part_of`].
     pub score: f32,
     pub why: Why,
     /// Its place in the source.
@@ -152,7 +154,7 @@ impl Recall {
         self.read(|connection| {
             let mut reader = reader::Reader::new(connection, &query.viewer, &query.filter)?;
             let meaning = match &query.meaning {
-                Some(meant) => vectors::most_alike(connection, &mut reader, &meant.model, &meant.vector)?,
+                Some(meant) => vectors::most_alike(connection, &mut reader, &meant.model, &meant.vector, meant.least)?,
                 None => rank::Meaning::default(),
             };
             let (ranked, ideal) = rank::rank(
@@ -160,7 +162,8 @@ impl Recall {
                 &question,
                 &meaning,
                 &query.zone,
-                query.most * (2 * query.around as usize + 1),
+                // Some are shown beside better ones, and some are the same.
+                query.most * (2 * query.around as usize + 2),
             )?;
             let best = ranked.first().map_or(0.0, |best| best.score);
             // Without a word of the question anywhere, a hit is as good as it is alike.
@@ -172,6 +175,8 @@ impl Recall {
             };
             let mut hits = Vec::with_capacity(ranked.len());
             let mut shown: HashSet<Place> = HashSet::new();
+            // A fork, or somebody who says a thing twice, repeats words, and no hit.
+            let mut texts: HashSet<[u8; 32]> = HashSet::new();
             for found in ranked {
                 let Place { source, position } = found.place();
                 // What stands beside a better hit is seen there.
@@ -179,6 +184,9 @@ impl Recall {
                     continue;
                 }
                 if let Some(mut hit) = sources::hit(connection, &reader, found, whole)? {
+                    if !texts.insert(writer::hash_of(&hit.unit.text.trim().to_lowercase())) {
+                        continue;
+                    }
                     // The parts of a note stand for themselves.
                     let around = if hit.unit.role == Role::Note { 0 } else { query.around };
                     let (first, last) = (position.saturating_sub(around), position.saturating_add(around));

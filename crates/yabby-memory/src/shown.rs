@@ -69,6 +69,7 @@ pub fn why(hit: &Hit) -> Value {
     let rounded = |number: f32| json::number((f64::from(number) * 1000.0).round() / 1000.0);
     json!({
         "words": rounded(why.words),
+        "lent": rounded(why.lent),
         "neighbours": rounded(why.around),
         "session": rounded(why.session),
         "meaning": rounded(why.meaning),

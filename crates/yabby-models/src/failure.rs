@@ -23,6 +23,8 @@ pub(crate) struct Failure {
     /// What the service, or the network, said.
     pub(crate) words: String,
     what: What,
+    /// The status of the response that told it.
+    status: Option<u16>,
 }
 
 /// What kinds of failures have the same kind for the engine and another remedy for people.
@@ -39,19 +41,19 @@ enum What {
 
 impl Failure {
     pub(crate) fn new(kind: ModelErrorKind, words: impl Into<String>) -> Self {
-        Self { kind, words: words.into(), what: What::Usual }
+        Self { kind, words: words.into(), what: What::Usual, status: None }
     }
 
     pub(crate) fn cut_off() -> Self {
-        Self { kind: ModelErrorKind::Broken, words: String::new(), what: What::CutOff }
+        Self { kind: ModelErrorKind::Broken, words: String::new(), what: What::CutOff, status: None }
     }
 
     pub(crate) fn unreadable(words: impl Into<String>) -> Self {
-        Self { kind: ModelErrorKind::Broken, words: words.into(), what: What::Unreadable }
+        Self { kind: ModelErrorKind::Broken, words: words.into(), what: What::Unreadable, status: None }
     }
 
     pub(crate) fn unreached(words: impl Into<String>) -> Self {
-        Self { kind: ModelErrorKind::Broken, words: words.into(), what: What::Unreached }
+        Self { kind: ModelErrorKind::Broken, words: words.into(), what: What::Unreached, status: None }
     }
 
     /// What the network says.
@@ -80,7 +82,7 @@ impl Failure {
             };
         }
         let retry_after = retry_after(headers, now).or(told.retry_after);
-        told.failure(Some(status), retry_after)
+        Self { status: Some(status), ..told.failure(Some(status), retry_after) }
     }
 
     /// What an event that tells an error says.
@@ -144,7 +146,7 @@ impl Failure {
                 format!("Something is broken at {provider}{said}: try again later.")
             }
         };
-        ModelError::new(self.kind, sentence)
+        ModelError { status: self.status, ..ModelError::new(self.kind, sentence) }
     }
 }
 

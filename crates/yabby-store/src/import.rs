@@ -39,6 +39,8 @@ pub enum ImportError {
     NoFolder(String, &'static str),
     #[error("{0} holds nothing of {1}: {2}")]
     NothingThere(String, &'static str, &'static str),
+    #[error("{folder} is a folder of {found}, not of {wanted}; run: yabby import {command} {folder}")]
+    OtherProgram { folder: String, found: &'static str, wanted: &'static str, command: &'static str },
     #[error("cannot read {path}: {why}")]
     Unreadable { path: String, why: String },
     #[error(transparent)]
@@ -100,6 +102,11 @@ pub fn read(program: Program, folder: &Path) -> Result<Source, ImportError> {
     if !folder.is_dir() {
         return Err(ImportError::NoFolder(folder.display().to_string(), program.name()));
     }
+    if let Some((other, command)) = program_of(folder).filter(|(found, _)| *found != program) {
+        let folder = folder.display().to_string();
+        let (found, wanted) = (other.name(), program.name());
+        return Err(ImportError::OtherProgram { folder, found, wanted, command });
+    }
     let mut source = match program {
         Program::OpenBot => openbot::read(folder)?,
         Program::OpenClaudeCode => openclaudecode::read(folder)?,
@@ -120,6 +127,17 @@ pub fn read(program: Program, folder: &Path) -> Result<Source, ImportError> {
     // The newest session of a person takes the person's key.
     source.sessions.sort_by(|a, b| b.updated_at.total_cmp(&a.updated_at));
     Ok(source)
+}
+
+/// The program whose folder it is, and what `import` calls it; `None` where nothing tells them apart. Both have a
+/// database; conversations lie below `agents/` in one, and directly in `sessions/` in the other.
+fn program_of(folder: &Path) -> Option<(Program, &'static str)> {
+    let has = |name: &str| folder.join(name).exists();
+    match (has("agents") || has("openbot.yaml"), has("sessions") || has("openclaudecode.yaml")) {
+        (true, false) => Some((Program::OpenBot, "openbot")),
+        (false, true) => Some((Program::OpenClaudeCode, "openclaudecode")),
+        _ => None,
+    }
 }
 
 /// Takes the sessions of a source over, and says what became of each.

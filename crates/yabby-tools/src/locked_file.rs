@@ -56,6 +56,11 @@ impl<'f> LockedFile<'f> {
         Err(io::Error::other("it is being replaced all the time"))
     }
 
+    /// Whether it was not there before.
+    pub(crate) fn is_new(&self) -> bool {
+        self.is_new
+    }
+
     /// The file as it is; `None` if it is longer.
     pub(crate) fn bytes(&self, most: u64) -> io::Result<Option<Vec<u8>>> {
         let length = self.file.metadata()?.len();

@@ -96,6 +96,7 @@ fn write(places: &Places, path: &str, content: &str, mode: Option<Mode>) -> Resu
     let failed = |error: io::Error| format!("{}; nothing was written", told(&shown, &error));
     let folder = folder(&workspace, names.parent().unwrap_or(Path::new(""))).map_err(failed)?;
     let file = LockedFile::open(&folder, name).map_err(failed)?;
+    let is_new = file.is_new();
     match mode {
         Mode::Append => file.append(content),
         Mode::Replace => file.replace(content.as_bytes()),
@@ -105,6 +106,7 @@ fn write(places: &Places, path: &str, content: &str, mode: Option<Mode>) -> Resu
     let lines = format!("{lines} {}", if lines == 1 { "line" } else { "lines" });
     let (done, mode) = match mode {
         Mode::Append => (format!("Appended {lines} to {shown}."), "append"),
+        Mode::Replace if is_new => (format!("Created {shown} ({lines})."), "replace"),
         Mode::Replace => (format!("Replaced {shown} ({lines})."), "replace"),
     };
     let details = json!({"path": shown, "mode": mode, "bytes": content.len()});

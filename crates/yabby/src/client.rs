@@ -217,7 +217,7 @@ pub enum CallError {
     Refused { message: String, payload: Option<Value> },
     /// Nobody is there.
     #[error("gateway closed ({}): no close reason\n{details}", closed(1006))]
-    Unreachable { fault: String, details: String },
+    Unreachable { fault: String, url: String, is_local: bool, details: String },
     #[error("gateway closed ({}): {}\n{details}", closed(*.code), if .reason.is_empty() { "no close reason" } else { .reason })]
     Closed { code: u16, reason: String, details: String },
     #[error("gateway timeout after {ms}ms\n{details}")]
@@ -235,6 +235,15 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// For people, in one line: no gateway listens where it was looked for. `None` for every other error.
+    pub fn absence(&self) -> Option<String> {
+        match self {
+            Self::Unreachable { is_local: true, .. } => Some("no gateway running".to_owned()),
+            Self::Unreachable { url, fault, .. } => Some(format!("no gateway answers at {url} ({fault})")),
+            _ => None,
+        }
+    }
+
     /// In a few words, without where we tried.
     pub fn brief(&self) -> String {
         match self {
@@ -362,7 +371,9 @@ impl Client {
                 "{error} (for a certificate that nobody vouches for, set gateway.remote.tlsFingerprint)"
             )),
             tungstenite::Error::Io(error) => {
-                CallError::Unreachable { fault: fault(&error, &target.url), details: target.details() }
+                let fault = fault(&error, &target.url);
+                let (url, is_local) = (target.url.clone(), target.source == LOCAL);
+                CallError::Unreachable { fault, url, is_local, details: target.details() }
             }
             error => gone(error.to_string()),
         })?;
@@ -557,8 +568,29 @@ pub async fn ask(target: &Target, method: &str, params: Value, limit: Duration) 
     answer
 }
 
-/// The same for those who do not wait for anything else.
-pub fn ask_blocking(target: &Target, method: &str, params: Value, limit: Duration) -> Result<Value> {
+/// The same for those who do not wait for anything else. `json` is whether a program reads the answer.
+pub fn ask_blocking(
+    setting: &Setting,
+    target: &Target,
+    method: &str,
+    params: Value,
+    limit: Duration,
+    json: bool,
+) -> Result<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(ask(target, method, params, limit))?)
+    let answer = runtime.block_on(ask(target, method, params, limit));
+    answer.map_err(|error| explain(setting, error, json))
+}
+
+/// An error of a call, for whoever reads it: a gateway that does not run is told in one plain line. Programs, and
+/// scripts on a folder of the reference, get the reference's text.
+pub fn explain(setting: &Setting, error: CallError, json: bool) -> anyhow::Error {
+    let plain = error.absence().filter(|_| !json && !setting.keeps_reference_text());
+    let Some(absence) = plain else { return error.into() };
+    match error {
+        CallError::Unreachable { is_local: true, .. } => {
+            Failure::bare(format!("{absence}; start one: {}", setting.command("gateway"))).into()
+        }
+        _ => Failure::bare(absence).into(),
+    }
 }

@@ -1,15 +1,20 @@
 //! Where a command works and with which configuration.
 
+use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use yabby_config::issue::Issue;
 use yabby_domain::config::Config;
+use yabby_domain::json::{self, Value};
+use yabby_domain::secrets::is_secret_key;
 use yabby_store::config_file::Snapshot;
+use yabby_store::config_file::edit::ConfigFile;
 use yabby_store::paths::Place;
 
 use crate::failure::Failure;
 use crate::logs;
+use crate::terminal;
 use crate::wire::secrets::secrets;
 
 /// What every command is given.
@@ -62,17 +67,41 @@ impl Setting {
         }
     }
 
+    /// Whether a script that was written for the reference may read what is printed: the folder is the reference's, and
+    /// nobody sits at a terminal. It gets the reference's words, where people get plainer ones.
+    pub fn keeps_reference_text(&self) -> bool {
+        !self.is_own_folder() && !std::io::stderr().is_terminal()
+    }
+
+    /// Whether the folder was begun by yabby; others are the reference's.
+    pub fn is_own_folder(&self) -> bool {
+        self.place.config.file_name().is_some_and(|name| name == "yabby.json")
+    }
+
     /// A command as a person has to type it to work in the same place.
     pub fn command(&self, words: &str) -> String {
         format!("yabby{} {words}", self.chosen_by)
     }
 
-    /// What stops a command on an invalid configuration: first each issue with its line and what is
-    /// allowed, then the note of the reference (`config.md` §3).
+    /// What stops a command on an invalid configuration: each issue with its line, its value and what is allowed, and
+    /// what to do about it. Scripts on a folder of the reference also get its note (`config.md` §3).
     pub fn refusal(&self, snapshot: &Snapshot) -> Failure {
         let located: Vec<String> =
             snapshot.issues.iter().map(|issue| located(self, snapshot, issue)).collect();
-        Failure::bare(format!("{}\n{}", located.join("\n"), note(snapshot, self)))
+        let located = located.join("\n");
+        Failure::bare(match self.keeps_reference_text() {
+            true => format!("{located}\n{}", note(snapshot, self)),
+            false => format!("The configuration is invalid:\n{located}\n{}", self.remedy(snapshot)),
+        })
+    }
+
+    /// What helps: a repair takes care of keys that nobody knows and of those of earlier releases, and of nothing else.
+    fn remedy(&self, snapshot: &Snapshot) -> String {
+        let file = self.place.shortened(&snapshot.path);
+        match ConfigFile::of(&self.place).can_be_repaired() {
+            true => format!("Run: {}", self.command("doctor --fix")),
+            false => format!("Correct it in {file}; `{}` checks it.", self.command("config validate")),
+        }
     }
 }
 
@@ -82,10 +111,34 @@ pub fn located(setting: &Setting, snapshot: &Snapshot, issue: &Issue) -> String 
         Some(spot) => format!("{}:{}", setting.place.shortened(&spot.file), spot.line),
         None => setting.place.shortened(&snapshot.path),
     };
+    let found = value_at(snapshot, issue).map(|value| format!("; found {value}")).unwrap_or_default();
     match &issue.allowed {
-        Some(allowed) => format!("{spot}: {issue} (allowed: {allowed})"),
-        None => format!("{spot}: {issue}"),
+        Some(allowed) => format!("{spot}: {issue}{found} (allowed: {allowed})"),
+        None => format!("{spot}: {issue}{found}"),
     }
+}
+
+/// The value that an issue is about, if it is a single one and no secret.
+fn value_at(snapshot: &Snapshot, issue: &Issue) -> Option<String> {
+    const LONGEST: usize = 60;
+    let mut value = &snapshot.parsed;
+    let mut rest = issue.path.as_str();
+    while !rest.is_empty() {
+        // A key may hold dots: the longest one that is there is meant.
+        let mut ends: Vec<usize> = rest.match_indices('.').map(|(at, _)| at).chain([rest.len()]).collect();
+        ends.reverse();
+        let inner = |end: usize| match value {
+            Value::Array(items) => items.get(rest[..end].parse::<usize>().ok()?),
+            value => value.get(&rest[..end]),
+        };
+        let (inner, end) = ends.into_iter().find_map(|end| Some((inner(end)?, end)))?;
+        if is_secret_key(&rest[..end]) {
+            return None;
+        }
+        (value, rest) = (inner, rest[end..].trim_start_matches('.'));
+    }
+    let is_single = !issue.path.is_empty() && !value.is_object() && !value.is_array();
+    is_single.then(|| terminal::short(&json::stringify(value), LONGEST))
 }
 
 fn note(snapshot: &Snapshot, setting: &Setting) -> String {

@@ -92,7 +92,12 @@ fn sentence(error: &clap::Error, meant: &Meant) -> String {
     };
     let invalid = named(ContextKind::InvalidArg);
     let told = match (error.kind(), invalid, named(ContextKind::InvalidSubcommand)) {
-        (ErrorKind::InvalidSubcommand, _, Some(command)) => format!("error: unknown command '{command}'"),
+        (ErrorKind::InvalidSubcommand, _, Some(command)) => {
+            if let Some(later) = not_yet(meant.command.get_name(), &command) {
+                return later;
+            }
+            format!("error: unknown command '{command}'")
+        }
         (ErrorKind::UnknownArgument, Some(option), _) if option.starts_with('-') => {
             format!("error: unknown option '{option}'")
         }
@@ -113,6 +118,75 @@ fn sentence(error: &clap::Error, meant: &Meant) -> String {
         _ => error.to_string().lines().next().unwrap_or("error: invalid command line").to_owned(),
     };
     told + &hint
+}
+
+/// Commands of the reference that yabby does not have: below which command, their name, and what does the same here.
+const NOT_YET: [(&str, &str, Option<&str>); 55] = [
+    ("yabby", "acp", None),
+    ("yabby", "browser", None),
+    ("yabby", "configure", Some("setup")),
+    ("yabby", "cron", None),
+    ("yabby", "daemon", Some("gateway")),
+    ("yabby", "dashboard", Some("status")),
+    ("yabby", "directory", None),
+    ("yabby", "dns", None),
+    ("yabby", "docs", None),
+    ("yabby", "node", None),
+    ("yabby", "nodes", None),
+    ("yabby", "onboard", Some("setup")),
+    ("yabby", "reset", None),
+    ("yabby", "sandbox", None),
+    ("yabby", "security", Some("status")),
+    ("yabby", "tui", Some("agent")),
+    ("yabby", "uninstall", None),
+    ("yabby", "update", None),
+    ("yabby", "webhooks", None),
+    ("agents", "set-identity", None),
+    ("channels", "add", None),
+    ("channels", "capabilities", None),
+    ("channels", "login", None),
+    ("channels", "logout", None),
+    ("channels", "logs", Some("logs")),
+    ("channels", "remove", None),
+    ("channels", "resolve", None),
+    ("gateway", "discover", None),
+    ("hooks", "check", None),
+    ("hooks", "disable", None),
+    ("hooks", "enable", None),
+    ("hooks", "info", None),
+    ("hooks", "install", None),
+    ("hooks", "update", None),
+    ("message", "broadcast", None),
+    ("message", "delete", None),
+    ("message", "edit", None),
+    ("message", "pin", None),
+    ("message", "pins", None),
+    ("message", "poll", None),
+    ("message", "react", None),
+    ("message", "reactions", None),
+    ("message", "read", None),
+    ("message", "search", None),
+    ("message", "thread", None),
+    ("message", "unpin", None),
+    ("models", "auth", None),
+    ("models", "scan", None),
+    ("plugins", "disable", None),
+    ("plugins", "doctor", None),
+    ("plugins", "enable", None),
+    ("plugins", "info", None),
+    ("plugins", "install", None),
+    ("plugins", "uninstall", None),
+    ("plugins", "update", None),
+];
+
+/// What is said of a command that only the reference has.
+fn not_yet(parent: &str, command: &str) -> Option<String> {
+    let (_, _, instead) = NOT_YET.iter().find(|(below, name, _)| *below == parent && *name == command)?;
+    let words = if parent == "yabby" { command.to_owned() } else { format!("{parent} {command}") };
+    Some(match instead {
+        Some(instead) => format!("error: '{words}' is not in yabby yet; see `yabby {instead}`"),
+        None => format!("error: '{words}' is not in yabby yet"),
+    })
 }
 
 /// What an argument was given together with, where that is more than one: clap puts each on a line of its own.

@@ -21,6 +21,11 @@ pub trait Embedder: Send + Sync {
     /// The vectors of texts, in their order; an empty one where there is none.
     async fn documents(&self, texts: &[String]) -> Result<Vec<Vec<f64>>, EmbedError>;
 
+    /// Texts whose vectors are no more alike than this have nothing to do with each other.
+    fn least_likeness(&self) -> f32 {
+        0.0
+    }
+
     /// Who takes whole jobs, if the provider does.
     fn jobs(&self) -> Option<&dyn EmbeddingJobs> {
         None

@@ -145,6 +145,8 @@ impl Stop {
 pub struct ModelError {
     pub kind: ModelErrorKind,
     pub message: String,
+    /// The HTTP status that the service answered with, if it answered.
+    pub status: Option<u16>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +171,6 @@ pub enum ModelErrorKind {
 
 impl ModelError {
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), status: None }
     }
 }

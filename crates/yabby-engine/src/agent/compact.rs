@@ -18,6 +18,7 @@ use yabby_domain::message::Message;
 use yabby_domain::seam::StoreError;
 use yabby_domain::seam::model::{ModelError, ModelErrorKind, ModelRequest, Purpose};
 use yabby_domain::session::cli_session;
+use yabby_domain::status::tokens as tokens_text;
 use yabby_domain::text;
 use yabby_domain::transcript::tree::{NewCompaction, NewEntry};
 use yabby_domain::usage;
@@ -46,6 +47,12 @@ pub(crate) enum Why {
 pub enum CompactionError {
     #[error("there is nothing to compact: the conversation is short, or was compacted just now")]
     Nothing,
+    #[error(
+        "the conversation is short: its {} tokens are fewer than the {} that a compaction keeps as they are",
+        tokens_text(*tokens),
+        tokens_text(*kept)
+    )]
+    Short { tokens: u64, kept: u64 },
     #[error(transparent)]
     NothingToSummarize(#[from] NothingToSummarize),
     #[error("a hook cancelled the compaction")]
@@ -97,6 +104,10 @@ async fn summarize(
     let settings = settings(&opened.config, request.choice.window(&opened.config));
     let branch = conversation.transcript().branch();
     let prepared = prepare(&branch, &settings).ok_or(CompactionError::Nothing)?;
+    let tokens = projected(&branch, &[], 0);
+    if prepared.summarizes_nothing() && tokens <= settings.keep_recent_tokens {
+        return Err(CompactionError::Short { tokens, kept: settings.keep_recent_tokens });
+    }
     let message_count = branch.iter().filter(|entry| entry.message().is_some()).count();
     let entry = match asked_hooks(request, &prepared, message_count).await {
         Some(CompactionChange::Cancel) => return Err(CompactionError::Cancelled),

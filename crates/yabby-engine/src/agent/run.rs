@@ -224,6 +224,16 @@ impl Loop {
                     return Ok(());
                 }
                 Called::Failed { said, error } => {
+                    let model = &request.choice.model;
+                    tracing::info!(
+                        session = %opened.key,
+                        provider = %model.provider,
+                        model = %model.model,
+                        status = error.status,
+                        kind = ?error.kind,
+                        error = %error.message,
+                        "model call failed"
+                    );
                     let too_long = error.kind == ModelErrorKind::ContextOverflow;
                     let goes_on = (too_long && self.make_room(request, conversation).await?)
                         // What was heard of an answer cannot be unsaid.

@@ -139,6 +139,8 @@ impl Opened {
                 (None, _) => Outcome::Answered,
             },
             error: run.error.as_ref().map(ToString::to_string),
+            // Another one may have answered in the place of the one that was chosen.
+            model: Some(run.model.clone()),
             usage: run.last_usage,
             system_prompt_report: Some(run.system_prompt_report.clone()),
             is_replay: run.is_replay,

@@ -248,6 +248,9 @@ async fn compact_heeds_what_it_is_told_to() {
     let engine = stage.engine();
     let told = say(&engine, direct("/compact")).await;
     assert!(texts(&told)[0].starts_with("⚙️ Not compacted: there is nothing to compact"), "{told:?}");
+    say(&engine, direct("hi")).await;
+    let told = say(&engine, direct("/compact")).await;
+    assert!(texts(&told)[0].starts_with("⚙️ Not compacted: the conversation is short: its "), "{told:?}");
     for _ in 0..12 {
         say(&engine, direct(&words(1200))).await;
     }

@@ -33,6 +33,14 @@ const SAME_SIDE: f32 = 1.2;
 const NOTED: f32 = 2.0;
 const TIME_WORDS: f32 = 1.2;
 const QUESTION: f32 = 0.85;
+/// The same question, asked before, is no answer: one that has so much of what is asked for.
+const ASKED_BEFORE: f32 = 0.4;
+const NEARLY_ALL: f32 = 0.7;
+/// How much a word that is part of another one counts, and how long a part is at least.
+const COMPOUND: f32 = 0.6;
+const SHORTEST_PART: usize = 5;
+const SHORTEST_REST: usize = 3;
+const MOST_COMPOUNDS: u32 = 64;
 /// How much a date that fits counts: of what a turn has, and of what the best has.
 const DATE: f32 = 0.8;
 const DATE_ALONE: f32 = 0.3;
@@ -55,9 +63,11 @@ const MOST_BY_DATE: u32 = 1000;
 /// Why something was found where it was, in parts of its score.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Why {
-    /// Its own words, those around it, and its conversation.
+    /// Words of the question in it, those around it, and its conversation.
     pub words: f32,
     pub around: f32,
+    /// Words that the best hits lent to the question.
+    pub lent: f32,
     pub session: f32,
     /// Likeness of meaning.
     pub meaning: f32,
@@ -102,9 +112,12 @@ pub(super) fn rank(
     let mut ideal = 0.0;
     for concept in &question.concepts {
         let weight = if has_others && is_name(concept) { NAME } else { 1.0 };
-        ideal += scores.add(reader, &concept.terms, weight)?;
+        let terms = with_compounds(reader, question, concept)?;
+        ideal += scores.add(reader, &terms, weight)?;
     }
     let mut places = around(reader, &scores)?;
+    // What the question itself finds: everything else is only worth something beside it.
+    let asked = places.clone();
     add_by_meaning(reader, meaning, &mut places)?;
     let scale = meaning_scale(meaning, best_of(&places));
     let lent = lent_terms(reader, question, &places, &|candidate| {
@@ -119,6 +132,8 @@ pub(super) fn rank(
     }
     let best = best_of(&places);
     let scale = meaning_scale(meaning, best);
+    // Where nothing but the time is asked for, the time is all there is to go by.
+    let worth_of_date = if best > 0.0 { DATE_ALONE * best } else { 1.0 };
     let sessions = sessions(&places, &|candidate| candidate.sum() + candidate.meant(meaning) * scale);
     add_whole_sessions(reader, &sessions, &mut places);
     add_by_date(reader, question, zone, &mut places)?;
@@ -144,9 +159,18 @@ pub(super) fn rank(
         let Some(document) = reader.document(id)? else { continue };
         let day = day_of(&document, zone);
         let date = day.map_or(0.0, |day| question.times.iter().map(|time| time.fit(day)).fold(0.0, f32::max));
+        let own = asked.get(&place).copied().unwrap_or_default();
+        let is_found = own.words > 0.0
+            || own.around > 0.0 && !question.is_keywords
+            || meaning.contains_key(&id)
+            || date > 0.0;
+        if !is_found {
+            continue;
+        }
         let why = Why {
-            words: candidate.words,
+            words: own.words,
             around: candidate.around,
+            lent: candidate.words - own.words,
             session: sessions.get(&place.source).copied().unwrap_or(0.0),
             meaning: candidate.meant(meaning) * scale,
             date,
@@ -154,8 +178,8 @@ pub(super) fn rank(
             has_time_words: question.asks_when && document.marks.has(Marks::TIME),
             is_question: document.marks.has(Marks::QUESTION),
         };
-        let mut score = (why.words + why.around + why.session + why.meaning) * (1.0 + DATE * date)
-            + DATE_ALONE * date * best;
+        let mut score = (why.words + why.lent + why.around + why.session + why.meaning) * (1.0 + DATE * date)
+            + worth_of_date * date;
         if why.is_speaker {
             score *= SPEAKER;
         }
@@ -169,7 +193,8 @@ pub(super) fn rank(
             score *= TIME_WORDS;
         }
         if why.is_question {
-            score *= QUESTION;
+            let asked_before = ideal > 0.0 && own.words >= NEARLY_ALL * ideal;
+            score *= if asked_before { ASKED_BEFORE } else { QUESTION };
         }
         if question.asks_latest && newest > 0 {
             score *= 1.0 + LATEST * newness(document.minute, newest);
@@ -177,6 +202,9 @@ pub(super) fn rank(
         if score > 0.0 {
             ranked.push(Ranked { id, document, score, why });
         }
+    }
+    if question.concepts.is_empty() && ranked.iter().any(|found| found.why.date >= 1.0) {
+        ranked.retain(|found| found.why.date >= 1.0);
     }
     // Of equals the later one.
     ranked.sort_by(|one, other| {
@@ -208,6 +236,42 @@ impl Candidate {
 
 fn best_of(places: &HashMap<Place, Candidate>) -> f32 {
     places.values().map(Candidate::sum).fold(0.0, f32::max)
+}
+
+/// The terms of a concept, with words that it is a part of, and with its own parts. A sentence in a language that has
+/// no such words is only helped where nothing has the word itself.
+fn with_compounds(
+    reader: &mut Reader<'_>,
+    question: &Question,
+    concept: &Concept,
+) -> rusqlite::Result<Vec<(String, f32)>> {
+    let mut terms = concept.terms.clone();
+    let stem = concept.terms[0].0.clone();
+    let length = stem.chars().count();
+    if length < SHORTEST_PART || !stem.chars().all(char::is_alphabetic) {
+        return Ok(terms);
+    }
+    let having = reader.frequency(&stem)?;
+    if having > 0.0 && !question.is_keywords && !question.has_compounds {
+        return Ok(terms);
+    }
+    let mut parts: Vec<String> = reader.longer_terms(&stem, MOST_COMPOUNDS)?;
+    parts.retain(|term| term.chars().count() >= length + SHORTEST_REST);
+    let cuts = stem.char_indices().map(|(at, _)| at).skip(SHORTEST_PART);
+    let (heads, tails): (Vec<&str>, Vec<&str>) = cuts.map(|at| stem.split_at(at)).unzip();
+    let is_long = |part: &&&str| part.chars().count() >= SHORTEST_PART;
+    let own = heads.iter().chain(&tails).filter(is_long);
+    parts.extend(own.map(|part| (*part).to_owned()));
+    for part in parts {
+        let frequency = reader.frequency(&part)?;
+        if frequency == 0.0 || terms.iter().any(|(known, _)| *known == part) {
+            continue;
+        }
+        // It never counts more than the word itself, however rare it is.
+        let rarer = rarity(reader.documents, having) / rarity(reader.documents, frequency);
+        terms.push((part, COMPOUND * if having > 0.0 { rarer.min(1.0) } else { 1.0 }));
+    }
+    Ok(terms)
 }
 
 /// What every document has by its words.

@@ -164,6 +164,14 @@ impl<'c> Reader<'c> {
         Ok(found)
     }
 
+    /// Terms that go on after these letters, the first ones by their letters.
+    pub(super) fn longer_terms(&self, letters: &str, most: u32) -> rusqlite::Result<Vec<String>> {
+        let select = "SELECT DISTINCT term FROM yabby_postings WHERE term > ? AND term < ? LIMIT ?";
+        let end = format!("{letters}\u{10FFFF}");
+        let mut statement = self.connection.prepare_cached(select)?;
+        statement.query_map(rusqlite::params![letters, end, most], |row| row.get(0))?.collect()
+    }
+
     /// How many documents have a term.
     pub(super) fn frequency(&mut self, term: &str) -> rusqlite::Result<f32> {
         if !self.sees_everything {

@@ -443,7 +443,7 @@ pub(super) fn hit(
                 session_key: row.get(2)?,
                 session_id: row.get(3)?,
                 unit,
-                score: (found.score / whole.max(f32::MIN_POSITIVE)).min(1.0),
+                score: part_of(found.score / whole.max(f32::MIN_POSITIVE)),
                 why: found.why,
                 position: found.document.position,
                 near: 0,
@@ -452,4 +452,26 @@ pub(super) fn hit(
             })
         })
         .optional()
+}
+
+/// A score from 0 to 1. Up to most of what a document with every word of the question would have it is that part; from
+/// there on it comes nearer to 1 and never reaches it, so that what is better has a better score.
+fn part_of(share: f32) -> f32 {
+    const STRAIGHT: f32 = 0.8;
+    match share - STRAIGHT {
+        over if over > 0.0 => STRAIGHT + (1.0 - STRAIGHT) * over / (over + 1.0),
+        _ => share,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::part_of;
+
+    #[test]
+    fn what_is_better_has_a_better_score() {
+        let scores = [0.0, 0.3, 0.8, 0.9, 1.0, 1.5, 2.0, 6.0].map(part_of);
+        assert!(scores.windows(2).all(|pair| pair[0] < pair[1] && pair[1] < 1.0), "{scores:?}");
+        assert_eq!(scores[1], 0.3);
+    }
 }

@@ -35,3 +35,23 @@ async fn what_was_said_in_any_language_is_found() {
         assert!(found as f64 / asked.len() as f64 >= SHARE, "{language}: {found} of {}", asked.len());
     }
 }
+
+#[tokio::test]
+async fn a_letter_or_two_and_parts_of_words_are_found() {
+    let house = House::new();
+    house.put("memory/animals.md", "- うちの猫の名前はタマ\n- ゴミの日は火曜日\n");
+    house.put("memory/appointments.md", "- Zahnarzttermin am Montag um zehn\n- Die Steuererklärung ist fertig\n");
+    house.put("memory/other.md", "- The bus leaves at nine\n");
+    for (asked, place) in [
+        ("猫", "memory/animals.md:1"),
+        ("ゴミ", "memory/animals.md:2"),
+        ("Zahnarzt", "memory/appointments.md:1"),
+        ("Wann ist mein Zahnarzt?", "memory/appointments.md:1"),
+        ("Zahnarzttermine", "memory/appointments.md:1"),
+    ] {
+        assert_eq!(house.found(asked).await, [place], "{asked}");
+    }
+    // The other way round: what is asked for is longer.
+    house.put("memory/doctors.md", "- Der Zahnarzt heißt Weber\n");
+    assert!(house.found("Zahnarztrechnung").await.contains(&"memory/doctors.md:1".to_owned()));
+}

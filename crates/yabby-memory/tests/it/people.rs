@@ -44,7 +44,9 @@ async fn house() -> House {
     });
     let house = House::with(config, None);
     for (key, id) in SOURCES {
-        house.session(key, id, "[Telegram Somebody id:0] Zoe: the quince jam is in the cellar").await;
+        // A text that is found twice is shown once.
+        let said = format!("[Telegram Somebody id:0] Zoe: the quince jam of {id} is in the cellar");
+        house.session(key, id, &said).await;
     }
     let spawned = json!({"spawnedBy": "agent:main:telegram:group:-100"});
     house.record("agent:main:subagent:x", "task-of-the-family", spawned).await;

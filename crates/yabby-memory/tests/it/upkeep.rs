@@ -165,14 +165,15 @@ async fn whatever_is_done_a_search_finds_what_a_look_finds() {
     for round in 0..120 {
         let (folder, file) = (format!("memory/f{}", roll(3)), roll(3));
         let path = house.workspace(&format!("{folder}/n{file}.md"));
-        for _ in 0..=roll(2) {
+        for step in 0..=roll(2) {
             match roll(7) {
-                0 | 1 => house.put(&format!("{folder}/n{file}.md"), &format!("grebe {round}")),
+                // Each text is another one: what is found twice is shown once.
+                0 | 1 => house.put(&format!("{folder}/n{file}.md"), &format!("grebe {round} {step}")),
                 2 => drop(fs::remove_file(&path)),
                 3 => drop(fs::rename(&path, house.workspace(&format!("memory/moved{}.md", roll(2))))),
                 4 => drop(fs::rename(house.workspace(&folder), house.workspace("memory/g"))),
                 5 => drop(fs::remove_dir_all(house.workspace("memory/g"))),
-                _ => house.say(&format!("s{}", roll(3)), "user", &format!("grebe {round}")),
+                _ => house.say(&format!("s{}", roll(3)), "user", &format!("grebe {round} {step}")),
             }
         }
         let (mut found, mut expected) = (house.found("grebe").await, house.found_by_looking("grebe").await);

@@ -107,6 +107,19 @@ async fn let_go_when_idle(shelf: Weak<Shelf>) {
     }
 }
 
+/// Two texts of the model that have nothing in common are alike by chance, up to about this.
+const LEAST_LIKENESS: f32 = 0.25;
+
+/// Whether the model can read a text. It learned English: texts of other scripts all look alike to it.
+fn is_read(text: &str) -> bool {
+    let (mut latin, mut other) = (0_usize, 0_usize);
+    for letter in text.chars().filter(|letter| letter.is_alphabetic()) {
+        let is_latin = letter.is_ascii() || matches!(u32::from(letter), 0xC0..=0x24F | 0x1E00..=0x1EFF);
+        *(if is_latin { &mut latin } else { &mut other }) += 1;
+    }
+    latin > other
+}
+
 #[async_trait]
 impl Embedder for LocalEmbedder {
     fn provider(&self) -> &str {
@@ -121,15 +134,19 @@ impl Embedder for LocalEmbedder {
         hash(&json!({"provider": "local", "model": Model::NAME}))
     }
 
+    fn least_likeness(&self) -> f32 {
+        LEAST_LIKENESS
+    }
+
     async fn query(&self, text: &str) -> Result<Vec<f64>, EmbedError> {
-        let Some(text) = text::non_blank(text) else { return Ok(Vec::new()) };
+        let Some(text) = text::non_blank(text).filter(|text| is_read(text)) else { return Ok(Vec::new()) };
         let text = text::to_outside(text).into_owned();
         let work = move |model: &Model| wide(&model.embed(&text));
         self.with_model(self.limits.local_query, "query", work).await
     }
 
     async fn documents(&self, texts: &[String]) -> Result<Vec<Vec<f64>>, EmbedError> {
-        let said = texts.iter().enumerate().filter(|(_, text)| text::non_blank(text).is_some());
+        let said = texts.iter().enumerate().filter(|(_, text)| is_read(text));
         let (places, said): (Vec<usize>, Vec<String>) =
             said.map(|(at, text)| (at, text::to_outside(text).into_owned())).unzip();
         let mut vectors = vec![Vec::new(); texts.len()];

@@ -25,6 +25,9 @@ const NOTICE: &str =
 const HOW_TO_GET_A_MODEL: &str = "I am yabby's built-in offline helper, not a language model. For a real one, run \
     `yabby config set agents.defaults.model.primary provider/model` and give yabby the key of that provider.";
 
+/// Who speaks where the helper does, in hits and in the lines around them.
+const OWN_NAME: &str = "assistant";
+
 /// How long a quotation may be.
 const LONGEST_LINE: usize = 300;
 const LONGEST_FILE: usize = 4000;
@@ -174,12 +177,13 @@ pub(super) fn recalled(topic: &str, outcome: &Outcome, whole: Option<&Outcome>) 
             return format!("About {topic} I found:\n{}", quote::lines(told, MOST_LINES, LONGEST_FILE));
         }
     };
-    let Some(best) = hits.first() else {
+    let best = hits.iter().map(|hit| hit.score).fold(0.0, f64::max);
+    if hits.is_empty() {
         return format!("I found nothing about {topic} in my notes or in what was said here.");
-    };
-    let least = best.score / 2.0;
+    }
+    let least = best / 2.0;
     let mut said = vec![format!("About {topic} I found:")];
-    for (at, hit) in hits.iter().take_while(|hit| hit.score >= least).take(MOST_HITS).enumerate() {
+    for (at, hit) in hits.iter().enumerate().filter(|(_, hit)| hit.score >= least).take(MOST_HITS) {
         let in_full = whole.filter(|_| at == 0).and_then(text_read);
         let (words, most) = match &in_full {
             Some(text) => (text.as_str(), LONGEST_FILE),
@@ -224,7 +228,11 @@ impl Hits {
             return Err(Unreadable::Failed(error.to_owned()));
         }
         let hits = told.get("results").and_then(Value::as_array).ok_or(Unreadable::NoList)?;
-        Ok(Self(hits.iter().filter_map(Hit::read).collect()))
+        let mut hits: Vec<Hit> = hits.iter().filter_map(Hit::read).collect();
+        // What the helper said before was a quotation itself. Notes were written to be found.
+        hits.retain(|hit| hit.speaker.as_deref() != Some(OWN_NAME));
+        hits.sort_by_key(|hit| !hit.is_note);
+        Ok(Self(hits))
     }
 }
 
@@ -239,6 +247,9 @@ impl Hit {
         {
             snippet = text::trim_end(bare).to_owned();
         }
+        if let Some(speaker) = field("speaker") {
+            snippet = without_own_words(&snippet, &speaker);
+        }
         Some(Self {
             path: field("path")?,
             first: line("startLine"),
@@ -251,6 +262,7 @@ impl Hit {
         })
     }
 
+    /// Where it stands, for people.
     fn source(&self) -> String {
         if self.is_note {
             return match self.first == self.last {
@@ -258,15 +270,47 @@ impl Hit {
                 false => format!("{}, lines {}–{}", self.path, self.first, self.last),
             };
         }
-        let who = match self.speaker.as_deref() {
-            Some("assistant") => "said by me",
-            _ => "said by a user",
-        };
+        let who = "said by a user";
         // Days and minutes are enough for people.
         let when = self.time.as_deref().and_then(|time| time.get(..16)).map(|time| time.replace('T', " "));
         match when {
             Some(when) => format!("{who} on {when} UTC, {}", self.path),
             None => format!("{who}, {}", self.path),
         }
+    }
+}
+
+/// What somebody said, without what the helper said before and after it.
+fn without_own_words(snippet: &str, speaker: &str) -> String {
+    let own = format!("{OWN_NAME}: ");
+    let begins = format!("{speaker}: ");
+    let lines: Vec<&str> = snippet.lines().collect();
+    let Some(first) = lines.iter().position(|line| line.starts_with(&begins)) else { return snippet.to_owned() };
+    let said = lines[first..].iter().take_while(|line| !line.starts_with(&own));
+    said.copied().collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn notes_come_first_and_own_answers_never() {
+        let hit = |path: &str, source: &str, speaker: &str, snippet: &str, score: f64| {
+            json!({"path": path, "startLine": 2, "endLine": 2, "score": score, "snippet": snippet, "source": source,
+                "speaker": speaker})
+        };
+        let mut note = hit("memory/2026-02-03.md", "memory", "", "- the key is with Ann", 0.6);
+        note.as_object_mut().unwrap().remove("speaker");
+        let results = json!({"results": [
+            hit("sessions/a.jsonl", "sessions", "assistant", "assistant: About “key” I found:\n> assistant: About", 0.9),
+            hit("sessions/a.jsonl", "sessions", "user", "assistant: Hello!\nuser: Where is the key\nto the shed?\nassistant: I found:", 0.8),
+            note,
+        ]});
+        let told = recalled("key", &Outcome::Done(results.to_string()), None);
+        let expected = "About “key” I found:\n> - the key is with Ann\n(memory/2026-02-03.md, line 2)\n\
+            > user: Where is the key\n> to the shed?\n(said by a user, sessions/a.jsonl)";
+        assert_eq!(told, expected);
     }
 }

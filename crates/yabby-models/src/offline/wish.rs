@@ -252,8 +252,19 @@ const RECALL: &str = r"(?:what|anything|something) (?:else )?(?:do|did|can|have)
     remember .+\?\s*)";
 
 const REMEMBER: &str = r"(?:remember(?: for (?:me|later))?|memori[sz]e|(?:keep|bear) in mind|(?:make|take) (?:a )?note|
-    (?:note|write|jot) down|note|save|store|(?:don't|do not) (?:you )?(?:ever )?forget)(?:\s*[:,–—-])?
-    (?: (?:that|of|this|the fact that|to (?:your)?self|for me|in your memory|about)\b)*(?:\s*[:,–—-]\s*| |$)(?P<what>.*)";
+    (?:note|write|jot) down|note|save|store|(?:don't|do not) (?:you )?(?:ever )?forget|
+    merke? dir|erinnere dich(?: daran)?|notiere?(?: dir)?|schreib(?:e)?(?: dir)? auf|vergiss nicht|behalte? im kopf|
+    souviens-toi|rappelle-toi|retiens|notez?|n'oublie pas|recuerda|acuérdate|anota|apunta|no olvides|
+    ricorda(?:ti)?|annota|non dimenticare|lembra-te|lembre(?:-se)?|lembra|anote|não (?:te )?esqueças?|não se esqueça|
+    onthoud|noteer|vergeet niet|запомни(?:те)?|запиши(?:те)?|не забудь(?:те)?|
+    θυμήσου|να θυμάσαι|σημείωσε|μην ξεχάσεις|تذكّ?ر|سجّ?ل|لا تنسَ?)(?:\s*[:,–—-])?
+    (?: (?:that|of|this|the fact that|to (?:your)?self|for me|in your memory|about|bitte|mal|dass|daß|daran|s'il te plaît|
+    que|qu'|de que|por favor|che|per favore|dat|alsjeblieft|что|пожалуйста|ότι|πως|أن)\b,?)*
+    (?:\s*[:,–—-]\s*| |$)(?P<what>.*)|
+
+    (?:请|請)?(?:你)?(?:记住|記住|记得|記得|别忘了|別忘了|记下|記下)[:：,，\s]*(?P<chinese>.+)|
+    (?P<japanese>.+?)(?:ということ)?(?:を|と|って)?(?:覚えて(?:おいて)?|おぼえて(?:おいて)?|メモして(?:おいて)?|忘れないで)(?:ください|下さい|ね)?[。!！\s]*|
+    (?P<korean>.+?)(?:고|을|를)?\s*(?:기억해|메모해|잊지\s*마)(?:\s*(?:줘|주세요|두세요|세요))?[.!\s]*";
 
 fn listing(found: &Captures<'_>) -> Option<Wish> {
     let path = ["here", "path", "named", "slashed"].iter().find_map(|name| found.name(name));
@@ -289,8 +300,9 @@ fn recalling(found: &Captures<'_>) -> Option<Wish> {
 }
 
 fn remembering(found: &Captures<'_>) -> Option<Wish> {
-    let what = text::trim(&found["what"]);
-    let is_question = what.ends_with('?');
+    let what = ["what", "chinese", "japanese", "korean"].iter().find_map(|name| found.name(name))?;
+    let what = text::trim(what.as_str());
+    let is_question = what.ends_with(['?', '？', '؟']);
     let points_back = ["that", "this", "it", "these", "those"].contains(&text::lower(bare(what)).as_str());
     // A bullet is one line, and ends as the speaker ended it.
     let what = if points_back { String::new() } else { text::collapse_spaces(what) };
@@ -361,6 +373,19 @@ mod tests {
             ("remember that my dog is called Rex.", remember("my dog is called Rex.")),
             ("Please remember: milk and\n eggs", remember("milk and eggs")),
             ("note the gate code is 1234", remember("the gate code is 1234")),
+            ("Merk dir bitte, dass der Schlüssel bei Anna ist", remember("der Schlüssel bei Anna ist")),
+            ("Souviens-toi que la clé est chez Anne", remember("la clé est chez Anne")),
+            ("N'oublie pas : le loyer vendredi", remember("le loyer vendredi")),
+            ("Recuerda que la llave la tiene Ana", remember("la llave la tiene Ana")),
+            ("Ricordati che la chiave è da Anna", remember("la chiave è da Anna")),
+            ("Lembre-se de que a chave está com a Ana", remember("a chave está com a Ana")),
+            ("Onthoud dat de sleutel bij Anna ligt", remember("de sleutel bij Anna ligt")),
+            ("Запомни, что ключ у Анны", remember("ключ у Анны")),
+            ("تذكر أن المفتاح عند آنا", remember("المفتاح عند آنا")),
+            ("Θυμήσου ότι το κλειδί είναι στην Άννα", remember("το κλειδί είναι στην Άννα")),
+            ("请记住：钥匙在安娜那里", remember("钥匙在安娜那里")),
+            ("鍵はアンナにあると覚えておいて", remember("鍵はアンナにある")),
+            ("열쇠는 안나에게 있다고 기억해 줘", remember("열쇠는 안나에게 있다")),
             ("Could you note down that Anna likes tea?", remember("Anna likes tea")),
             ("don’t forget to call Ben", remember("to call Ben")),
             ("Don't forget: rent on Friday", remember("rent on Friday")),

@@ -94,7 +94,7 @@ async fn a_file_is_written_whole_and_its_folders_made() {
     let desk = Desk::new();
     assert_eq!(
         desk.told("write", json!({"path": "a/b/c.txt", "content": "x\ny\n"})).await,
-        "Replaced a/b/c.txt (2 lines)."
+        "Created a/b/c.txt (2 lines)."
     );
     desk.told("write", json!({"path": "a/b/c.txt", "content": "z"})).await;
     assert_eq!(desk.text("a/b/c.txt"), "z");

@@ -26,6 +26,7 @@ use yabby_engine::{Engine, Heard, Hearing, Ticket, TurnReport};
 use yabby_store::files::turns::Kind;
 
 use crate::book::{self, Book};
+use crate::client::CallError;
 use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
@@ -128,16 +129,26 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
                 Ok(answered) => return answer(setting, arguments, &answered),
                 Err(Silence::Taken(error)) => return Err(error),
                 Err(Silence::NotTaken(error)) if error.is::<Failure>() => return Err(error),
-                Err(Silence::NotTaken(error)) => {
-                    let told = shown::harmless_lines(&error.to_string());
-                    anstream::eprintln!("Gateway agent failed; falling back to embedded: Error: {told}");
-                }
+                Err(Silence::NotTaken(error)) => tell_of_fallback(setting, arguments, &error),
             }
         }
         Some(_) => {}
         None => tell_of_gateway(setting),
     }
     here(setting, arguments, said)
+}
+
+/// Why the agent runs here: for people in one line, for programs and scripts of the reference in its words.
+fn tell_of_fallback(setting: &Setting, arguments: &Arguments, error: &anyhow::Error) {
+    let is_for_people = !arguments.json && !setting.keeps_reference_text();
+    let absence = error.downcast_ref::<CallError>().and_then(CallError::absence).filter(|_| is_for_people);
+    match absence {
+        Some(absence) => anstream::eprintln!("{}; answering here", terminal::harmless(&absence)),
+        None => {
+            let told = shown::harmless_lines(&error.to_string());
+            anstream::eprintln!("Gateway agent failed; falling back to embedded: Error: {told}");
+        }
+    }
 }
 
 /// A conversation in a terminal runs here. Beside a gateway that is worth knowing: both take turns in a session.
@@ -382,11 +393,13 @@ fn options(arguments: &Arguments) -> Result<TurnOptions> {
     Ok(TurnOptions { timeout_ms, to_caller: true, ..TurnOptions::default() })
 }
 
-/// Whoever says something names a session; what is piped in goes to the main one.
-fn choose_session(arguments: &Arguments) -> Result<()> {
+/// What is said without a name goes to the main session of the only agent. Where there are several, a message on the
+/// command line names one, as in the reference; what is piped in goes to the default one.
+fn choose_session(arguments: &Arguments, config: &Config) -> Result<()> {
     let is_given = |option: &Option<String>| option.as_deref().and_then(text::non_blank).is_some();
     let names = [&arguments.to, &arguments.session_id, &arguments.agent].into_iter().any(is_given);
-    if arguments.message.is_some() && !names {
+    let has_several = config.list(&["agents", "list"]).is_some_and(|agents| agents.len() > 1);
+    if arguments.message.is_some() && !names && has_several {
         bail!("Pass --to <E.164>, --session-id, or --agent to choose a session");
     }
     Ok(())
@@ -398,7 +411,7 @@ fn destination(setting: &Setting, arguments: &Arguments, config: &Config) -> Res
     let policy = KeyPolicy::from_config(config);
     let given = |option: &Option<String>| option.as_deref().and_then(text::non_blank).map(str::to_owned);
     let [to, id, agent] = [&arguments.to, &arguments.session_id, &arguments.agent].map(given);
-    choose_session(arguments)?;
+    choose_session(arguments, config)?;
     let agent = agent.map(|named| book.agent(&named)).transpose()?;
     let blank = InboundMessage { command_authorized: true, ..InboundMessage::default() };
     match (id, agent, to) {

@@ -10,6 +10,7 @@ use yabby_domain::json::{self, Object, Value};
 use yabby_domain::text;
 
 use crate::client::{Target, TargetOptions, ask_blocking, limit};
+use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
 use crate::wire::models::auth_profiles;
@@ -99,7 +100,9 @@ fn list(setting: &Setting, arguments: &List) -> Result<()> {
     if !arguments.no_usage {
         lines.extend([String::new(), "Usage: no provider usage available.".to_owned()]);
     }
-    lines.extend([String::new(), "Docs: https://docs.openclaw.ai/gateway/configuration".to_owned()]);
+    if setting.keeps_reference_text() {
+        lines.extend([String::new(), "Docs: https://docs.openclaw.ai/gateway/configuration".to_owned()]);
+    }
     print(&lines)
 }
 
@@ -140,12 +143,16 @@ fn status(setting: &Setting, arguments: &Status) -> Result<()> {
     }
     let params =
         json!({"probe": arguments.probe, "timeoutMs": u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)});
-    match ask_blocking(&target, "channels.status", params, limit) {
+    match ask_blocking(setting, &target, "channels.status", params, limit, arguments.json) {
         Ok(told) if arguments.json => terminal::print_json(&told),
         Ok(told) => print(&reachable_lines(setting, &told)),
         Err(error) => {
-            let told: Vec<String> =
-                format!("Gateway not reachable: Error: {error}").lines().map(terminal::harmless).collect();
+            // A plain line is told as it is.
+            let told = match error.is::<Failure>() {
+                true => error.to_string(),
+                false => format!("Gateway not reachable: Error: {error}"),
+            };
+            let told: Vec<String> = told.lines().map(terminal::harmless).collect();
             anstream::eprintln!("{}", told.join("\n"));
             match arguments.json {
                 true => terminal::print_json(&unreachable_json(setting, &error.to_string())?),

@@ -14,9 +14,9 @@ pub struct Arguments {
     /// The shell to write the script for
     #[arg(value_name = "SHELL", conflicts_with = "shell")]
     named: Option<CompletionShell>,
-    /// The shell to write the script for
-    #[arg(short, long, value_name = "SHELL", default_value = "zsh")]
-    shell: CompletionShell,
+    /// The shell to write the script for [default: that of $SHELL, else zsh]
+    #[arg(short, long, value_name = "SHELL")]
+    shell: Option<CompletionShell>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -29,7 +29,8 @@ enum CompletionShell {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let shell = match arguments.named.unwrap_or(arguments.shell) {
+    let named = arguments.named.or(arguments.shell).or_else(login_shell).unwrap_or(CompletionShell::Zsh);
+    let shell = match named {
         CompletionShell::Zsh => Shell::Zsh,
         CompletionShell::Bash => Shell::Bash,
         CompletionShell::Fish => Shell::Fish,
@@ -39,6 +40,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "yabby", &mut script);
     Ok(std::io::stdout().write_all(&script)?)
+}
+
+/// The shell that `$SHELL` names, if there are completions for it.
+fn login_shell() -> Option<CompletionShell> {
+    let program = std::env::var("SHELL").ok()?;
+    let name = Path::new(&program).file_name()?.to_str()?.to_owned();
+    CompletionShell::from_str(&name, true).ok()
 }
 
 #[derive(Args)]

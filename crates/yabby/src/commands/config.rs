@@ -7,15 +7,20 @@ use std::io::Write as _;
 use anyhow::{Result, anyhow};
 use clap::{Args, Subcommand};
 use yabby_config::extras;
+use yabby_config::issue::Issue;
 use yabby_config::key_path::KeyPath;
 use yabby_config::schema;
 use yabby_domain::json::{self, Object, Value};
+use yabby_domain::secrets::is_secret_key;
 use yabby_domain::text;
 use yabby_store::config_file::Snapshot;
 use yabby_store::config_file::edit::{ConfigFile, Edit, EditError};
 
+use super::gateway::run::reload;
+use super::gateway::service::holder;
 use crate::failure::Failure;
 use crate::setting::Setting;
+use crate::terminal;
 
 #[derive(Args)]
 #[command(
@@ -129,7 +134,7 @@ fn get(setting: &Setting, path: Option<&str>, as_json: bool) -> Result<()> {
 }
 
 fn set(setting: &Setting, raw_path: &str, raw: &str, must_be_json: bool) -> Result<()> {
-    setting.snapshot()?;
+    let before = setting.snapshot()?;
     let path = KeyPath::parse(raw_path)?;
     let value = match json::read_json5(text::trim(raw)) {
         Ok(value) => value,
@@ -138,17 +143,46 @@ fn set(setting: &Setting, raw_path: &str, raw: &str, must_be_json: bool) -> Resu
         }
         Err(_) => Value::String(text::from_outside(raw).into_owned()),
     };
-    let edited = ConfigFile::of(&setting.place).edit(&path, &Edit::Set(value));
+    let edited = ConfigFile::of(&setting.place).edit(&path, &Edit::Set(value.clone()));
+    if let (Err(EditError::Refused(issue)), false) = (&edited, setting.keeps_reference_text()) {
+        return Err(anyhow!("{}", refused(issue, &path, &value)));
+    }
     report(setting, edited, raw_path)?;
-    print(&format!("Updated {raw_path}. Restart the gateway to apply."))
+    print(&format!("Updated {raw_path}.{}", when_applied(setting, &before)))
 }
 
 fn unset(setting: &Setting, raw_path: &str) -> Result<()> {
-    setting.snapshot()?;
+    let before = setting.snapshot()?;
     let path = KeyPath::parse(raw_path)?;
     let edited = ConfigFile::of(&setting.place).edit(&path, &Edit::Unset);
     report(setting, edited, raw_path)?;
-    print(&format!("Removed {raw_path}. Restart the gateway to apply."))
+    print(&format!("Removed {raw_path}.{}", when_applied(setting, &before)))
+}
+
+/// When a change is in force: whether a gateway that runs applies it, or has to be started again.
+fn when_applied(setting: &Setting, before: &Snapshot) -> &'static str {
+    const RESTART: &str = " Restart the gateway to apply.";
+    if setting.keeps_reference_text() {
+        return RESTART;
+    }
+    let after = Snapshot::read(&setting.place);
+    match (holder(setting), reload::outcome(setting, &before.for_run(), &after.for_run())) {
+        (None, _) => "",
+        (Some(_), reload::Outcome::Unchanged) => " Nothing changes for the running gateway.",
+        (Some(_), reload::Outcome::Live) => " The running gateway applies it now.",
+        (Some(_), reload::Outcome::Restart) => " The running gateway restarts itself to apply it.",
+        (Some(_), reload::Outcome::ByHand) => RESTART,
+    }
+}
+
+/// A value that may not stand where somebody wanted to put it, and what may.
+fn refused(issue: &Issue, path: &KeyPath, value: &Value) -> String {
+    let shown = match path.segments().iter().any(|key| is_secret_key(key)) {
+        true => "the value".to_owned(),
+        false => terminal::short(&json::stringify(value), 60),
+    };
+    let allowed = issue.allowed.as_ref().map(|allowed| format!(" (allowed: {allowed})")).unwrap_or_default();
+    format!("{}: {shown} is not allowed: {}{allowed}", issue.path, issue.message)
 }
 
 /// What an edit says besides that it is done.

@@ -3,7 +3,7 @@
 mod call;
 pub mod listen;
 pub mod probe;
-mod run;
+pub mod run;
 pub mod service;
 pub mod status;
 mod tunnel;
@@ -77,7 +77,10 @@ impl Arguments {
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     match &arguments.command {
         Some(Command::Run(options)) => run::run(setting, options),
-        None => run::run(setting, &arguments.run),
+        None => {
+            run::first::prepare_own_folder(setting)?;
+            run::run(setting, &arguments.run)
+        }
         Some(Command::Status(arguments)) => status::run(setting, arguments).map_err(status::failed),
         Some(Command::Call(arguments)) => call::call(setting, arguments),
         Some(Command::Health(asking)) => call::health(setting, asking),

@@ -30,7 +30,8 @@ pub struct Arguments {
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let target = Target::find(setting, &arguments.target)?;
     let params = if arguments.verbose { json!({"probe": true}) } else { Value::Null };
-    let health = ask_blocking(&target, "health", params, limit(arguments.timeout.as_deref(), 10_000)?)?;
+    let limit = limit(arguments.timeout.as_deref(), 10_000)?;
+    let health = ask_blocking(setting, &target, "health", params, limit, arguments.json)?;
     if arguments.json {
         return terminal::print_json(&health);
     }

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anstyle::Style;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use clap::{Args, ValueEnum};
 use yabby_config::key_path::KeyPath;
 use yabby_config::redaction;
@@ -14,6 +14,7 @@ use yabby_domain::json::{self, Object, Value};
 use yabby_domain::secrets::HIDDEN;
 use yabby_domain::session::adopt::Program;
 use yabby_domain::session::key::default_agent;
+use yabby_store::config_file::Snapshot;
 use yabby_store::config_file::edit::{ConfigFile, Edit, EditError};
 use yabby_store::files::transcripts::Adopted;
 use yabby_store::import::{self, Mode, Outcome, Source, Target};
@@ -28,6 +29,9 @@ pub struct Arguments {
     program: Which,
     /// The folder to adopt, such as ~/.openbot
     dir: PathBuf,
+    /// Who you are there, such as telegram:42: what was said to you is yours to find
+    #[arg(long, value_name = "CHANNEL:ID")]
+    owner: Option<String>,
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -85,7 +89,8 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         },
     };
     let outcomes = import::adopt(program, &source, &target, mode)?;
-    let applied = apply_settings(setting, &mut source, &outcomes, mode)?;
+    let owner = arguments.owner.as_deref().map(owner_address).transpose()?;
+    let applied = apply_settings(setting, &mut source, &outcomes, owner.as_deref(), mode)?;
     if arguments.json {
         print_json(arguments, &source, &outcomes, &applied)
     } else {
@@ -98,9 +103,11 @@ fn apply_settings(
     setting: &Setting,
     source: &mut Source,
     outcomes: &[Outcome],
+    owner: Option<&str>,
     mode: Mode,
 ) -> Result<Vec<Applied>> {
     let known = setting.snapshot()?;
+    let defaults = Snapshot::of_text(&setting.place, "{}".to_owned()).config.root().clone();
     let mut applied: Vec<Applied> = Vec::new();
     let mut wanted: Vec<(String, String, Value)> = source
         .settings
@@ -112,9 +119,24 @@ fn apply_settings(
         let scope = Value::from("per-channel-peer");
         wanted.push(("a session for each person".to_owned(), "session.dmScope".to_owned(), scope));
     }
+    if let Some(owner) = owner {
+        let known = known.config.list(&["commands", "ownerAllowFrom"]).unwrap_or_default();
+        let mut owners = known.to_vec();
+        if !owners.iter().any(|known| known.as_str() == Some(owner)) {
+            owners.push(owner.into());
+            let key = KeyPath::parse(OWNERS)?;
+            if mode == Mode::Real {
+                ConfigFile::of(&setting.place).edit(&key, &Edit::Set(owners.clone().into()))?;
+            }
+            let (from, path) = ("--owner".to_owned(), OWNERS.to_owned());
+            applied.push(Applied { from, path, value: owners.into(), was_set: false });
+        }
+    }
     for (from, path, value) in wanted {
         let key = KeyPath::parse(&path).with_context(|| format!("no setting is called {path}"))?;
-        let was_set = [&known.parsed, &known.extras.value].iter().any(|known| key.get(known).is_some());
+        // Every edit writes defaults down, too: what is one was set by nobody.
+        let is_set = |known: &Value| key.get(known).is_some_and(|value| key.get(&defaults) != Some(value));
+        let was_set = is_set(&known.parsed) || key.get(&known.extras.value).is_some();
         if !was_set && mode == Mode::Real {
             match ConfigFile::of(&setting.place).edit(&key, &Edit::Set(value.clone())) {
                 // What was odd there must not keep the rest from being told.
@@ -128,6 +150,26 @@ fn apply_settings(
         applied.push(Applied { from, path, value, was_set });
     }
     Ok(applied)
+}
+
+/// `telegram:42` of `agent:main:telegram:dm:42`.
+fn person_of(key: &str) -> Option<String> {
+    let (before, peer) = key.split_once(":dm:")?;
+    let channel = before.split(':').nth(2)?;
+    Some(format!("{channel}:{peer}"))
+}
+
+/// The setting that says who the owner is.
+const OWNERS: &str = "commands.ownerAllowFrom";
+
+/// `telegram:42`: a channel, and who the owner is there.
+fn owner_address(raw: &str) -> Result<String> {
+    match raw.trim().split_once(':') {
+        Some((channel, id)) if !channel.trim().is_empty() && !id.trim().is_empty() => {
+            Ok(format!("{}:{}", channel.trim().to_lowercase(), id.trim()))
+        }
+        _ => Err(anyhow!("--owner must be a channel and an id, such as telegram:42")),
+    }
 }
 
 fn word(adopted: Adopted) -> &'static str {
@@ -209,6 +251,14 @@ fn print_text(
     )?;
     if !arguments.dry_run && new + grown > 0 {
         writeln!(out, "Read them with `yabby sessions --agent all` and `yabby history`.")?;
+    }
+    let people: Vec<String> = outcomes.iter().filter_map(|outcome| person_of(outcome.key.as_str())).collect();
+    if let (None, [first, ..]) = (&arguments.owner, people.as_slice()) {
+        let first = terminal::harmless(first);
+        writeln!(
+            out,
+            "Conversations with one person are that person's: a search of yours does not find them. If one of them is you, add `--owner {first}`."
+        )?;
     }
     out.flush()?;
     Ok(())

@@ -11,7 +11,7 @@ use std::io::IsTerminal as _;
 use tokio::runtime::Builder;
 use yabby_domain::json::{self, Object, Value};
 
-use crate::client::{CallError, Client, Mode, Target, TargetOptions, limit};
+use crate::client::{CallError, Client, Mode, Target, TargetOptions, explain, limit};
 use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
@@ -265,6 +265,9 @@ fn unreachable(
     let hint = format!("Hint: run `{}`.", setting.command("doctor"));
     if !arguments.json {
         return match fault {
+            CallError::Unreachable { .. } if !setting.keeps_reference_text() => {
+                explain(setting, fault.clone(), false)
+            }
             // Nobody was asked: whether somebody is there is not the question.
             CallError::NoCredentials { .. } | CallError::Misconfigured { .. } => fault.clone().into(),
             _ => Failure::bare(format!("{message}\n{}\n{hint}", target.details())).into(),

@@ -134,7 +134,8 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         params["gifPlayback"] = true.into();
     }
     let gateway = Target::find(setting, &arguments.gateway)?;
-    let sent = ask_blocking(&gateway, "send", params, limit(arguments.timeout.as_deref(), 10_000)?)?;
+    let limit = limit(arguments.timeout.as_deref(), 10_000)?;
+    let sent = ask_blocking(setting, &gateway, "send", params, limit, arguments.json)?;
     if arguments.json {
         let mut payload = payload(&channel, &to, "gateway", media);
         payload["result"] = sent;

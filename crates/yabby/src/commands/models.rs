@@ -228,12 +228,29 @@ fn known(raw: &str, config: &Config, offered: &[Offered]) -> Result<ModelRef> {
     if has_any {
         return Ok(model);
     }
+    if !raw.contains('/') {
+        return Err(unknown_name(raw, offered));
+    }
     Err(anyhow!(
         "{} is not known to have a model \"{}\". It has: {}. If it is newer than this program, `yabby config set agents.defaults.model.primary {model}` takes it all the same.",
         model.provider,
         model.model,
         nearest(&model.model, &beside).join(", "),
     ))
+}
+
+/// A name without a provider that no model has: those of other providers that have it, or nearly.
+fn unknown_name(raw: &str, offered: &[Offered]) -> anyhow::Error {
+    let named = text::lower(text::trim(raw));
+    let is_alike = |known: &&Offered| text::lower(&known.model.model).contains(&named);
+    let alike: Vec<String> =
+        offered.iter().filter(is_alike).map(|known| known.model.to_string()).take(12).collect();
+    match alike.is_empty() {
+        true => anyhow!(
+            "There is no model \"{raw}\". `yabby models list --all` shows those that are known; name one as provider/model."
+        ),
+        false => anyhow!("There is no model \"{raw}\". Did you mean {}?", alike.join(", ")),
+    }
 }
 
 /// Those names that begin most like this one, if there are too many to tell them all.

@@ -10,6 +10,7 @@ mod undo_compaction;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
@@ -28,6 +29,7 @@ use crate::cli;
 use crate::failure::{self, Failure};
 use crate::setting::Setting;
 use crate::terminal;
+use crate::wire::models::{default_model, main_folder, offered};
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -161,11 +163,20 @@ fn list(setting: &Setting, arguments: &List) -> Result<()> {
     };
     newest_first(&mut listed.rows);
     listed.rows.truncate(arguments.limit.unwrap_or(usize::MAX));
-    let defaults = defaults(book.config());
     if arguments.json {
-        print_json(&listed, active_minutes, &defaults, now)?;
+        print_json(&listed, active_minutes, &defaults(book.config()), now)?;
     } else {
-        print_text(&listed, active_minutes, &defaults, now)?;
+        let config = Arc::new(book.config().clone());
+        let room = match terminal::width() {
+            Some(width) => Room::Terminal(width),
+            None if setting.keeps_reference_text() => Room::Reference,
+            None => Room::Unbounded,
+        };
+        let defaults = match room {
+            Room::Reference => defaults(&config),
+            Room::Terminal(_) | Room::Unbounded => answering_defaults(setting, &config),
+        };
+        print_text(room, &listed, active_minutes, &defaults, now)?;
     }
     // One agent's damage hides no other's sessions, but nobody should take this for all there are.
     for error in &unread {
@@ -225,6 +236,19 @@ pub fn defaults(config: &Config) -> RowDefaults {
     RowDefaults { model: model.model, context_tokens: stated.unwrap_or(CONTEXT_TOKENS) }
 }
 
+/// The same for people: the model that really answers, which is another one where there is no key for the usual one.
+pub fn answering_defaults(setting: &Setting, config: &Arc<Config>) -> RowDefaults {
+    let usual = default_model(&setting.place, config);
+    let model = configured_model(config, &usual);
+    let stated = config.number(&["agents", "defaults", "contextTokens"]);
+    let offered = offered(&setting.place, config, &main_folder(&setting.place));
+    let known = offered.into_iter().find(|offered| offered.model == model);
+    #[expect(clippy::cast_precision_loss, reason = "a count of tokens")]
+    let window = known.map(|known| known.context_window as f64);
+    let context_tokens = stated.or(window).unwrap_or_else(|| defaults(config).context_tokens);
+    RowDefaults { model: model.model, context_tokens }
+}
+
 fn print_json(listed: &Listed, active_minutes: Option<f64>, defaults: &RowDefaults, now: f64) -> Result<()> {
     /// What is printed at a time.
     const MUCH: usize = 1 << 16;
@@ -254,7 +278,13 @@ const HEADING: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 const PLAIN: Style = Style::new();
 
-fn print_text(listed: &Listed, active_minutes: Option<f64>, defaults: &RowDefaults, now: f64) -> Result<()> {
+fn print_text(
+    room: Room,
+    listed: &Listed,
+    active_minutes: Option<f64>,
+    defaults: &RowDefaults,
+    now: f64,
+) -> Result<()> {
     let mut out = std::io::BufWriter::new(anstream::stdout().lock());
     writeln!(out, "Session store: {}", terminal::harmless(&listed.path))?;
     writeln!(out, "Sessions listed: {}", listed.rows.len())?;
@@ -265,7 +295,7 @@ fn print_text(listed: &Listed, active_minutes: Option<f64>, defaults: &RowDefaul
         writeln!(out, "No sessions found.")?;
         return Ok(());
     }
-    let table = Table::of(&listed.rows, defaults, now);
+    let table = Table::of(&listed.rows, defaults, now, room);
     let heading =
         table.line(["Kind", "Key", "Age", "Model", "Tokens (ctx %)"].map(|name| (name, PLAIN)), "Flags");
     writeln!(out, "{HEADING}{heading}{HEADING:#}")?;
@@ -284,18 +314,28 @@ fn print_text(listed: &Listed, active_minutes: Option<f64>, defaults: &RowDefaul
     Ok(())
 }
 
-/// What is listed, in columns: those of the reference in a pipe, as wide as they need to be on a terminal.
+/// How much room a line has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    Terminal(usize),
+    /// A pipe of our own: as wide as what is in it.
+    Unbounded,
+    /// A script of the reference counts on its columns.
+    Reference,
+}
+
+/// What is listed, in columns that are as wide as they need to be; those of the reference where it is expected.
 struct Table {
     cells: Vec<[String; 5]>,
     widths: [usize; 5],
-    terminal: Option<usize>,
+    room: Room,
 }
 
 impl Table {
     const WIDTHS: [usize; 5] = [6, KEY_WIDTH, 9, 14, 20];
 
-    fn of(rows: &[Row], defaults: &RowDefaults, now: f64) -> Self {
-        let mut table = Self { cells: Vec::new(), widths: Self::WIDTHS, terminal: terminal::width() };
+    fn of(rows: &[Row], defaults: &RowDefaults, now: f64, room: Room) -> Self {
+        let mut table = Self { cells: Vec::new(), widths: Self::WIDTHS, room };
         let cells = rows.iter().map(|row| {
             let told = [
                 row.kind.as_str(),
@@ -307,38 +347,40 @@ impl Table {
             told.map(terminal::harmless)
         });
         table.cells = cells.collect();
-        if let Some(width) = table.terminal {
-            table.widen(width);
-        }
+        table.widen();
         for (cells, row) in table.cells.iter_mut().zip(rows) {
-            if table.widths[1] < terminal::columns(&cells[1]) || table.terminal.is_none() {
+            if table.widths[1] < terminal::columns(&cells[1]) {
                 cells[1] = terminal::harmless(&short_key(row.key.as_str()));
             }
         }
         table
     }
 
-    /// Whole keys are worth their room, as long as some is left for the flags.
-    fn widen(&mut self, terminal: usize) {
+    /// Columns hold their longest cell. Whole keys are worth their room, as long as some is left for the flags.
+    fn widen(&mut self) {
         const FLAGS: usize = 24;
+        if self.room == Room::Reference {
+            return;
+        }
         for (at, width) in self.widths.iter_mut().enumerate() {
             let longest = self.cells.iter().map(|cells| terminal::columns(&cells[at])).max().unwrap_or(0);
             *width = longest.max(*width);
         }
         let others: usize = self.widths.iter().map(|width| width + 1).sum::<usize>() - self.widths[1];
-        self.widths[1] = self.widths[1].min(terminal.saturating_sub(others + FLAGS).max(KEY_WIDTH));
+        self.widths[1] = match self.room {
+            Room::Terminal(width) => self.widths[1].min(width.saturating_sub(others + FLAGS).max(KEY_WIDTH)),
+            Room::Unbounded | Room::Reference => self.widths[1],
+        };
     }
 
-    /// On a terminal, first what the person calls the session, and of its id as much as finds it again.
+    /// First what the person calls the session; on a terminal, of its id as much as finds it again.
     fn flags(&self, row: &Row) -> String {
         const OF_AN_ID: usize = "id:".len() + 8;
-        if self.terminal.is_none() {
-            return row.flags().join(" ");
-        }
-        let named = row.glance.labels().into_iter().map(|label| format!("\"{label}\""));
-        let flags = row.flags().into_iter().map(|flag| match flag.starts_with("id:") {
-            true => flag.chars().take(OF_AN_ID).collect(),
-            false => flag,
+        let labels = if self.room == Room::Reference { Vec::new() } else { row.glance.labels() };
+        let named = labels.into_iter().map(|label| format!("\"{label}\""));
+        let flags = row.flags().into_iter().map(|flag| match (flag.starts_with("id:"), self.room) {
+            (true, Room::Terminal(_)) => flag.chars().take(OF_AN_ID).collect(),
+            _ => flag,
         });
         named.chain(flags).collect::<Vec<_>>().join(" ")
     }
@@ -346,7 +388,7 @@ impl Table {
     /// Cells in columns; without trailing blanks.
     fn line(&self, cells: [(&str, Style); 5], flags: &str) -> String {
         // The reference counts UTF-16 units; eyes count columns.
-        let measure = if self.terminal.is_some() { terminal::columns } else { text::units };
+        let measure = if self.room == Room::Reference { text::units } else { terminal::columns };
         let mut line = String::new();
         for ((cell, style), width) in cells.into_iter().zip(self.widths) {
             let room = width.saturating_sub(measure(cell));
@@ -411,11 +453,8 @@ mod tests {
             let Ok(mut rows) = book::open(&path).and_then(|store| book::rows(&store)) else { return Ok(()) };
             newest_first(&mut rows);
             let defaults = RowDefaults { model: "m".to_owned(), context_tokens: 200_000.0 };
-            let mut table = Table::of(&rows, &defaults, now);
-            if let Some(width) = terminal {
-                table.terminal = Some(width);
-                table.widen(width);
-            }
+            let room = terminal.map_or(Room::Reference, Room::Terminal);
+            let table = Table::of(&rows, &defaults, now, room);
             for (row, cells) in rows.iter().zip(&table.cells) {
                 let cells = cells.each_ref().map(|cell| (cell.as_str(), PLAIN));
                 let line = table.line(cells, &table.flags(row));

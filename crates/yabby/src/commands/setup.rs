@@ -16,6 +16,7 @@ use yabby_domain::text;
 use yabby_store::config_file::edit::{ConfigFile, Edit};
 use yabby_store::disk::{Disk as _, LocalDisk};
 
+use super::gateway::run::first::missing_settings;
 use crate::book::Book;
 use crate::setting::Setting;
 use crate::terminal;
@@ -29,6 +30,13 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 }
+
+/// What to do after a setup, and what it is for.
+const NEXT: [(&str, &str); 3] = [
+    ("agent", "talk to your assistant, here"),
+    ("models set provider/model", "choose the language model that answers; `models list --all` shows them"),
+    ("gateway", "leave it running, for other programs and the page in the browser"),
+];
 
 /// What a workspace begins with, and whether only a new one does.
 const FILES: [(&str, &str, Begins); 8] = [
@@ -58,9 +66,13 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         None => configured.clone(),
     };
     let (said_at, is_said) = workspace_setting(&before, &agent);
-    let is_written = is_said && wanted == configured;
+    let mut edits = missing_settings(setting, before.config())?;
+    if !is_said || wanted != configured {
+        edits.push((KeyPath::parse(&said_at)?, Edit::Set(json!(wanted))));
+    }
+    let is_written = edits.is_empty();
     if !is_written {
-        ConfigFile::of(&setting.place).edit(&KeyPath::parse(&said_at)?, &Edit::Set(json!(wanted)))?;
+        ConfigFile::of(&setting.place).edit_all(&edits)?;
     }
     let skip = before.config().flag(&["agents", "defaults", "skipBootstrap"]) == Some(true);
     let workspace = PathBuf::from(&wanted);
@@ -91,6 +103,10 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         writeln!(out, "  begun with {}", created.join(", "))?;
     }
     writeln!(out, "Sessions OK: {}", shown(&sessions))?;
+    writeln!(out, "\nNext:")?;
+    for (words, why) in NEXT {
+        writeln!(out, "  {:<32} {why}", setting.command(words))?;
+    }
     Ok(())
 }
 

@@ -4,6 +4,7 @@ mod audit;
 mod local;
 mod shown;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -61,6 +62,8 @@ struct Found {
     health: Option<Value>,
     last_heartbeat: Option<Value>,
     usage: Option<Value>,
+    /// The model that answers where a session names none, and how much it reads.
+    answering: (String, u64),
 }
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
@@ -103,7 +106,17 @@ fn find(setting: &Setting, arguments: &Arguments) -> Result<Found> {
         health,
         last_heartbeat,
         usage,
+        answering: answering_model(setting, &config),
     })
+}
+
+/// The model that answers where a session names none: the configured one, else the one that there is a key for.
+fn answering_model(setting: &Setting, config: &Config) -> (String, u64) {
+    let config = Arc::new(config.clone());
+    let defaults = super::sessions::answering_defaults(setting, &config);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of tokens")]
+    let window = defaults.context_tokens as u64;
+    (defaults.model, window)
 }
 
 fn is_misconfigured(config: &Config) -> bool {

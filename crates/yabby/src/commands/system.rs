@@ -83,7 +83,7 @@ struct Asking {
 impl Asking {
     fn ask(&self, setting: &Setting, method: &str, params: Value) -> Result<Value> {
         let target = Target::find(setting, &self.target)?;
-        ask_blocking(&target, method, params, limit(self.timeout.as_deref(), 30_000)?)
+        ask_blocking(setting, &target, method, params, limit(self.timeout.as_deref(), 30_000)?, self.json)
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DAYS", default_value = "30", value_parser = value_parser!(u32).range(1..))]
     days: u32,
     /// From this day on
-    #[arg(long, value_name = "DATE", conflicts_with = "days")]
+    #[arg(long, value_name = "DATE", conflicts_with = "days", value_parser = first_day)]
     since: Option<Date>,
     /// Only what this agent used
     #[arg(long, value_name = "ID")]
@@ -44,6 +44,22 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// A day that has begun: a date, `today` or `yesterday`.
+fn first_day(raw: &str) -> Result<Date, String> {
+    let today = jiff::Zoned::now().date();
+    let day = match raw.trim().to_lowercase().as_str() {
+        "today" => Some(today),
+        "yesterday" => today.yesterday().ok(),
+        date => date.parse::<Date>().ok(),
+    };
+    let day = day.ok_or("It must be a day such as 2026-02-03, today or yesterday.")?;
+    // Days begin earlier elsewhere.
+    if today.tomorrow().is_ok_and(|tomorrow| day > tomorrow) {
+        return Err(format!("{day} is in the future."));
+    }
+    Ok(day)
 }
 
 #[derive(Subcommand)]

@@ -194,7 +194,33 @@ fn what_is_no_such_folder_is_refused() {
         assert_eq!(home.refusal(&[&["import"], arguments].concat()), told, "{arguments:?}");
     }
     assert!(
-        home.refusal(&["import", "openclaudecode", ".openbot"]).contains("holds nothing of openclaudecode")
+        home.refusal(&["import", "openclaudecode", ".openbot"]).contains("is a folder of openbot, not of openclaudecode")
     );
     assert!(!home.path().join(".yabby").exists());
+}
+
+#[test]
+fn the_owner_finds_what_was_said_to_them() {
+    let search = ["memory", "search", "hello"];
+    // Nobody said who the owner is: they are told that something is hidden, and how to see it.
+    let home = openbot();
+    let told = home.out(&["import", "openbot", ".openbot"]);
+    assert!(told.contains("add `--owner telegram:5054`"), "{told}");
+    let told = home.run(&search);
+    assert_eq!(told.out, "No matches.\n");
+    assert!(told.err.starts_with("note: 1 more hit in conversations with others (telegram:5054)"), "{told:?}");
+    assert!(told.err.contains("--as agent:main:telegram:dm:5054"), "{told:?}");
+    assert!(home.out(&[&search[..], &["--as", "agent:main:telegram:dm:5054"]].concat()).contains("Hello!"));
+    // Whoever looks as somebody else is told nothing about others.
+    let told = home.run(&[&search[..], &["--as", "main"]].concat());
+    assert_eq!((told.out.as_str(), told.err.as_str()), ("No matches.\n", ""));
+    home.out(&["config", "set", "commands.ownerAllowFrom", "[\"telegram:5054\"]", "--json"]);
+    assert!(home.out(&search).contains("Hello!"), "it is the owner's once they say so");
+    // Said with the import, it is theirs from the beginning.
+    let home = openbot();
+    let told = home.out(&["import", "openbot", ".openbot", "--owner", "Telegram:5054"]);
+    assert!(!told.contains("add `--owner"), "{told}");
+    assert!(home.out(&search).contains("Hello!"));
+    let told = home.refusal(&["import", "openbot", ".openbot", "--owner", "5054"]);
+    assert_eq!(told, "Error: --owner must be a channel and an id, such as telegram:42");
 }

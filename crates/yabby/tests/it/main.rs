@@ -11,6 +11,7 @@ mod docs;
 mod doctor;
 mod exec;
 mod export;
+mod first_use;
 mod gateway;
 mod help;
 mod history;

@@ -240,7 +240,7 @@ fn lines_of_notes_and_conversations_are_read() {
         home.out(&["memory", "get", &group, "--from", "2", "--lines", "1"]),
         "Anna: the bicycle tour starts at nine\n"
     );
-    assert_eq!(home.refusal(&["memory", "get", "../openclaw.json"]), "Memory get failed: path required");
+    assert_eq!(home.refusal(&["memory", "get", "../openclaw.json"]), "Memory get failed: ../openclaw.json is not part of the memory: MEMORY.md, memory/<name>.md, a file of memorySearch.extraPaths, or sessions/<id>.jsonl");
     assert!(home.refusal(&["memory", "get", "memory/none.md"]).starts_with("Memory get failed: ENOENT"));
     assert!(home.refusal(&["memory", "get", "sessions/none.jsonl"]).starts_with("Memory get failed: "));
 }
@@ -415,7 +415,7 @@ fn lines_and_single_messages_are_forgotten() {
     assert_eq!(traces, [(&json!(3), &json!("compaction")), (&json!(1), &away)], "{told}");
     let table = [
         (&["MEMORY.md:99"][..], "Memory forget failed: MEMORY.md has 4 lines only"),
-        (&["../x.md:1"], "Memory forget failed: ../x.md: path required"),
+        (&["../x.md:1"], "Memory forget failed: ../x.md is not part of the memory"),
         (
             &["--matching", "ab"],
             "Memory forget failed: \"ab\" is in too many texts; give at least 3 characters",

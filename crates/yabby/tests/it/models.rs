@@ -347,7 +347,7 @@ fn the_model_that_answers_is_chosen_and_comments_stay() {
 fn choosing_a_model_writes_the_configuration_once() {
     let home = Home::empty();
     configure(&home, &json!({"agents": {"defaults": {"models": {"openai/gpt-5.2": {}}}}}));
-    home.out(&["models", "set", "anthropic/claude-haiku-4-5"]);
+    assert_eq!(home.run(&["models", "set", "anthropic/claude-haiku-4-5"]).code, 0);
     let folder = home.path().join(".openclaw");
     let backups = || {
         let names =
@@ -387,7 +387,7 @@ fn fallbacks_are_added_and_removed_and_so_are_those_for_pictures() {
         assert_eq!(told, format!("Updated ~/.openclaw/openclaw.json\n{one} list cleared.\n"));
         assert_eq!(home.json(&["models", command])["fallbacks"], json!([]));
     }
-    let told = home.out(&["models", "set-image", "openai/gpt-5.2"]);
+    let told = home.run(&["models", "set-image", "openai/gpt-5.2"]).out;
     assert_eq!(told, "Updated ~/.openclaw/openclaw.json\nImage model: openai/gpt-5.2\n");
     assert_eq!(home.json(&["models", "status"])["imageModel"], "openai/gpt-5.2");
 }
@@ -481,7 +481,7 @@ fn a_model_has_short_names() {
     assert_eq!(taken, "Error: Alias fast already points to openai/gpt-5.2.");
     let odd = home.refusal(&["models", "aliases", "add", "so fast", "openai/gpt-5.2"]);
     assert!(odd.starts_with("Error: Alias must use letters"), "{odd}");
-    home.out(&["models", "set", "fast"]);
+    assert_eq!(home.run(&["models", "set", "fast"]).code, 0);
     assert_eq!(home.out(&["models", "status", "--plain"]), "openai/gpt-5.2\n");
     let told = home.out(&["models", "aliases", "remove", "fast"]);
     assert_eq!(told, "Updated ~/.openclaw/openclaw.json\nNo aliases configured.\n");

@@ -491,3 +491,13 @@ fn a_question_that_is_closed_waits_for_no_key() {
     assert_eq!(terminal.finish(), 1, "{}", terminal.screen());
     assert!(!home.path().join(".openclaw/workspace/ran").exists());
 }
+
+#[test]
+fn a_command_that_nobody_knows_is_not_asked_of_the_model() {
+    let home = Home::empty();
+    let mut terminal = Terminal::start(&home, 100, &[], &["agent"]);
+    terminal.wait_for_prompt();
+    terminal.say("/foo bar", "There is no command /foo. /help tells which there are.");
+    // A path is none.
+    terminal.say("/etc/hosts", "I understood");
+}

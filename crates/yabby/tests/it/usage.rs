@@ -68,11 +68,10 @@ fn calls_can_be_asked_for_by_time_agent_and_session() {
     let home = sample();
     let calls = |arguments: &[&str]| home.json(&[&["usage"], arguments].concat())["totals"]["calls"].clone();
     //  arguments                                   calls
-    let table: [(&[&str], i64); 9] = [
+    let table: [(&[&str], i64); 8] = [
         (&["--days", "1"], 2),
         (&["--days", "41"], 4),
         (&["--since", "2020-01-01"], 4),
-        (&["--since", "2999-01-01"], 0),
         (&["--agent", "work"], 1),
         (&["--agent", "nobody"], 0),
         (&["--session", "main"], 2),

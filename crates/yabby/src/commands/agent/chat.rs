@@ -27,6 +27,7 @@ pub(super) async fn run(
     let key = terminal::harmless(destination.key.as_str());
     writeln!(anstream::stdout(), "yabby {} · {key}", env!("CARGO_PKG_VERSION"))?;
     writeln!(anstream::stdout(), "/help tells what can be said; Ctrl-C stops an answer, Ctrl-D leaves.")?;
+    let options = TurnOptions { refuses_unknown_commands: true, ..options };
     let history = setting.place.folder.agent_history();
     let mut editor = Some(editor(&history)?);
     loop {

@@ -78,7 +78,7 @@ impl Request {
         let Some(said) = text::non_blank(said) else {
             return Err(anyhow!("Message (--message) is required"));
         };
-        choose_session(arguments)?;
+        choose_session(arguments, config)?;
         let agent = given(&arguments.agent).map(|named| Book::open(setting)?.agent(&named)).transpose()?;
         let seconds =
             seconds(arguments)?.or(config.number(&["agents", "defaults", "timeoutSeconds"])).unwrap_or(600.0);

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::runtime::Builder;
 use yabby_domain::json::{self, Value};
 
-use crate::client::{Client, Mode, Target, TargetOptions, limit};
+use crate::client::{CallError, Client, Mode, Target, TargetOptions, explain, limit};
 use crate::commands::health::channel_lines;
 use crate::failure::Failure;
 use crate::setting::Setting;
@@ -56,7 +56,8 @@ impl Asking {
         let target = Target::find(setting, &self.target)?;
         let limit = limit(self.timeout.as_deref(), 10_000)?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(self.ask_within(&target, method, params, limit))
+        let answer = runtime.block_on(self.ask_within(&target, method, params, limit));
+        answer.map_err(|error| explain(setting, error, self.json))
     }
 
     async fn ask_within(
@@ -65,14 +66,14 @@ impl Asking {
         method: &str,
         params: Value,
         limit: Duration,
-    ) -> Result<Value> {
+    ) -> Result<Value, CallError> {
         let mut client = Client::open(target, Mode::Cli, limit).await?;
         let answer = match self.expect_final {
             true => client.call_to_the_end(method, params, limit).await,
             false => client.call(method, params, limit).await,
         };
         client.close().await;
-        Ok(answer?)
+        answer
     }
 }
 

@@ -3,8 +3,8 @@
 //! A change of the configuration that cannot be applied while we run, SIGUSR1 and `config.apply` begin everything
 //! anew within the same process. Whatever was accepted and is not answered by then goes on afterwards.
 
-mod dev;
-mod reload;
+pub mod first;
+pub mod reload;
 mod sentinel;
 
 use std::sync::Arc;
@@ -114,7 +114,7 @@ enum Next {
 
 pub fn run(setting: &Setting, options: &Options) -> Result<()> {
     options.check()?;
-    dev::begin(setting)?;
+    first::prepare_dev_folder(setting)?;
     let mut config = Arc::new(options.checked(setting)?);
     let _lock = lock(setting, options)?;
     let telling = logs::gateway::begin(&config, &log_file(&config, &setting.place), options.verbose);
@@ -189,7 +189,7 @@ impl Options {
     fn checked(&self, setting: &Setting) -> Result<Config> {
         let is_configured = Snapshot::read(&setting.place).exists;
         let mode = setting.config()?.text(&["gateway", "mode"]).map(str::to_owned);
-        let may = self.allow_unconfigured || dev::is_meant(setting);
+        let may = self.allow_unconfigured || first::is_dev(setting);
         if !may && mode.as_deref() != Some("local") {
             let command = setting.command("setup");
             return Err(said(&match (is_configured, mode) {
@@ -276,11 +276,21 @@ fn lock(setting: &Setting, options: &Options) -> Result<GatewayLock> {
         anstream::eprintln!("Ending the gateway that runs (pid {pid}).");
         end_process(pid)?;
     }
-    match GatewayLock::take(&setting.place, PATIENCE) {
+    let begun = std::time::Instant::now();
+    let taken = loop {
+        match GatewayLock::take(&setting.place, Duration::ZERO) {
+            // One that serves nobody is about to end, or to start.
+            Err(LockError::Held { pid }) if begun.elapsed() < PATIENCE && !pid.is_some_and(status::serves) => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            taken => break taken,
+        }
+    };
+    match taken {
         Ok(lock) => Ok(lock),
         Err(LockError::Held { pid }) => {
             let held = LockError::Held { pid };
-            let waited = PATIENCE.as_millis();
+            let waited = begun.elapsed().as_millis();
             let stop = setting.command("gateway stop");
             let force = setting.command("gateway --force");
             Err(said(&format!(

@@ -15,7 +15,7 @@ use yabby_store::config_file::Snapshot;
 
 use super::listen::{self, Bind};
 use super::service::{Service, holder};
-use crate::client::{Target, TargetOptions, ask_blocking, limit};
+use crate::client::{CallError, Target, TargetOptions, ask_blocking, limit};
 use crate::failure;
 use crate::setting::Setting;
 use crate::terminal;
@@ -50,7 +50,8 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let service = Service::of(setting);
     let port = listen::port(None, &config, &setting.place.environment);
     let bind = Bind::of(None, &config);
-    let rpc = (!arguments.no_probe).then(|| ask_blocking(&target, "status", Value::Null, limit).map(drop));
+    let ask = || ask_blocking(setting, &target, "status", Value::Null, limit, true).map(drop);
+    let rpc = (!arguments.no_probe).then(ask);
     let holder = holder(setting);
     let log = log_file(&config, &setting.place);
     let report = Report {
@@ -64,6 +65,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         dashboard: listen::dashboard(&config, port),
         holder,
         is_on_port: holder.is_some_and(|pid| listens(pid, port)),
+        absence: rpc.as_ref().and_then(|asked| asked.as_ref().err()?.downcast_ref::<CallError>()?.absence()),
         rpc: rpc.map(|asked| asked.map_err(|error| error.to_string())),
         others: if arguments.deep { others(&service) } else { Vec::new() },
         log: log.display().to_string(),
@@ -85,6 +87,8 @@ struct Report {
     is_on_port: bool,
     /// Whether the gateway answers, if it was asked.
     rpc: Option<Result<(), String>>,
+    /// The same for people, if nobody listens.
+    absence: Option<String>,
     others: Vec<String>,
     log: String,
 }
@@ -167,7 +171,7 @@ impl Report {
         let shown = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
         lines.push(format!("Runtime: {}{shown}", field(runtime, "status")));
         say(&lines)?;
-        self.print_rpc()?;
+        self.print_rpc(setting)?;
         if detail.contains("systemctl") {
             complain("systemd user services unavailable.");
             complain(&format!(
@@ -178,10 +182,7 @@ impl Report {
         }
         self.print_port(setting)?;
         self.others.iter().for_each(|other| complain(&format!("Other service: {other}")));
-        say(&[
-            format!("Troubles: run {}", setting.command("status")),
-            "Troubleshooting: https://docs.openclaw.ai/troubleshooting".to_owned(),
-        ])
+        say(&[format!("Troubles: run {}", setting.command("status"))])
     }
 
     fn print_service(&self, setting: &Setting) -> Result<()> {
@@ -217,9 +218,13 @@ impl Report {
         say(&[String::new()])
     }
 
-    fn print_rpc(&self) -> Result<()> {
+    fn print_rpc(&self, setting: &Setting) -> Result<()> {
         match &self.rpc {
             None => return Ok(()),
+            Some(Err(_)) if self.absence.is_some() && self.holder.is_none() => {
+                let absence = self.absence.as_deref().unwrap_or_default();
+                complain(&format!("{absence}; start one: {}", setting.command("gateway")));
+            }
             Some(Ok(())) => say(&["RPC probe: ok".to_owned()])?,
             Some(Err(error)) => {
                 complain(&format!("RPC probe: failed\nRPC target: {}", self.url));
@@ -234,7 +239,7 @@ impl Report {
         match (self.is_busy, self.listener()) {
             (true, Some(pid)) => say(&[format!("Listening: {at} (pid {pid})")])?,
             (true, None) => say(&[format!("Listening: {at}, by somebody else")])?,
-            (false, _) if self.holder.is_none() => {
+            (false, _) if self.holder.is_none() && self.absence.is_none() => {
                 complain(&format!("Nobody listens; `{}` runs the gateway.", setting.command("gateway")));
             }
             (false, _) => {}
@@ -293,7 +298,8 @@ pub fn listener_on(port: u16) -> Option<(i64, String)> {
     let processes = std::fs::read_dir("/proc").ok()?.flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let may_look = |pid: &i64| std::fs::read_dir(format!("/proc/{pid}/fd")).is_ok();
-    let pid = pids.filter(may_look).find(|pid| listens(*pid, port))?;
+    let sockets = listening_sockets(Some(port));
+    let pid = pids.filter(may_look).find(|pid| holds_one_of(*pid, &sockets))?;
     Some((pid, command_line(pid)))
 }
 
@@ -328,21 +334,38 @@ fn is_busy(port: u16) -> bool {
 
 /// Whether a process listens on a port; `true` where the system does not tell.
 fn listens(pid: i64, port: u16) -> bool {
-    const LISTENING: &str = "0A";
-    let port = format!(":{port:04X}");
-    let tables = ["tcp", "tcp6"].map(|name| std::fs::read_to_string(format!("/proc/{pid}/net/{name}")));
+    holds_one_of(pid, &listening_sockets(Some(port)))
+}
+
+/// Whether a process listens on any port, and thus serves somebody; `true` where the system does not tell.
+pub fn serves(pid: i64) -> bool {
+    holds_one_of(pid, &listening_sockets(None))
+}
+
+fn holds_one_of(pid: i64, sockets: &HashSet<String>) -> bool {
     let Ok(open) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return true };
-    let sockets: HashSet<String> = tables
+    let links = open.flatten().filter_map(|file| std::fs::read_link(file.path()).ok());
+    links.into_iter().any(|link| sockets.contains(link.to_string_lossy().as_ref()))
+}
+
+/// The sockets that somebody listens on in our own network namespace: on a port, or on any. Those of other namespaces
+/// have ports of their own, so that the tables of other processes are not asked.
+fn listening_sockets(port: Option<u16>) -> HashSet<String> {
+    const LISTENING: &str = "0A";
+    let port = port.map(|port| format!(":{port:04X}"));
+    let tables = ["tcp", "tcp6"].map(|name| std::fs::read_to_string(format!("/proc/self/net/{name}")));
+    tables
         .iter()
         .flatten()
         .flat_map(|table| table.lines().skip(1))
         .map(|line| line.split_whitespace().collect::<Vec<_>>())
-        .filter(|fields| fields.get(1).is_some_and(|address| address.ends_with(&port)))
+        .filter(|fields| {
+            let at = |address: &&str| port.as_ref().is_none_or(|port| address.ends_with(port));
+            fields.get(1).is_some_and(at)
+        })
         .filter(|fields| fields.get(3) == Some(&LISTENING))
         .filter_map(|fields| Some(format!("socket:[{}]", fields.get(9)?)))
-        .collect();
-    let links = open.flatten().filter_map(|file| std::fs::read_link(file.path()).ok());
-    links.into_iter().any(|link| sockets.contains(link.to_string_lossy().as_ref()))
+        .collect()
 }
 
 /// Units beside ours that run a gateway: another of ours, or OpenClaw's.

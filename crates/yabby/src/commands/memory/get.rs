@@ -8,7 +8,7 @@ use serde_json::json;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::text;
 use yabby_memory::audience::Viewer;
-use yabby_memory::compat::reading::{self, Lines};
+use yabby_memory::compat::reading::{self, Lines, ReadError};
 use yabby_memory::shown;
 
 use super::{DISABLED, Desk};
@@ -60,7 +60,14 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
 
 fn noted(kept: &AgentMemory, path: &str, arguments: &Arguments) -> Result<(String, String)> {
     let lines = Lines { from: arguments.from.map(f64::from), count: arguments.lines.map(f64::from) };
-    let read = reading::read(&kept.workspace, &kept.settings.extra_paths, path, lines)?;
+    let read = reading::read(&kept.workspace, &kept.settings.extra_paths, path, lines);
+    let read = read.map_err(|error| match error {
+        // Whoever types this is the owner, who may know why.
+        ReadError::Refused if !path.is_empty() => anyhow!(
+            "{path} is not part of the memory: MEMORY.md, memory/<name>.md, a file of memorySearch.extraPaths, or sessions/<id>.jsonl"
+        ),
+        other => other.into(),
+    })?;
     Ok((read.text, read.path))
 }
 

@@ -13,7 +13,7 @@ use yabby_domain::session::key::SessionKey;
 use yabby_memory::audience::{Audience, Sharing, Viewer};
 use yabby_memory::compat::files::Source;
 use yabby_memory::compat::{Reason, SearchOptions};
-use yabby_memory::memory::{Found, Search};
+use yabby_memory::memory::{Found, Hidden, Search};
 use yabby_memory::recall::{Filter, Hit};
 use yabby_memory::shown;
 use yabby_memory::unit::Role;
@@ -124,25 +124,42 @@ async fn search(desk: &Desk<'_>, kept: &AgentMemory, keys: &Keys, arguments: &Ar
         arguments.max_results.unwrap_or(kept.settings.query.max_results).max(1.0) as usize,
         arguments.min_score.unwrap_or(0.0) as f32,
     );
-    let found = kept
-        .memory
-        .search(Search {
-            text: arguments.query.clone(),
-            viewer,
-            filter: Filter {
-                session_key: keys.session.as_ref().map(|key| key.as_str().to_owned()),
-                channel: arguments.channel.as_ref().map(|channel| channel.to_lowercase()),
-                ..Filter::default()
-            },
-            most,
-            least,
-            around: arguments.around,
-            now: Timestamp::now(),
-            zone: TimeZone::system(),
-        })
-        .await?;
+    let search = Search {
+        text: arguments.query.clone(),
+        viewer,
+        filter: Filter {
+            session_key: keys.session.as_ref().map(|key| key.as_str().to_owned()),
+            channel: arguments.channel.as_ref().map(|channel| channel.to_lowercase()),
+            ..Filter::default()
+        },
+        most,
+        least,
+        around: arguments.around,
+        now: Timestamp::now(),
+        zone: TimeZone::system(),
+    };
+    let found = kept.memory.search(search.clone()).await?;
     tell_unread(&found.unread);
+    // Only the owner is told, and nobody who looks as somebody else.
+    if keys.seen_as.is_none() {
+        tell_hidden(desk, &kept.memory.hidden_from_owner(&search).await?);
+    }
     Ok(shown_results(&found, arguments.explain))
+}
+
+/// Says that others were told what answers, and how to see it.
+fn tell_hidden(desk: &Desk<'_>, hidden: &Hidden) {
+    let Some(person) = hidden.people.first() else { return };
+    let (hits, s) = (hidden.hits, if hidden.hits == 1 { "" } else { "s" });
+    let people = terminal::harmless(&hidden.people.join(", "));
+    anstream::eprintln!("note: {hits} more hit{s} in conversations with others ({people}) are not shown.");
+    if let Some(key) = hidden.sessions.first() {
+        let see = desk.setting.command(&format!("memory search … --as {}", terminal::harmless(key)));
+        anstream::eprintln!("  To see them: {see}");
+    }
+    let person = terminal::harmless(person);
+    let own = format!("config set commands.ownerAllowFrom '[\"{person}\"]' --json");
+    anstream::eprintln!("  If {person} is you: {}", desk.setting.command(&own));
 }
 
 /// Who looks from a session. In the owner's own one that is the owner, with nobody listening.

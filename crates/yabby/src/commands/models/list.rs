@@ -88,7 +88,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     if rows.is_empty() && !arguments.plain {
         writeln!(out, "No models found.")?;
     }
-    for line in lines(&rows, arguments.plain) {
+    for line in lines(&rows, arguments.plain, setting.keeps_reference_text()) {
         writeln!(out, "{}", terminal::harmless(&line))?;
     }
     Ok(out.flush()?)
@@ -152,7 +152,7 @@ fn row(model: &ModelRef, known: Option<&Offered>, mut tags: Vec<String>) -> Row 
     }
 }
 
-fn lines(rows: &[Row], plain: bool) -> Vec<String> {
+fn lines(rows: &[Row], plain: bool, by_1024: bool) -> Vec<String> {
     if plain {
         return rows.iter().map(|row| row.key.clone()).collect();
     }
@@ -164,7 +164,7 @@ fn lines(rows: &[Row], plain: bool) -> Vec<String> {
     };
     let answer = |known: Option<bool>| known.map_or("-", |yes| if yes { "yes" } else { "no" });
     let row = |row: &Row| {
-        let context = row.context_window.map_or_else(|| "-".to_owned(), thousands);
+        let context = row.context_window.map_or_else(|| "-".to_owned(), |tokens| thousands(tokens, by_1024));
         line([&row.key, row.input, &context, answer(row.local), answer(row.available), &row.tags.join(",")])
     };
     let heading = line(["Model", "Input", "Ctx", "Local", "Auth", "Tags"]);
@@ -172,9 +172,10 @@ fn lines(rows: &[Row], plain: bool) -> Vec<String> {
     heading.into_iter().chain(rows.iter().map(row)).collect()
 }
 
-/// `195k`: by 1024, as the reference does.
-fn thousands(tokens: u64) -> String {
-    if tokens < 1024 { tokens.to_string() } else { format!("{}k", (tokens + 512) / 1024) }
+/// `200k`, as everywhere else; `195k` by 1024, for scripts of the reference.
+fn thousands(tokens: u64, by_1024: bool) -> String {
+    let unit = if by_1024 { 1024 } else { 1000 };
+    if tokens < unit { tokens.to_string() } else { format!("{}k", (tokens + unit / 2) / unit) }
 }
 
 #[cfg(test)]
@@ -183,8 +184,10 @@ mod tests {
 
     #[test]
     fn a_window_is_told_in_thousands() {
-        for (tokens, told) in [(512, "512"), (8192, "8k"), (128_000, "125k"), (200_000, "195k")] {
-            assert_eq!(thousands(tokens), told);
+        for (tokens, told, by_1024) in
+            [(512, "512", "512"), (8192, "8k", "8k"), (128_000, "128k", "125k"), (200_000, "200k", "195k")]
+        {
+            assert_eq!((thousands(tokens, false).as_str(), thousands(tokens, true).as_str()), (told, by_1024));
         }
     }
 

@@ -8,7 +8,8 @@ use yabby_store::config_file::edit::Edit;
 use super::{Configured, Slot, edit, known, listing, shared_config, told_update};
 use crate::setting::Setting;
 use crate::terminal;
-use crate::wire::models::{main_folder, offered};
+use crate::wire::keys::Found;
+use crate::wire::models::{main_folder, offered, services};
 
 pub fn run(setting: &Setting, slot: Slot, raw: &str) -> Result<()> {
     let config = shared_config(setting)?;
@@ -20,7 +21,13 @@ pub fn run(setting: &Setting, slot: Slot, raw: &str) -> Result<()> {
         Slot::Model => "Default model",
         Slot::Image => "Image model",
     };
-    let model = terminal::harmless(&model.to_string());
-    writeln!(anstream::stdout(), "{}\n{heading}: {model}", told_update(setting))?;
+    let shown = terminal::harmless(&model.to_string());
+    writeln!(anstream::stdout(), "{}\n{heading}: {shown}", told_update(setting))?;
+    // It is set all the same: the key may follow.
+    let services = services(&setting.place, &config, &main_folder(&setting.place));
+    let of_model = services.iter().find(|service| service.settings.id == model.provider);
+    if let Some(service) = of_model.filter(|service| service.keys.found() == Found::Nowhere) {
+        anstream::eprintln!("warning: it cannot answer yet. {}", service.keys.remedy());
+    }
     Ok(())
 }

@@ -89,7 +89,7 @@ fn door(setting: &Setting, config: &Config) -> Option<Finding> {
     let secret = secret("token", &["OPENCLAW_GATEWAY_TOKEN", "CLAWDBOT_GATEWAY_TOKEN"])
         .or_else(|| secret("password", &["OPENCLAW_GATEWAY_PASSWORD", "CLAWDBOT_GATEWAY_PASSWORD"]));
     let is_here = Bind::of(None, config).addresses(config).iter().all(IpAddr::is_loopback);
-    let set = setting.command("config set gateway.auth.token \"$(openssl rand -hex 24)\"");
+    let set = setting.command("setup");
     match secret {
         None => Some(Finding {
             id: if is_here { "gateway.loopback_no_auth" } else { "gateway.bind_no_auth" },

@@ -10,6 +10,7 @@ use yabby_domain::session::row::age_text;
 
 use super::audit::{Audit, Severity};
 use super::{Arguments, Found, os, runtime_short};
+use crate::client::CallError;
 use crate::commands::gateway::listen;
 use crate::commands::health::channel_lines;
 use crate::setting::Setting;
@@ -68,8 +69,12 @@ fn overview(setting: &Setting, arguments: &Arguments, found: &Found) -> Result<V
             format!("systemd installed · {enabled} · {}", runtime_short(state))
         }
     };
-    let mut rows = vec![
-        ("Dashboard", listen::dashboard(&config, port)),
+    let mut rows = Vec::new();
+    // Without a gateway there is no page.
+    if found.probe.told.is_ok() {
+        rows.push(("Dashboard", listen::dashboard(&config, port)));
+    }
+    rows.extend([
         ("OS", text_at(&os(), &["label"])),
         ("Version", env!("CARGO_PKG_VERSION").to_owned()),
         ("Config", setting.place.shortened(&setting.place.config)),
@@ -80,7 +85,7 @@ fn overview(setting: &Setting, arguments: &Arguments, found: &Found) -> Result<V
         ("Probes", probes(arguments, found).to_owned()),
         ("Events", events(found)),
         ("Heartbeat", heartbeats(found)),
-    ];
+    ]);
     if arguments.deep {
         let last = found.last_heartbeat.as_ref().filter(|last| !last.is_null());
         rows.push(("Last heartbeat", last.map_or_else(|| "none".to_owned(), json::stringify)));
@@ -94,7 +99,10 @@ fn gateway(found: &Found) -> String {
     let reach = match (found.is_misconfigured, found.probe.error(), found.probe.latency) {
         (true, ..) => "misconfigured (gateway.remote.url is missing)".to_owned(),
         (false, None, Some(latency)) => format!("reachable {}ms", latency.as_millis()),
-        (false, error, _) => format!("unreachable ({})", error.unwrap_or_default()),
+        (false, error, _) => match found.probe.told.as_ref().err().and_then(CallError::absence) {
+            Some(absence) => absence,
+            None => format!("unreachable ({})", error.unwrap_or_default()),
+        },
     };
     let own = own
         .is_object()
@@ -137,6 +145,7 @@ fn events(found: &Found) -> String {
     }
 }
 
+/// A gateway of ours has no heartbeat yet, whatever is configured; one of the reference has.
 fn heartbeats(found: &Found) -> String {
     let agents = found.summary.get("heartbeat").and_then(|heartbeat| heartbeat.get("agents")?.as_array());
     let told = agents.into_iter().flatten().map(|agent| {
@@ -147,7 +156,10 @@ fn heartbeats(found: &Found) -> String {
         format!("{every} ({})", text_at(agent, &["agentId"]))
     });
     let told: Vec<String> = told.collect();
-    if told.is_empty() { "disabled".to_owned() } else { told.join(", ") }
+    match told.iter().any(|told| !told.starts_with("disabled")) {
+        false => "disabled".to_owned(),
+        true => format!("not in yabby yet; configured: {}", told.join(", ")),
+    }
 }
 
 fn sessions(found: &Found) -> String {
@@ -157,8 +169,8 @@ fn sessions(found: &Found) -> String {
         [only] => only.as_str().unwrap_or_default().to_owned(),
         several => format!("{} stores", several.len()),
     };
-    let model = text_at(sessions, &["defaults", "model"]);
-    let window = number_at(sessions, &["defaults", "contextTokens"]) / 1000;
+    let (model, window) = &found.answering;
+    let window = window / 1000;
     format!("{} active · default {model} ({window}k ctx) · {place}", number_at(sessions, &["count"]))
 }
 

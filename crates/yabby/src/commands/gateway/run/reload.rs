@@ -87,6 +87,31 @@ enum Effect {
     Restart,
 }
 
+/// What a gateway that runs does about a change of its configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Unchanged,
+    /// It applies it without a restart.
+    Live,
+    /// It restarts itself.
+    Restart,
+    /// Somebody has to restart it.
+    ByHand,
+}
+
+/// What a running gateway does when its configuration becomes another one.
+pub fn outcome(setting: &Setting, before: &Config, after: &Config) -> Outcome {
+    let changed = changed_paths(before.root(), after.root());
+    let mode = after.text(&["gateway", "reload", "mode"]);
+    match effect(&changed, mode) {
+        Effect::Nothing if changed.is_empty() => Outcome::Unchanged,
+        Effect::Nothing => Outcome::ByHand,
+        Effect::Live if !names_a_new_model(setting, &Arc::new(before.clone()), after) => Outcome::Live,
+        Effect::Live | Effect::Restart if mode == Some("hot") => Outcome::ByHand,
+        Effect::Live | Effect::Restart => Outcome::Restart,
+    }
+}
+
 /// Somebody who notices that the configuration changes, from before it is in force.
 pub struct Watching {
     /// Nothing is noticed without one.

@@ -12,7 +12,7 @@ use yabby_domain::text;
 use yabby_domain::transcript::entry::Entry;
 use yabby_domain::transcript::forget::{FORGOTTEN, Which, forget, has_words};
 use yabby_memory::compat::files;
-use yabby_memory::compat::reading::{self, Lines};
+use yabby_memory::compat::reading::{self, Lines, ReadError};
 
 use crate::terminal::counted;
 use crate::wire::memory::AgentMemory;
@@ -173,7 +173,10 @@ impl Plan {
 /// A note, with all of its lines. What `memory get` does not show cannot be forgotten, either.
 fn note(kept: &AgentMemory, path: &str) -> Result<Note> {
     let read = reading::read(&kept.workspace, &kept.settings.extra_paths, path, Lines::default())
-        .map_err(|error| anyhow!("{path}: {error}"))?;
+        .map_err(|error| match error {
+            ReadError::Refused if !path.is_empty() => anyhow!("{path} is not part of the memory"),
+            other => anyhow!("{path}: {other}"),
+        })?;
     let file = PathBuf::from(absolute(path, &kept.workspace.to_string_lossy()));
     let lines = lines_of(&file)?;
     Ok(Note { path: read.path, file, lines })
