@@ -608,13 +608,11 @@ impl Memory {
         match tokio::time::timeout(patience, embedder.query(question)).await {
             Ok(Ok(vector)) if vector.is_empty() => None,
             #[expect(clippy::cast_possible_truncation, reason = "vectors are not that precise")]
-            Ok(Ok(vector)) => {
-                Some(Meant {
+            Ok(Ok(vector)) => Some(Meant {
                 model,
                 vector: vector.into_iter().map(|number| number as f32).collect(),
                 least: embedder.least_likeness(),
-            })
-            }
+            }),
             Ok(Err(error)) => {
                 unread.push(format!("what is alike in meaning: {error}"));
                 None

@@ -1,4 +1,4 @@
-//! Whose a direct conversation is: the owner's, or that of the person whom its key names.
+//! Whose a direct conversation is: the owner's, or that of the person whom its key names (`sessions.md` §2).
 
 use crate::access::command_auth::command_authority;
 use crate::config::Config;

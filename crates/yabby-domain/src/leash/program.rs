@@ -1,4 +1,4 @@
-//! Programs: where they are, and whether they can run others.
+//! Programs: where they are, and whether they can run others (`state-files.md` §4).
 
 /// A program that a command names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! Messages that were accepted and never answered: the session was stopped, reset or deleted while they waited, or
-//! they gave way in a full queue. A `custom` entry keeps their words; no model is shown it.
+//! they gave way in a full queue (`sessions.md` §18). A `custom` entry keeps their words; no model is shown it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
 //! The words of a message, once: most of the bodies that a message has are the same text, perhaps with a time or a
-//! name around it. In the journal one of them is written out, and the others refer to it:
+//! name around it (`sessions.md` §11). In the journal one of them is written out, and the others refer to it:
 //! `{"of": "RawBody", "before": "[Tue 12:00] "}`.
 
 use crate::json::{Object, Value};

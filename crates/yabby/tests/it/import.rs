@@ -194,7 +194,8 @@ fn what_is_no_such_folder_is_refused() {
         assert_eq!(home.refusal(&[&["import"], arguments].concat()), told, "{arguments:?}");
     }
     assert!(
-        home.refusal(&["import", "openclaudecode", ".openbot"]).contains("is a folder of openbot, not of openclaudecode")
+        home.refusal(&["import", "openclaudecode", ".openbot"])
+            .contains("is a folder of openbot, not of openclaudecode")
     );
     assert!(!home.path().join(".yabby").exists());
 }
@@ -208,7 +209,10 @@ fn the_owner_finds_what_was_said_to_them() {
     assert!(told.contains("add `--owner telegram:5054`"), "{told}");
     let told = home.run(&search);
     assert_eq!(told.out, "No matches.\n");
-    assert!(told.err.starts_with("note: 1 more hit in conversations with others (telegram:5054)"), "{told:?}");
+    assert!(
+        told.err.starts_with("note: 1 more hit in conversations with others (telegram:5054)"),
+        "{told:?}"
+    );
     assert!(told.err.contains("--as agent:main:telegram:dm:5054"), "{told:?}");
     assert!(home.out(&[&search[..], &["--as", "agent:main:telegram:dm:5054"]].concat()).contains("Hello!"));
     // Whoever looks as somebody else is told nothing about others.

@@ -240,7 +240,10 @@ fn lines_of_notes_and_conversations_are_read() {
         home.out(&["memory", "get", &group, "--from", "2", "--lines", "1"]),
         "Anna: the bicycle tour starts at nine\n"
     );
-    assert_eq!(home.refusal(&["memory", "get", "../openclaw.json"]), "Memory get failed: ../openclaw.json is not part of the memory: MEMORY.md, memory/<name>.md, a file of memorySearch.extraPaths, or sessions/<id>.jsonl");
+    assert_eq!(
+        home.refusal(&["memory", "get", "../openclaw.json"]),
+        "Memory get failed: ../openclaw.json is not part of the memory: MEMORY.md, memory/<name>.md, a file of memorySearch.extraPaths, or sessions/<id>.jsonl"
+    );
     assert!(home.refusal(&["memory", "get", "memory/none.md"]).starts_with("Memory get failed: ENOENT"));
     assert!(home.refusal(&["memory", "get", "sessions/none.jsonl"]).starts_with("Memory get failed: "));
 }
