@@ -64,7 +64,8 @@ fn says_something(unit: &Unit) -> bool {
     let words = analysis::words(&unit.text);
     let folded: Vec<&str> = words.iter().map(|word| word.folded.as_str()).collect();
     let is_date = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit()) || names_day_or_month(word);
-    let is_date = !folded.is_empty() && folded.iter().all(is_date) && folded.iter().any(|word| word.len() > 1);
+    let is_date =
+        !folded.is_empty() && folded.iter().all(is_date) && folded.iter().any(|word| word.len() > 1);
     !is_heading && !is_date && !folded.is_empty() && !PLACEHOLDERS.contains(&folded.join(" ").as_str())
 }
 
@@ -143,7 +144,8 @@ mod tests {
 
     #[test]
     fn what_says_nothing_is_no_part() {
-        let texts = |note: &str| units("MEMORY.md", note).into_iter().map(|unit| unit.text).collect::<Vec<_>>();
+        let texts =
+            |note: &str| units("MEMORY.md", note).into_iter().map(|unit| unit.text).collect::<Vec<_>>();
         let template = include_str!("../../yabby/workspace/MEMORY.md");
         assert_eq!(texts(template), Vec::<String>::new());
         let note = "# 2026\n\n2026-02-03\n\nTuesday, 3 February 2026\n\n_(none yet)_\n\n- 42\n- Room 42";

@@ -154,7 +154,9 @@ impl Recall {
         self.read(|connection| {
             let mut reader = reader::Reader::new(connection, &query.viewer, &query.filter)?;
             let meaning = match &query.meaning {
-                Some(meant) => vectors::most_alike(connection, &mut reader, &meant.model, &meant.vector, meant.least)?,
+                Some(meant) => {
+                    vectors::most_alike(connection, &mut reader, &meant.model, &meant.vector, meant.least)?
+                }
                 None => rank::Meaning::default(),
             };
             let (ranked, ideal) = rank::rank(

@@ -140,9 +140,27 @@ pub(super) fn named(words: &[Word], today: Date) -> (Vec<Time>, Vec<usize>) {
 /// Whether a word is the name of a month or of a day of the week.
 pub fn names_day_or_month(folded: &str) -> bool {
     const DAYS: [&str; 21] = [
-        "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "montag", "dienstag",
-        "mittwoch", "donnerstag", "freitag", "samstag", "sonntag", "lundi", "mardi", "mercredi", "jeudi",
-        "vendredi", "samedi", "dimanche",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "montag",
+        "dienstag",
+        "mittwoch",
+        "donnerstag",
+        "freitag",
+        "samstag",
+        "sonntag",
+        "lundi",
+        "mardi",
+        "mercredi",
+        "jeudi",
+        "vendredi",
+        "samedi",
+        "dimanche",
     ];
     DAYS.contains(&folded) || MONTHS.iter().any(|names| names.contains(&folded))
 }

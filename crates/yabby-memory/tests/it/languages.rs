@@ -40,7 +40,10 @@ async fn what_was_said_in_any_language_is_found() {
 async fn a_letter_or_two_and_parts_of_words_are_found() {
     let house = House::new();
     house.put("memory/animals.md", "- うちの猫の名前はタマ\n- ゴミの日は火曜日\n");
-    house.put("memory/appointments.md", "- Zahnarzttermin am Montag um zehn\n- Die Steuererklärung ist fertig\n");
+    house.put(
+        "memory/appointments.md",
+        "- Zahnarzttermin am Montag um zehn\n- Die Steuererklärung ist fertig\n",
+    );
     house.put("memory/other.md", "- The bus leaves at nine\n");
     for (asked, place) in [
         ("猫", "memory/animals.md:1"),

@@ -285,7 +285,9 @@ fn without_own_words(snippet: &str, speaker: &str) -> String {
     let own = format!("{OWN_NAME}: ");
     let begins = format!("{speaker}: ");
     let lines: Vec<&str> = snippet.lines().collect();
-    let Some(first) = lines.iter().position(|line| line.starts_with(&begins)) else { return snippet.to_owned() };
+    let Some(first) = lines.iter().position(|line| line.starts_with(&begins)) else {
+        return snippet.to_owned();
+    };
     let said = lines[first..].iter().take_while(|line| !line.starts_with(&own));
     said.copied().collect::<Vec<_>>().join("\n")
 }

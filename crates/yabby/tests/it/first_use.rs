@@ -146,7 +146,10 @@ fn a_port_that_no_machine_has_is_refused() {
     );
     home.write(".yabby/yabby.json", r#"{"gateway": {"mode": "local", "port": 70000}}"#);
     let told = run(&home, port, &["gateway"]);
-    assert!(told.err.contains("yabby.json:1: gateway.port: Too big") && told.err.contains("found 70000"), "{told:?}");
+    assert!(
+        told.err.contains("yabby.json:1: gateway.port: Too big") && told.err.contains("found 70000"),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -209,9 +212,8 @@ fn a_port_that_is_taken_is_told_with_who_has_it_here() {
     elsewhere.env("HOME", other.path()).env("OPENCLAW_GATEWAY_PORT", port.to_string());
     elsewhere.env("PATH", std::env::var_os("PATH").unwrap_or_default());
     let probe = Command::new("unshare").args(["-rn", "true"]).stderr(Stdio::null()).status();
-    let mut elsewhere = probe
-        .is_ok_and(|status| status.success())
-        .then(|| Gateway::run(&mut elsewhere, port));
+    let mut elsewhere =
+        probe.is_ok_and(|status| status.success()).then(|| Gateway::run(&mut elsewhere, port));
     let _here = TcpListener::bind(("127.0.0.1", port)).unwrap();
     run(&home, port, &["setup"]);
     let told = run(&home, port, &["gateway"]);
@@ -227,9 +229,15 @@ fn a_model_without_a_key_and_one_that_nobody_knows_are_told() {
     let (home, port) = new_home();
     let told = run(&home, port, &["models", "set", "anthropic/claude-opus-4-5"]);
     assert_eq!(told.code, 0);
-    assert!(told.err.starts_with("warning: it cannot answer yet. There is no key for anthropic."), "{told:?}");
+    assert!(
+        told.err.starts_with("warning: it cannot answer yet. There is no key for anthropic."),
+        "{told:?}"
+    );
     let told = run(&home, port, &["models", "set", "nosuch"]);
-    assert!(told.err.starts_with("Error: There is no model \"nosuch\". `yabby models list --all`"), "{told:?}");
+    assert!(
+        told.err.starts_with("Error: There is no model \"nosuch\". `yabby models list --all`"),
+        "{told:?}"
+    );
     let told = run(&home, port, &["models", "set", "gpt-5-mini"]);
     assert!(told.err.contains("Did you mean openai/gpt-5-mini?"), "{told:?}");
 }
@@ -242,7 +250,8 @@ fn days_and_shells_are_understood() {
     let told = run(&home, port, &["usage", "--since", "2999-01-01"]);
     assert!(told.err.contains("2999-01-01 is in the future."), "{told:?}");
     assert_eq!(run(&home, port, &["usage", "--since", "yesterday"]).code, 0);
-    for (shell, begins) in [("/bin/bash", "_yabby() {"), ("/usr/bin/zsh", "#compdef yabby"), ("", "#compdef")] {
+    for (shell, begins) in [("/bin/bash", "_yabby() {"), ("/usr/bin/zsh", "#compdef yabby"), ("", "#compdef")]
+    {
         let script = home.command(&["completion"]).env("SHELL", shell).output().unwrap();
         assert!(String::from_utf8(script.stdout).unwrap().starts_with(begins), "{shell}");
     }

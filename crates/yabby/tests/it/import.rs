@@ -36,7 +36,7 @@ fn a_dry_run_only_tells() {
     let expected = "agent:main:telegram:dm:5054 ← agent:default:5054 (1 message, new)\n\
         session.dmScope = \"per-channel-peer\" ← a session for each person\n\
         Would adopt 1 session into ~/.yabby: 1 new, 0 grown.\n";
-    assert_eq!(told, expected);
+    assert!(told.starts_with(expected), "{told}");
     let told = home.json(&["import", "openbot", ".openbot", "--dry-run"]);
     let session = json!({"from": "agent:default:5054", "key": "agent:main:telegram:dm:5054", "sessionId": "s1",
         "messages": 1, "outcome": "new"});
@@ -172,7 +172,8 @@ fn what_is_no_such_folder_is_refused() {
         assert_eq!(home.refusal(&[&["import"], arguments].concat()), told, "{arguments:?}");
     }
     assert!(
-        home.refusal(&["import", "openclaudecode", ".openbot"]).contains("is a folder of openbot, not of openclaudecode")
+        home.refusal(&["import", "openclaudecode", ".openbot"])
+            .contains("is a folder of openbot, not of openclaudecode")
     );
     assert!(!home.path().join(".yabby").exists());
 }
@@ -186,7 +187,10 @@ fn the_owner_finds_what_was_said_to_them() {
     assert!(told.contains("add `--owner telegram:5054`"), "{told}");
     let told = home.run(&search);
     assert_eq!(told.out, "No matches.\n");
-    assert!(told.err.starts_with("note: 1 more hit in conversations with others (telegram:5054)"), "{told:?}");
+    assert!(
+        told.err.starts_with("note: not shown, since it was said to others: 1 more hit (telegram:5054)."),
+        "{told:?}"
+    );
     assert!(told.err.contains("--as agent:main:telegram:dm:5054"), "{told:?}");
     assert!(home.out(&[&search[..], &["--as", "agent:main:telegram:dm:5054"]].concat()).contains("Hello!"));
     // Whoever looks as somebody else is told nothing about others.

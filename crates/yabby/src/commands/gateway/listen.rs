@@ -13,7 +13,11 @@ const PORT: u16 = 18789;
 pub fn port(option: Option<&str>, config: &Config, environment: &Environment) -> u16 {
     let named = option.or_else(|| environment.first(&["OPENCLAW_GATEWAY_PORT", "CLAWDBOT_GATEWAY_PORT"]));
     let named = named.and_then(|port| port.trim().parse().ok());
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range, as its check sees to it")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "in range, as its check sees to it"
+    )]
     let configured = || config.number(&["gateway", "port"]).map(|port| port as u16);
     named.or_else(configured).filter(|port| *port != 0).unwrap_or(PORT)
 }

@@ -280,7 +280,9 @@ fn lock(setting: &Setting, options: &Options) -> Result<GatewayLock> {
     let taken = loop {
         match GatewayLock::take(&setting.place, Duration::ZERO) {
             // One that serves nobody is about to end, or to start.
-            Err(LockError::Held { pid }) if begun.elapsed() < PATIENCE && !pid.is_some_and(status::serves) => {
+            Err(LockError::Held { pid })
+                if begun.elapsed() < PATIENCE && !pid.is_some_and(status::serves) =>
+            {
                 std::thread::sleep(Duration::from_millis(50));
             }
             taken => break taken,

@@ -187,7 +187,10 @@ mod tests {
         for (tokens, told, by_1024) in
             [(512, "512", "512"), (8192, "8k", "8k"), (128_000, "128k", "125k"), (200_000, "200k", "195k")]
         {
-            assert_eq!((thousands(tokens, false).as_str(), thousands(tokens, true).as_str()), (told, by_1024));
+            assert_eq!(
+                (thousands(tokens, false).as_str(), thousands(tokens, true).as_str()),
+                (told, by_1024)
+            );
         }
     }
 

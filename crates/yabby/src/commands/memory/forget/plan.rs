@@ -172,11 +172,12 @@ impl Plan {
 
 /// A note, with all of its lines. What `memory get` does not show cannot be forgotten, either.
 fn note(kept: &AgentMemory, path: &str) -> Result<Note> {
-    let read = reading::read(&kept.workspace, &kept.settings.extra_paths, path, Lines::default())
-        .map_err(|error| match error {
+    let read = reading::read(&kept.workspace, &kept.settings.extra_paths, path, Lines::default()).map_err(
+        |error| match error {
             ReadError::Refused if !path.is_empty() => anyhow!("{path} is not part of the memory"),
             other => anyhow!("{path}: {other}"),
-        })?;
+        },
+    )?;
     let file = PathBuf::from(absolute(path, &kept.workspace.to_string_lossy()));
     let lines = lines_of(&file)?;
     Ok(Note { path: read.path, file, lines })
