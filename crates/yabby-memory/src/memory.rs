@@ -409,7 +409,9 @@ impl Memory {
         let mut grown = Vec::new();
         for file in &transcripts {
             let path = files::transcript_name(file);
-            if !is_known(&known, &path, file) {
+            let is_misplaced =
+                known.get(&path).is_some_and(|known| is_misplaced(known, &self.0.parts.config));
+            if is_misplaced || !is_known(&known, &path, file) {
                 grown.push(file.clone());
             }
             names.insert(path);
@@ -873,6 +875,19 @@ fn transcript_of(record: &SessionEntry) -> Option<TranscriptId> {
 fn channel_of(key: &SessionKey, record: &SessionEntry) -> Option<String> {
     let named = record.channel().or(record.last_channel()).map(str::to_owned);
     named.or_else(|| key.group().map(|group| group.channel)).map(|channel| channel.to_lowercase())
+}
+
+/// Whether the configuration says something else about whose a conversation is than it did when that was read.
+fn is_misplaced(known: &Known, config: &Config) -> bool {
+    let stored = Audience::of_text(&known.audience);
+    match &stored {
+        Audience::Person(_) => owned(stored.clone(), config) != stored,
+        Audience::Owner => known.session_key.as_ref().is_some_and(|key| {
+            let by_key = Audience::of(&SessionKey::new(key.clone()), None, &|_| None);
+            matches!(by_key, Audience::Person(_)) && owned(by_key, config) != Audience::Owner
+        }),
+        Audience::Room(_) => false,
+    }
 }
 
 /// A person who is known as the owner is the owner.

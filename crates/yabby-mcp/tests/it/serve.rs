@@ -57,7 +57,7 @@ async fn the_memory_is_searched() {
     let table = [
         (json!({"query": "quartz", "maxResults": 2}), 2),
         (json!({"query": "quartz", "maxResults": "1"}), 1),
-        (json!({"query": "quartz", "minScore": 0.9}), 4),
+        (json!({"query": "quartz", "minScore": 0.8}), 4),
         (json!({"query": "quartz", "sessionKey": "main"}), 1),
         (json!({"query": "quartz", "sessionKey": "agent:main:main"}), 1),
         (json!({"query": "quartz", "sessionKey": GROUP}), 0),

@@ -193,7 +193,8 @@ pub(super) fn rank(
             score *= TIME_WORDS;
         }
         if why.is_question {
-            let asked_before = ideal > 0.0 && own.words >= NEARLY_ALL * ideal;
+            let has_nearly_all = ideal > 0.0 && own.words >= NEARLY_ALL * ideal;
+            let asked_before = has_nearly_all && reader.unit(id)?.is_some_and(|unit| only_asks(&unit.text));
             score *= if asked_before { ASKED_BEFORE } else { QUESTION };
         }
         if question.asks_latest && newest > 0 {
@@ -491,6 +492,13 @@ fn keep_best<T, K: Ord>(all: &mut Vec<T>, most: usize, key: impl Fn(&T) -> (f32,
         all.select_nth_unstable_by(most, order);
         all.truncate(most);
     }
+}
+
+/// Whether a text is one question and nothing else: what stands beside a question may well be an answer.
+fn only_asks(text: &str) -> bool {
+    let text = text.trim();
+    let inner = text.trim_end_matches(['?', '？', '؟', '!', ' ']);
+    inner.len() < text.len() && !inner.contains(['.', '!', '?', ';', '\n', '。', '！', '？', '؟'])
 }
 
 fn is_speaker(document: &Document, speakers: &[(u32, String)]) -> bool {

@@ -87,7 +87,7 @@ fn a_search_finds_notes_and_what_was_said() {
     assert_eq!(places(&home, &["bicycle code"])[0], format!("sessions/{MAIN}.jsonl:3"));
     let found = home.json(&["memory", "search", "crab called", "--max-results", "1"]);
     let hit = json!({
-        "path": "MEMORY.md", "startLine": 3, "endLine": 3, "score": 1, "snippet": "- The crab is called Yabby.",
+        "path": "MEMORY.md", "startLine": 3, "endLine": 3, "score": 0.92, "snippet": "- The crab is called Yabby.",
         "source": "memory",
     });
     assert_eq!(found, json!({"results": [hit]}));
@@ -112,12 +112,12 @@ fn a_search_for_people() {
     let home = remembering();
     assert_eq!(
         home.out(&["memory", "search", "crab called", "--max-results", "1"]),
-        "1.000 MEMORY.md:3-3\n- The crab is called Yabby.\n"
+        "0.920 MEMORY.md:3-3\n- The crab is called Yabby.\n"
     );
     assert_eq!(
         home.out(&["memory", "search", "dinner?", "--max-results", "1", "--around", "1"]),
         format!(
-            "1.000 sessions/{MAIN}.jsonl:4-4\nuser · 2026-02-03 12:00 · agent:main:main\nassistant: Noted: the code of the bicycle is 471142.\nuser: What is for dinner?\nassistant: Soup.\n"
+            "0.579 sessions/{MAIN}.jsonl:4-4\nuser · 2026-02-03 12:00 · agent:main:main\nassistant: Noted: the code of the bicycle is 471142.\nuser: What is for dinner?\nassistant: Soup.\n"
         )
     );
     let explained = home.out(&["memory", "search", "crab called", "--max-results", "1", "--explain"]);
@@ -167,7 +167,7 @@ fn a_status_has_the_references_shape() {
     for (key, expected) in [
         ("backend", json!("builtin")),
         ("files", json!(5)),
-        ("chunks", json!(13)),
+        ("chunks", json!(11)),
         ("dirty", json!(false)),
         ("provider", json!("none")),
         ("requestedProvider", json!("auto")),
@@ -187,8 +187,8 @@ fn a_status_has_the_references_shape() {
         (&json!(2), &json!(3), &json!(8), &json!(3))
     );
     let stats = home.json(&["memory", "stats"]);
-    assert_eq!((&stats[0]["totalChunks"], &stats[0]["totalSessions"]), (&json!(13), &json!(3)));
-    assert!(home.out(&["memory", "stats"]).contains("\nChunks: 13\nSessions: 3\n"));
+    assert_eq!((&stats[0]["totalChunks"], &stats[0]["totalSessions"]), (&json!(11), &json!(3)));
+    assert!(home.out(&["memory", "stats"]).contains("\nChunks: 11\nSessions: 3\n"));
 }
 
 #[test]
@@ -199,12 +199,12 @@ fn a_status_for_people() {
 Provider: none (requested: auto)
 Model: words
 Sources: memory, sessions
-Indexed: 5/5 files · 13 chunks
+Indexed: 5/5 files · 11 chunks
 Dirty: no
 Store: ~/.openclaw/recall/main.sqlite
 Workspace: ~/.openclaw/workspace
 By source:
-  memory · 2/2 files · 5 chunks
+  memory · 2/2 files · 3 chunks
   sessions · 3/3 files · 8 chunks
 Vector: disabled
 FTS: ready
@@ -311,7 +311,7 @@ fn an_index_that_is_gone_or_damaged_is_built_again() {
     bytes[4096..].fill(0xA5);
     fs::write(index_of(&home), &bytes).unwrap();
     let told = home.run(&["memory", "search", "crab called", "--max-results", "1"]);
-    assert_eq!((told.code, told.out.lines().next()), (0, Some("1.000 MEMORY.md:3-3")), "{told:?}");
+    assert_eq!((told.code, told.out.lines().next()), (0, Some("0.920 MEMORY.md:3-3")), "{told:?}");
     assert_eq!(aside(&home), 2);
     assert_eq!(places(&home, &asked), ["MEMORY.md:3"]);
 }
@@ -380,8 +380,8 @@ fn what_is_forgotten_leaves_no_trace() {
         let index = rusqlite::Connection::open(index_of(home)).unwrap();
         index.query_row("SELECT count(*) FROM yabby_embeddings", [], |row| row.get::<_, u32>(0)).unwrap()
     };
-    // Two messages of the first conversation, two of each other one, and the five parts of the notes.
-    assert_eq!(vectors(&home), 11);
+    // Two messages of the first conversation, two of each other one, and the three parts of the notes.
+    assert_eq!(vectors(&home), 9);
 }
 
 #[test]
@@ -469,7 +469,7 @@ fn a_provider_that_both_know_keeps_both_indexes() {
     );
     assert_eq!(status["vector"]["available"], true);
     assert_eq!(told[0]["embeddingProbe"], json!({"ok": true}));
-    assert_eq!(told[0]["recall"]["embedded"], json!({"done": 13, "all": 13}));
+    assert_eq!(told[0]["recall"]["embedded"], json!({"done": 11, "all": 11}));
     assert!(home.path().join(".openclaw/memory/main.sqlite").exists());
     // The reference's ranking, where it is asked for.
     home.write(".openclaw/yabby-extras.json", r#"{"memory": {"ranking": "compat"}}"#);
@@ -499,7 +499,7 @@ fn without_a_key_for_the_provider_words_are_found() {
     let refused = home.refusal(&["memory", "index"]);
     assert!(refused.starts_with("Memory index failed (main): No API key found"), "{refused}");
     let told = home.run(&["memory", "search", "crab called", "--max-results", "1"]);
-    assert_eq!((told.code, told.out.as_str()), (0, "1.000 MEMORY.md:3-3\n- The crab is called Yabby.\n"));
+    assert_eq!((told.code, told.out.as_str()), (0, "0.920 MEMORY.md:3-3\n- The crab is called Yabby.\n"));
     assert!(told.err.starts_with("note: found by words only: No API key found"), "{}", told.err);
 }
 

@@ -70,7 +70,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     match results {
         None if arguments.json => terminal::print_json(&json!({"results": [], "disabled": true})),
         None => Ok(writeln!(anstream::stdout(), "{DISABLED}")?),
-        Some(results) if arguments.json => terminal::print_json(&json!({"results": results.json})),
+        Some(results) if arguments.json => terminal::print_json(&results.to_json()),
         Some(results) if results.text.is_empty() => Ok(writeln!(anstream::stdout(), "No matches.")?),
         Some(results) => Ok(writeln!(anstream::stdout(), "{}", results.text.trim_end())?),
     }
@@ -91,9 +91,22 @@ struct Keys {
 }
 
 /// What was found, in both forms.
+#[derive(Default)]
 struct Results {
     json: Vec<Value>,
     text: String,
+    hidden: Hidden,
+}
+
+impl Results {
+    /// For programs; what is hidden is told where something is.
+    fn to_json(&self) -> Value {
+        let mut told = json!({"results": self.json});
+        if self.hidden.hits > 0 {
+            told["hidden"] = json!({"hits": self.hidden.hits, "people": self.hidden.people});
+        }
+        told
+    }
 }
 
 async fn search(desk: &Desk<'_>, kept: &AgentMemory, keys: &Keys, arguments: &Arguments) -> Result<Results> {
@@ -141,18 +154,22 @@ async fn search(desk: &Desk<'_>, kept: &AgentMemory, keys: &Keys, arguments: &Ar
     let found = kept.memory.search(search.clone()).await?;
     tell_unread(&found.unread);
     // Only the owner is told, and nobody who looks as somebody else.
-    if keys.seen_as.is_none() {
-        tell_hidden(desk, &kept.memory.hidden_from_owner(&search).await?);
+    let hidden = match keys.seen_as {
+        None => kept.memory.hidden_from_owner(&search).await?,
+        Some(_) => Hidden::default(),
+    };
+    if !arguments.json {
+        tell_hidden(desk, &hidden);
     }
-    Ok(shown_results(&found, arguments.explain))
+    Ok(Results { hidden, ..shown_results(&found, arguments.explain) })
 }
 
 /// Says that others were told what answers, and how to see it.
 fn tell_hidden(desk: &Desk<'_>, hidden: &Hidden) {
     let Some(person) = hidden.people.first() else { return };
-    let (hits, s) = (hidden.hits, if hidden.hits == 1 { "" } else { "s" });
+    let hits = terminal::counted(hidden.hits, "more hit");
     let people = terminal::harmless(&hidden.people.join(", "));
-    anstream::eprintln!("note: {hits} more hit{s} in conversations with others ({people}) are not shown.");
+    anstream::eprintln!("note: not shown, since it was said to others: {hits} ({people}).");
     if let Some(key) = hidden.sessions.first() {
         let see = desk.setting.command(&format!("memory search … --as {}", terminal::harmless(key)));
         anstream::eprintln!("  To see them: {see}");
@@ -172,7 +189,7 @@ async fn seen_as(kept: &AgentMemory, key: &SessionKey) -> Result<Viewer> {
 }
 
 fn shown_results(found: &Found, explain: bool) -> Results {
-    let mut results = Results { json: Vec::new(), text: String::new() };
+    let mut results = Results::default();
     for hit in &found.hits {
         let mut shown = shown::hit(hit);
         if explain {
@@ -267,7 +284,7 @@ async fn like_reference(kept: &AgentMemory, arguments: &Arguments) -> Result<Res
         min_score: arguments.min_score,
         ..SearchOptions::default()
     };
-    let mut results = Results { json: Vec::new(), text: String::new() };
+    let mut results = Results::default();
     for hit in index.search(&arguments.query, &options).await? {
         results.json.push(hit.to_json());
         let place = place(&hit.path, hit.start_line, hit.end_line);
