@@ -104,8 +104,10 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     }
     writeln!(out, "Sessions OK: {}", shown(&sessions))?;
     writeln!(out, "\nNext:")?;
-    for (words, why) in NEXT {
-        writeln!(out, "  {:<32} {why}", setting.command(words))?;
+    let commands = NEXT.map(|(words, why)| (setting.command(words), why));
+    let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    for (command, why) in commands {
+        writeln!(out, "  {command:width$}  {why}")?;
     }
     Ok(())
 }
