@@ -261,9 +261,10 @@ impl Engine {
             Attention::Ignore => return Ok(Hearing::NotServed),
         }
         let (message, told) = self.with_history(&inbound, config);
+        let escaped = message.escaped_newlines();
         let accepted = Accepted {
             session_key: inbound.key().as_str().to_owned(),
-            message: message.finalize(Rederive::default()),
+            message: message.finalize(Rederive::default(), escaped),
             options: inbound.options,
             dedupe,
         };

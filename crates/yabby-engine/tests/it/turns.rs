@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use serde_json::json;
 use yabby_domain::config::Config;
+use yabby_domain::inbound::InboundMessage;
 use yabby_domain::seam::tool::Effect;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::turn::Outcome;
+use yabby_engine::Heard;
 use yabby_engine::events::EventKind;
 use yabby_testkit::scripted_model::Line;
 use yabby_testkit::stage::{Stage, direct, say, texts};
@@ -223,4 +225,28 @@ async fn a_model_that_does_not_answer_is_given_up_in_time() {
     assert!(texts(&report)[0].contains("timeoutSeconds"), "{report:?}");
     assert_eq!(say(&engine, direct("again")).await.outcome, Outcome::Answered);
     assert_settled(&stage);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_spelt_out_line_feed_is_kept_unless_a_platform_sent_it() {
+    const WORDS: &str = r"look at C:\new\notes.txt";
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    stage.model.will(["One.", "Two.", "Three."].map(Line::say));
+    let typed = |words: &str| {
+        let message = InboundMessage {
+            body: Some(words.to_owned()),
+            session_key: Some(MAIN.to_owned()),
+            command_authorized: true,
+            ..InboundMessage::default()
+        };
+        Heard { message, ..Heard::default() }
+    };
+    say(&engine, typed(WORDS)).await;
+    say(&engine, direct(WORDS)).await;
+    let said = stage.said(MAIN).await;
+    assert_eq!(said[0], format!("user: {WORDS}"));
+    assert_eq!(said[2], "user: look at C:\new\notes.txt");
+    say(&engine, typed(&format!("/new {WORDS}"))).await;
+    assert_eq!(stage.said(MAIN).await[0], format!("user: {WORDS}"));
 }
