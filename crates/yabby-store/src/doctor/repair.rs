@@ -15,10 +15,11 @@ use yabby_domain::seam::{Change, StoreError};
 use yabby_domain::session::entry::Patch;
 use yabby_domain::session::key::SessionKey;
 
+use super::config_paths::MovedPath;
 use super::examination::{LeftLock, Mode, Patient, Plan, counted};
 use super::proof::{Backup, Inventory, Proof};
 use super::{Doctor, Examination, Finding, Progress, backup};
-use crate::config_file::edit::{ConfigFile, EditError};
+use crate::config_file::edit::{ConfigFile, Edit, EditError};
 use crate::disk::{Doing, beside, parent, shown};
 use crate::files::sessions::{SessionFile, free_lock, mend};
 use crate::files::transcripts::TranscriptFolder;
@@ -79,6 +80,7 @@ impl Doctor {
         if backup.is_some() {
             work.set_modes();
             work.mend_config();
+            work.correct_config_paths();
             work.free_locks();
             work.mend_stores();
             work.sweep_drafts();
@@ -204,6 +206,30 @@ impl Work<'_> {
             Err(EditError::Store(error)) => self.failed(path, &error),
             Err(error) => {
                 self.failed.push(Done { path: path.clone(), what: format!("{error}."), kept: Vec::new() });
+            }
+        }
+    }
+
+    fn correct_config_paths(&mut self) {
+        let Doctor { place, disk, clock } = self.doctor;
+        let paths = &self.plan.config_paths;
+        if paths.is_empty() {
+            return;
+        }
+        let edit = |moved: &MovedPath| (moved.setting.clone(), Edit::Set(moved.path.as_str().into()));
+        let edits: Vec<_> = paths.iter().map(edit).collect();
+        match ConfigFile::with(place, disk.clone(), clock.clone()).edit_all(&edits) {
+            Ok(_) => {
+                let told = |moved: &MovedPath| {
+                    format!("{} is {} now.", moved.setting.segments().join("."), moved.path)
+                };
+                let what: Vec<String> = paths.iter().map(told).collect();
+                self.done(&place.config, what.join(" "), vec![beside(&place.config, ".bak")]);
+            }
+            Err(EditError::Store(error)) => self.failed(&place.config, &error),
+            Err(error) => {
+                let what = format!("{error}.");
+                self.failed.push(Done { path: place.config.clone(), what, kept: Vec::new() });
             }
         }
     }
