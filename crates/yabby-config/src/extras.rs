@@ -15,7 +15,7 @@ use crate::validate::walk_extras;
 pub const FILE: &str = "yabby-extras.json";
 
 /// Keys that are ours, with everything below them.
-const OWN: [&[&str]; 12] = [
+const OWN: [&[&str]; 13] = [
     &["agents", "defaults", "memorySearch", "remote", "inputType"],
     &["agents", "defaults", "memorySearch", "remote", "queryInputType"],
     &["agents", "defaults", "memorySearch", "remote", "documentInputType"],
@@ -24,6 +24,7 @@ const OWN: [&[&str]; 12] = [
     &["memory", "share"],
     &["tools", "exec", "confine"],
     &["tools", "fs"],
+    &["tools", "maxRounds"],
     &["tools", "web", "allowPrivate"],
     &["tools", "web", "search", "searxng"],
     &["tools", "mcp"],

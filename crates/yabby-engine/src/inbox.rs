@@ -230,7 +230,7 @@ impl Engine {
         heard.message = routed(heard.message, heard.source.as_ref(), &config).with_names_on_one_line();
         let dedupe = heard.dedupe.take().or_else(|| heard.message.dedupe_key());
         if let Some(key) = &dedupe
-            && unpoisoned(&self.0.recent).is_repeated(key, self.now_ms())
+            && unpoisoned(&self.0.recent).is_repeated(key, self.uptime_ms())
         {
             return Ok(Hearing::Repeated);
         }

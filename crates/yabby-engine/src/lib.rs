@@ -99,7 +99,9 @@ pub(crate) struct Inner {
     classes: Classes,
     /// When the last message was accepted.
     last_accepted: AtomicI64,
-    /// Messages that came lately. Shared, since every channel asks.
+    /// When this engine was made, by a clock that nobody sets.
+    began: tokio::time::Instant,
+    /// Messages that came lately, by the time since then. Shared, since every channel asks.
     recent: Mutex<RecentMessages>,
     /// What groups said since the agent last spoke there. Shared, since a turn clears what channels add.
     history: Mutex<HistoryBook>,
@@ -170,6 +172,7 @@ impl Engine {
             lanes: Lanes::default(),
             classes,
             last_accepted: AtomicI64::new(i64::MIN),
+            began: tokio::time::Instant::now(),
             recent: Mutex::default(),
             history: Mutex::default(),
             notices: Mutex::default(),
@@ -255,6 +258,11 @@ impl Engine {
 
     fn now_ms(&self) -> i64 {
         self.now().as_millisecond()
+    }
+
+    /// How long this engine is there, in milliseconds. The time of day may be set while it is.
+    fn uptime_ms(&self) -> i64 {
+        i64::try_from(self.0.began.elapsed().as_millis()).unwrap_or(i64::MAX)
     }
 
     /// Where an agent lives.

@@ -53,9 +53,11 @@ impl Engine {
     /// A platform may deliver messages again that were accepted before the crash.
     fn remember<'p>(&self, turns: impl Iterator<Item = &'p Progress>) {
         let mut recent: std::sync::MutexGuard<'_, RecentMessages> = unpoisoned(&self.0.recent);
+        let (now, uptime) = (self.now_ms(), self.uptime_ms());
         for progress in turns {
             if let Some(key) = &progress.accepted.dedupe {
-                recent.is_repeated(key, progress.accepted_at);
+                let age = now.saturating_sub(progress.accepted_at).max(0);
+                recent.is_repeated(key, uptime.saturating_sub(age));
             }
         }
     }

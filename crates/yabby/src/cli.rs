@@ -9,8 +9,8 @@ use yabby_store::paths::Choice;
 
 use crate::commands::{
     agent, agents, approvals, channels, completion, config, devices, doctor, gateway, health, history, hooks,
-    import, logs, mcp, memory, message, models, move_folder, pairing, plugins, sessions, setup, skills, status, system,
-    turns, usage,
+    import, logs, mcp, memory, message, models, move_folder, pairing, plugins, sessions, setup, skills,
+    status, system, turns, usage,
 };
 use crate::setting::WhenInvalid;
 

@@ -30,7 +30,8 @@ pub fn by_the_readme(stage: &Stage, _judge: &mut Peer) -> Told {
     fs::create_dir_all(&workspace)?;
     fs::write(workspace.join("note.md"), NOTE)?;
     fs::write(ours.join("yabby.json"), config(Format::OpenAiChat, &address, &workspace).to_string())?;
-    let words = |question: &str| ["agent", "--local", "--agent", "main", "--json", "-m", question].map(str::to_owned);
+    let words =
+        |question: &str| ["agent", "--local", "--agent", "main", "--json", "-m", question].map(str::to_owned);
     say(&mut room, ANSWER)?;
     run(&mut room, &program, &words(QUESTION))?;
 

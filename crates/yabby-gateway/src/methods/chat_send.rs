@@ -50,7 +50,7 @@ async fn answer(call: Call) -> Answer {
         return Ok(stop(gateway, &named.key, "stop"));
     }
     let remembered = format!("chat:{run_id}");
-    if let Some(answer) = gateway.dedupe.find(&remembered, gateway.now()) {
+    if let Some(answer) = gateway.dedupe.find(&remembered) {
         return answer;
     }
     if gateway.runs.active(&run_id).is_some() {
@@ -117,7 +117,7 @@ async fn follow(call: &Call, ticket: Ticket, run: &std::sync::Arc<Run>, remember
         }
         Ending::OfRun { .. } | Ending::Injected(_) => Ok(json!({"runId": run.id, "status": "ok"})),
     };
-    gateway.dedupe.remember(remembered, answer, gateway.now());
+    gateway.dedupe.remember(remembered, answer);
     gateway.runs.finish(run, ending).await;
 }
 

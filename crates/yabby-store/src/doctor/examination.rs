@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use yabby_domain::transcript::file_name::TranscriptId;
 
-use super::finding::{Finding, Severity};
 use super::config_paths::MovedPath;
+use super::finding::{Finding, Severity};
 use super::locks::Held;
 use super::records::References;
 use super::wards::{Ward, wards};
@@ -160,6 +160,8 @@ pub(super) struct Moved {
     pub(super) store: PathBuf,
     pub(super) key: String,
     pub(super) file: PathBuf,
+    /// Where this folder was when the record was written, if the file has kept its place in it.
+    pub(super) old_state: Option<String>,
 }
 
 /// A transcript that no record speaks of.

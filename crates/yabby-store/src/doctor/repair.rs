@@ -314,10 +314,19 @@ impl Work<'_> {
         for moved in moved.clone() {
             let mut patch = Patch::default();
             patch.put("sessionFile", Some(Value::from(shown(&moved.file))));
+            let new_state = shown(self.doctor.place.folder.path());
+            let old_state = moved.old_state.clone();
             let change: Change = Box::new(move |record| {
-                if let Some(record) = record {
-                    record.apply(&patch);
+                let Some(record) = record else { return };
+                if let Some(old_state) = &old_state {
+                    for field in FIELDS_WITH_PATHS {
+                        let moved = record.get(field).map(|value| with_folder(value, old_state, &new_state));
+                        if let Some(moved) = moved {
+                            patch.put(field, Some(moved));
+                        }
+                    }
                 }
+                record.apply(&patch);
             });
             changes.push((SessionKey::new(moved.key.as_str()), change));
         }
@@ -336,5 +345,21 @@ impl Work<'_> {
             self.done(store, "It holds everything that its journal held.", Vec::new());
         }
         Ok(())
+    }
+}
+
+/// What the programs note in a record about the files of a workspace.
+const FIELDS_WITH_PATHS: [&str; 2] = ["skillsSnapshot", "systemPromptReport"];
+
+/// A value in which paths below one folder are below another.
+fn with_folder(value: &Value, old: &str, new: &str) -> Value {
+    match value {
+        Value::String(text) => text.replace(&format!("{old}/"), &format!("{new}/")).into(),
+        Value::Array(values) => values.iter().map(|value| with_folder(value, old, new)).collect(),
+        Value::Object(fields) => {
+            let moved = |(name, value): (&String, &Value)| (name.clone(), with_folder(value, old, new));
+            Value::Object(fields.iter().map(moved).collect())
+        }
+        other => other.clone(),
     }
 }

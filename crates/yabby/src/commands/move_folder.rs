@@ -119,6 +119,10 @@ fn print_text(moved: &Place, from: &Path, to: &Path, treatment: &Treatment) -> R
     if let Some(backup) = &treatment.backup {
         writeln!(out, "What was changed is kept as it was in {}.", shown(backup))?;
     }
-    writeln!(out, "If a service runs the gateway, install it again: yabby --state-dir {} gateway install", shown(to))?;
+    writeln!(
+        out,
+        "If a service runs the gateway, install it again: yabby --state-dir {} gateway install",
+        shown(to)
+    )?;
     Ok(())
 }

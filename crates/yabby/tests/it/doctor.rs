@@ -253,7 +253,8 @@ fn a_folder_is_moved_with_everything_in_it_and_found_again() {
     assert!(!store.contains("/.yabby/"), "{store}");
     let shown = home.out(&[&state[..], &["history", "main"]].concat());
     assert!(shown.contains("the key is with Ann"), "{shown}");
-    let answer = home.out(&[&state[..], &["agent", "--local", "--agent", "main", "-m", "Where is the key?"]].concat());
+    let answer =
+        home.out(&[&state[..], &["agent", "--local", "--agent", "main", "-m", "Where is the key?"]].concat());
     assert!(answer.contains("with Ann"), "{answer}");
     assert!(!old.exists(), "the old folder was made again");
 }
