@@ -9,6 +9,7 @@ mod continued;
 mod conversations;
 mod doctor;
 mod gateway;
+mod leaving;
 mod locks;
 mod memory;
 mod prompts;
@@ -30,7 +31,7 @@ use crate::worker::Worker;
 type Told = Result<String>;
 type Story = fn(&Stage, &mut Peer) -> Told;
 
-const STORIES: [(&str, Story); 30] = [
+const STORIES: [(&str, Story); 31] = [
     ("yabby reads the reference's store, and changes no byte", sessions::read_what_the_reference_saved),
     ("yabby reads stores of other hands, and changes no byte", sessions::read_foreign_stores),
     ("the reference reads yabby's store", sessions::written_by_yabby),
@@ -59,6 +60,7 @@ const STORIES: [(&str, Story); 30] = [
         commands::undone_compactions,
     ),
     ("the reference reads a conversation that `yabby agent` held", commands::held_by_yabby),
+    ("OpenClaw goes on after the steps of README's “How to leave”", leaving::by_the_readme),
     (
         "a conversation of OpenClaw's, then yabby's, then OpenClaw's, in Anthropic's format",
         continued::in_anthropic_messages,

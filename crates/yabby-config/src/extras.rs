@@ -15,7 +15,7 @@ use crate::validate::walk_extras;
 pub const FILE: &str = "yabby-extras.json";
 
 /// Keys that are ours, with everything below them.
-const OWN: [&[&str]; 13] = [
+const OWN: [&[&str]; 14] = [
     &["agents", "defaults", "memorySearch", "remote", "inputType"],
     &["agents", "defaults", "memorySearch", "remote", "queryInputType"],
     &["agents", "defaults", "memorySearch", "remote", "documentInputType"],
@@ -25,6 +25,7 @@ const OWN: [&[&str]; 13] = [
     &["tools", "exec", "amongOthers"],
     &["tools", "exec", "confine"],
     &["tools", "fs"],
+    &["tools", "maxRounds"],
     &["tools", "web", "allowPrivate"],
     &["tools", "web", "search", "searxng"],
     &["tools", "mcp"],

@@ -14,8 +14,8 @@ use crate::environment::Environment;
 const OURS: &str = ".yabby";
 const THEIRS: [&str; 4] = [".openclaw", ".clawdbot", ".moltbot", ".moldbot"];
 
-const OUR_FILE: &str = "yabby.json";
-const THEIR_FILES: [&str; 4] = ["openclaw.json", "clawdbot.json", "moltbot.json", "moldbot.json"];
+pub const OUR_FILE: &str = "yabby.json";
+pub const THEIR_FILES: [&str; 4] = ["openclaw.json", "clawdbot.json", "moltbot.json", "moldbot.json"];
 
 /// What only OpenClaw leaves in a folder before anything else is there.
 const THEIR_TRACES: [&str; 5] =
@@ -152,7 +152,8 @@ fn looks_elsewhere(named: &Named, state: &str) -> bool {
     }
 }
 
-fn is_called_like_theirs(state: &str) -> bool {
+/// Whether a folder has a name under which OpenClaw looks for its own.
+pub fn is_called_like_theirs(state: &str) -> bool {
     let name = name_of(state);
     THEIRS.iter().any(|folder| name == *folder || name.starts_with(&format!("{folder}-")))
 }

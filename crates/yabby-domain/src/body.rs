@@ -9,9 +9,22 @@ use regex::Regex;
 use crate::history::CURRENT_MESSAGE_MARKER;
 use crate::text;
 
-/// Carriage returns and spelt-out `\n` become line feeds, everywhere, also in paths.
-pub fn normalize_newlines(text: &str) -> String {
-    text.replace("\r\n", "\n").replace('\r', "\n").replace("\\n", "\n")
+/// What becomes of the two characters `\n` in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EscapedNewlines {
+    /// A line feed, everywhere, also in paths: how the reference reads messages of chat platforms.
+    Unescape,
+    /// The same two characters: what is typed, piped or sent to the gateway is kept as it is.
+    Keep,
+}
+
+/// Carriage returns become line feeds, and so does a spelt-out `\n` where it is to.
+pub fn normalize_newlines(text: &str, escaped: EscapedNewlines) -> String {
+    let normal = text.replace("\r\n", "\n").replace('\r', "\n");
+    match escaped {
+        EscapedNewlines::Unescape => normal.replace("\\n", "\n"),
+        EscapedNewlines::Keep => normal,
+    }
 }
 
 /// The words of a message without what channels and histories put around them: everything up to the
@@ -21,7 +34,7 @@ pub fn strip_structure(text: &str) -> String {
         LazyLock::new(|| text::pattern(&format!(r"\[[^\]]+\][{}]*", text::SPACE_CLASS)));
     let current =
         text.split_once(CURRENT_MESSAGE_MARKER).map_or(text, |(_, current)| text::trim_start(current));
-    let words = strip_line_labels(&GROUP.replace_all(current, "")).replace("\\n", " ");
+    let words = strip_line_labels(&GROUP.replace_all(current, ""));
     text::trim(&text::collapse_spaces(&words)).to_owned()
 }
 
@@ -77,8 +90,11 @@ pub fn without_false_notices(words: &str) -> Cow<'_, str> {
 /// What others put on record about the conversation, below the message and marked as not to be
 /// obeyed.
 pub fn with_untrusted_context(body: &str, entries: &[String]) -> String {
-    let entries: Vec<String> =
-        entries.iter().map(|entry| normalize_newlines(entry)).filter(|entry| !entry.is_empty()).collect();
+    let entries: Vec<String> = entries
+        .iter()
+        .map(|entry| normalize_newlines(entry, EscapedNewlines::Unescape))
+        .filter(|entry| !entry.is_empty())
+        .collect();
     if entries.is_empty() {
         return body.to_owned();
     }
@@ -174,8 +190,12 @@ mod tests {
 
     #[test]
     fn line_ends_are_line_feeds() {
-        for (text, expected) in [("a\r\nb\rc", "a\nb\nc"), (r"C:\new", "C:\new"), (r"\\n", "\\\n")] {
-            assert_eq!(normalize_newlines(text), expected, "{text}");
+        //  as it came       from a platform  typed, piped or sent
+        let table =
+            [("a\r\nb\rc", "a\nb\nc", "a\nb\nc"), (r"C:\new", "C:\new", r"C:\new"), (r"\\n", "\\\n", r"\\n")];
+        for (text, unescaped, kept) in table {
+            assert_eq!(normalize_newlines(text, EscapedNewlines::Unescape), unescaped, "{text}");
+            assert_eq!(normalize_newlines(text, EscapedNewlines::Keep), kept, "{text}");
         }
     }
 
@@ -191,6 +211,7 @@ mod tests {
             ("[] x [[y]] z", "[] x ] z"),
             ("/model: foo", "/model: foo"),
             ("10:30 at the bar", "30 at the bar"),
+            (r"/new in C:\new", r"/new in C:\new"),
         ];
         for (text, expected) in table {
             assert_eq!(strip_structure(text), expected, "{text}");

@@ -8,8 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::body;
-use crate::channel::ChatType;
+use crate::body::{self, EscapedNewlines};
+use crate::channel::{ChatType, core_channel};
 use crate::config::Config;
 use crate::conversation_label::conversation_label;
 use crate::json::{self, Value};
@@ -162,8 +162,8 @@ pub struct Rederive {
 impl InboundMessage {
     /// The message as every later step expects it: line feeds only, the chat type by its usual name,
     /// each body variant filled in, a conversation label, and the sender's name in group bodies.
-    pub fn finalize(mut self, rederive: Rederive) -> Self {
-        let normalized = |field: Option<String>| field.map(|text| body::normalize_newlines(&text));
+    pub fn finalize(mut self, rederive: Rederive, escaped: EscapedNewlines) -> Self {
+        let normalized = |field: Option<String>| field.map(|text| body::normalize_newlines(&text, escaped));
         self.raw_body = normalized(self.raw_body);
         self.command_body = normalized(self.command_body);
         self.transcript = normalized(self.transcript);
@@ -171,7 +171,7 @@ impl InboundMessage {
         self.untrusted_context = self
             .untrusted_context
             .iter()
-            .map(|entry| body::normalize_newlines(entry))
+            .map(|entry| body::normalize_newlines(entry, escaped))
             .filter(|entry| !entry.is_empty())
             .collect();
 
@@ -219,6 +219,15 @@ impl InboundMessage {
             }
         }
         self
+    }
+
+    /// Whether this message is read as the reference reads those of its chat platforms. What is typed, piped or sent
+    /// to the gateway comes from none of them.
+    pub fn escaped_newlines(&self) -> EscapedNewlines {
+        match self.provider.as_deref().and_then(core_channel) {
+            Some(_) => EscapedNewlines::Unescape,
+            None => EscapedNewlines::Keep,
+        }
     }
 
     /// A body of this message with the line that says who wrote it, where one is due.
@@ -293,13 +302,13 @@ mod tests {
             from: some("telegram:group:5"),
             ..InboundMessage::default()
         };
-        let finalized = message.finalize(Rederive::default());
+        let finalized = message.finalize(Rederive::default(), EscapedNewlines::Unescape);
         assert_eq!(finalized.body, some("hi\nall\n[from: Al]"));
         assert_eq!(finalized.body_for_agent, finalized.body);
         assert_eq!(finalized.body_for_commands, some("raw\n"));
         assert_eq!(finalized.chat_type, some("group"));
         assert_eq!(finalized.conversation_label, some("telegram:group:5"));
-        assert_eq!(finalized.clone().finalize(Rederive::default()), finalized);
+        assert_eq!(finalized.clone().finalize(Rederive::default(), EscapedNewlines::Unescape), finalized);
     }
 
     #[test]
@@ -310,7 +319,8 @@ mod tests {
             body_for_commands: some("c"),
             ..InboundMessage::default()
         };
-        let anew = message.finalize(Rederive { body_for_agent: true, body_for_commands: true });
+        let anew = message
+            .finalize(Rederive { body_for_agent: true, body_for_commands: true }, EscapedNewlines::Keep);
         assert_eq!((anew.body_for_agent, anew.body_for_commands), (some("b"), some("b")));
     }
 

@@ -6,14 +6,24 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use yabby_domain::inbound::recent::RecentMessages;
 
 use crate::unpoisoned;
 
-/// Shared, since every channel asks.
-#[derive(Default)]
-pub(crate) struct Arrivals(Mutex<State>);
+pub(crate) struct Arrivals {
+    /// Ages are counted from here, since the time of day may be set meanwhile.
+    started: Instant,
+    /// Shared, since every channel asks.
+    state: Mutex<State>,
+}
+
+impl Default for Arrivals {
+    fn default() -> Self {
+        Self { started: Instant::now(), state: Mutex::default() }
+    }
+}
 
 #[derive(Default)]
 struct State {
@@ -31,13 +41,13 @@ pub(crate) struct Arrival<'a> {
 
 impl Arrivals {
     /// Registers a message; `None` if it is a repeat of one that is on record.
-    pub(crate) async fn register(&self, key: &str, now: i64) -> Option<Arrival<'_>> {
+    pub(crate) async fn register(&self, key: &str) -> Option<Arrival<'_>> {
         loop {
             let first = {
-                let mut state = unpoisoned(&self.0);
+                let mut state = unpoisoned(&self.state);
                 match state.pending.get(key).cloned() {
                     Some(first) => first,
-                    None if state.recent.is_repeated(key, now) => return None,
+                    None if state.recent.is_repeated(key, self.uptime_ms()) => return None,
                     None => {
                         state.pending.insert(key.to_owned(), CancellationToken::new());
                         return Some(Arrival { arrivals: self, key: key.to_owned(), is_recorded: false });
@@ -48,9 +58,14 @@ impl Arrivals {
         }
     }
 
-    /// Remembers a message that was recorded before this process started.
-    pub(crate) fn remember(&self, key: &str, at: i64) {
-        unpoisoned(&self.0).recent.is_repeated(key, at);
+    /// Remembers a message that was recorded `age_ms` ago, before this process started.
+    pub(crate) fn remember(&self, key: &str, age_ms: i64) {
+        let at = self.uptime_ms().saturating_sub(age_ms);
+        unpoisoned(&self.state).recent.is_repeated(key, at);
+    }
+
+    fn uptime_ms(&self) -> i64 {
+        i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX)
     }
 }
 
@@ -63,7 +78,7 @@ impl Arrival<'_> {
 
 impl Drop for Arrival<'_> {
     fn drop(&mut self) {
-        let mut state = unpoisoned(&self.arrivals.0);
+        let mut state = unpoisoned(&self.arrivals.state);
         if !self.is_recorded {
             state.recent.forget(&self.key);
         }

@@ -240,7 +240,7 @@ impl Engine {
         heard.message = routed(heard.message, heard.source.as_ref(), &config).with_names_on_one_line();
         let dedupe = heard.dedupe.take().or_else(|| heard.message.dedupe_key());
         let arrival = match &dedupe {
-            Some(key) => match self.0.arrivals.register(key, self.now_ms()).await {
+            Some(key) => match self.0.arrivals.register(key).await {
                 Some(arrival) => Some(arrival),
                 None => return Ok(Hearing::Repeated),
             },
@@ -272,9 +272,10 @@ impl Engine {
             Attention::Ignore => return Ok(Hearing::NotServed),
         }
         let (message, told) = self.with_history(&inbound, config);
+        let escaped = message.escaped_newlines();
         let accepted = Accepted {
             session_key: inbound.key().as_str().to_owned(),
-            message: message.finalize(Rederive::default()),
+            message: message.finalize(Rederive::default(), escaped),
             options: inbound.options,
             dedupe,
         };

@@ -55,9 +55,11 @@ impl Engine {
 
     /// A platform may deliver messages again that were accepted before the crash.
     fn remember<'p>(&self, turns: impl Iterator<Item = &'p Progress>) {
+        let now = self.now_ms();
         for progress in turns {
             if let Some(key) = &progress.accepted.dedupe {
-                self.0.arrivals.remember(key, progress.accepted_at);
+                let age = now.saturating_sub(progress.accepted_at).max(0);
+                self.0.arrivals.remember(key, age);
             }
         }
     }

@@ -2,6 +2,7 @@
 //! much text. A message whose answer is forgotten is still recognised by the engine.
 
 use std::sync::Mutex;
+use std::time::Instant;
 
 use indexmap::IndexMap;
 use yabby_domain::json;
@@ -15,10 +16,16 @@ const MAX_ANSWERS: usize = 1000;
 /// An answer of `agent` tells what the prompt was made of, which is long.
 const MAX_BYTES: usize = 1024 * 1024;
 
-#[derive(Default)]
 pub(crate) struct Dedupe {
+    began: Instant,
     answers: Mutex<Answers>,
     asking: InTurn,
+}
+
+impl Default for Dedupe {
+    fn default() -> Self {
+        Self { began: Instant::now(), answers: Mutex::default(), asking: InTurn::default() }
+    }
 }
 
 #[derive(Default)]
@@ -47,7 +54,20 @@ impl Dedupe {
         self.asking.turn(key).await
     }
 
-    pub(crate) fn find(&self, key: &str, now: i64) -> Option<Answer> {
+    pub(crate) fn find(&self, key: &str) -> Option<Answer> {
+        self.find_at(key, self.uptime_ms())
+    }
+
+    pub(crate) fn remember(&self, key: &str, answer: &Answer) {
+        self.remember_at(key, answer, self.uptime_ms());
+    }
+
+    /// How long we are there. The time of day may be set meanwhile, and a request is repeated all the same.
+    fn uptime_ms(&self) -> i64 {
+        i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX)
+    }
+
+    fn find_at(&self, key: &str, now: i64) -> Option<Answer> {
         let answers = unpoisoned(&self.answers);
         let stored = answers.by_key.get(key).filter(|stored| now - stored.at <= LIFETIME_MS)?;
         match &stored.answer {
@@ -56,7 +76,7 @@ impl Dedupe {
         }
     }
 
-    pub(crate) fn remember(&self, key: &str, answer: &Answer, now: i64) {
+    fn remember_at(&self, key: &str, answer: &Answer, now: i64) {
         let answer = match answer {
             Ok(value) => Ok(json::stringify(value).into_boxed_str()),
             Err(refusal) => Err(refusal.clone()),
@@ -97,16 +117,16 @@ mod tests {
     #[test]
     fn answers_are_known_for_a_while_and_not_too_many() {
         let dedupe = Dedupe::default();
-        dedupe.remember("a", &Ok(json!(1)), 0);
-        assert_eq!(dedupe.find("a", LIFETIME_MS), Some(Ok(json!(1))));
-        assert_eq!(dedupe.find("a", LIFETIME_MS + 1), None);
-        dedupe.remember("b", &Ok(json!(2)), LIFETIME_MS + 1);
+        dedupe.remember_at("a", &Ok(json!(1)), 0);
+        assert_eq!(dedupe.find_at("a", LIFETIME_MS), Some(Ok(json!(1))));
+        assert_eq!(dedupe.find_at("a", LIFETIME_MS + 1), None);
+        dedupe.remember_at("b", &Ok(json!(2)), LIFETIME_MS + 1);
         assert_eq!(unpoisoned(&dedupe.answers).by_key.len(), 1);
         for number in 0..2 * MAX_ANSWERS {
-            dedupe.remember(&number.to_string(), &Ok(json!(number)), LIFETIME_MS + 2);
+            dedupe.remember_at(&number.to_string(), &Ok(json!(number)), LIFETIME_MS + 2);
         }
         assert_eq!(unpoisoned(&dedupe.answers).by_key.len(), MAX_ANSWERS);
-        assert_eq!(dedupe.find("b", LIFETIME_MS + 2), None);
+        assert_eq!(dedupe.find_at("b", LIFETIME_MS + 2), None);
     }
 
     #[test]
@@ -114,11 +134,11 @@ mod tests {
         let dedupe = Dedupe::default();
         let answer = Ok(json!({"text": "x".repeat(40_000)}));
         for number in 0..200 {
-            dedupe.remember(&number.to_string(), &answer, 0);
-            dedupe.remember("again", &answer, 0);
+            dedupe.remember_at(&number.to_string(), &answer, 0);
+            dedupe.remember_at("again", &answer, 0);
         }
-        assert_eq!(dedupe.find("199", 0), Some(answer));
-        assert_eq!(dedupe.find("0", 0), None);
+        assert_eq!(dedupe.find_at("199", 0), Some(answer));
+        assert_eq!(dedupe.find_at("0", 0), None);
         let answers = unpoisoned(&dedupe.answers);
         assert!(answers.bytes <= MAX_BYTES && answers.by_key.len() > 20, "{}", answers.bytes);
         assert_eq!(answers.bytes, answers.by_key.values().map(Stored::bytes).sum::<usize>());

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use yabby_domain::channel;
 use yabby_domain::channel::status::ConfiguredChannel;
@@ -17,6 +17,9 @@ use crate::{Gateway, unpoisoned};
 
 /// How long it is good enough what was seen.
 const LASTS_MS: i64 = 60_000;
+
+/// How long clients that come wait at most to be told together.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Why nobody can say how a channel is.
 pub(crate) const NO_CHANNELS: &str = "channels are not served yet; this is what the configuration says";
@@ -66,8 +69,8 @@ impl Gateway {
         health
     }
 
-    /// Looks how we are, and tells everybody; nobody waits for it. All who come while somebody looks are told by one
-    /// more look: a thousand who come at once are not told a thousand times each.
+    /// Looks how we are, and tells everybody; nobody waits for it. All who come within a moment of the last look are
+    /// told by one more look: a thousand who come at once are not told a thousand times each.
     pub(crate) fn refresh_health(self: &Arc<Self>) {
         let gateway = self.clone();
         gateway.health.is_wanted.store(true, Ordering::SeqCst);
@@ -78,6 +81,7 @@ impl Gateway {
                 let Ok(_looking) = health.looking.try_lock() else { return };
                 if health.is_wanted.swap(false, Ordering::SeqCst) {
                     gateway.look_at_health().await;
+                    tokio::time::sleep(PAUSE).await;
                 }
             }
         });

@@ -1,7 +1,7 @@
 //! Everybody who is connected, and how they are told of what happens (`gateway.md` §4).
 //!
 //! One counter numbers what is told to all; it goes on also where somebody may not hear it. Whoever reads too
-//! slowly misses what can be missed, and is cut off before anything else is lost.
+//! slowly misses what can be missed, and is cut off before anything else is lost. One large message makes nobody slow.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,6 +18,9 @@ use crate::unpoisoned;
 
 /// How much may wait for somebody before they count as slow.
 pub(crate) const MAX_BUFFERED: usize = 3 * 512 * 1024;
+/// How much that must not be missed may wait for somebody, beside the largest message, before they are cut off. What is
+/// told to all is kept once, however many it waits for.
+const MAX_WAITING: usize = 16 * 1024 * 1024;
 /// How much is written at once.
 pub(crate) const WRITTEN_AT_ONCE: usize = 16 * 1024;
 /// How many answers are made for somebody at once, of those that may be long.
@@ -100,6 +103,8 @@ struct Way {
     /// There is something to write.
     news: Notify,
     buffered: AtomicUsize,
+    /// The size of the largest message since nothing waited.
+    largest: AtomicUsize,
     drained: Notify,
     making: Semaphore,
     end: CancellationToken,
@@ -143,6 +148,7 @@ impl Outgoing {
             queue: Mutex::default(),
             news: Notify::new(),
             buffered: AtomicUsize::new(0),
+            largest: AtomicUsize::new(0),
             drained: Notify::new(),
             making: Semaphore::new(MADE_AT_ONCE),
             end: CancellationToken::new(),
@@ -153,6 +159,7 @@ impl Outgoing {
     pub(crate) fn send(&self, text: impl Into<Utf8Bytes>) {
         let text = text.into();
         self.0.buffered.fetch_add(text.len(), Ordering::Relaxed);
+        self.0.largest.fetch_max(text.len(), Ordering::Relaxed);
         let mut queue = unpoisoned(&self.0.queue);
         queue.bytes += text.len();
         queue.texts.push_back(text);
@@ -190,7 +197,9 @@ impl Outgoing {
 
     /// So many bytes were written.
     pub(crate) fn written(&self, bytes: usize) {
-        self.0.buffered.fetch_sub(bytes, Ordering::Relaxed);
+        if self.0.buffered.fetch_sub(bytes, Ordering::Relaxed) == bytes {
+            self.0.largest.store(0, Ordering::Relaxed);
+        }
         if !self.is_slow() {
             self.0.drained.notify_waiters();
         }
@@ -198,6 +207,12 @@ impl Outgoing {
 
     pub(crate) fn is_slow(&self) -> bool {
         self.0.buffered.load(Ordering::Relaxed) > MAX_BUFFERED
+    }
+
+    /// Whether so much waits that they will not catch up.
+    fn is_overrun(&self) -> bool {
+        let largest = self.0.largest.load(Ordering::Relaxed);
+        self.0.buffered.load(Ordering::Relaxed) > MAX_WAITING + largest
     }
 
     /// Comes back when not too much waits any more.
@@ -301,10 +316,12 @@ impl Hub {
         connected.seq += 1;
         let text = Utf8Bytes::from(event.numbered(connected.seq));
         for client in connected.clients.values().filter(|client| hearers.include(client)) {
-            match (client.out.is_slow(), weight) {
-                (false, _) => client.out.send(text.clone()),
-                (true, Weight::Droppable) => {}
-                (true, Weight::Needed) => client.out.end(Farewell::new(1008, "slow consumer")),
+            match weight {
+                Weight::Droppable if client.out.is_slow() => {}
+                Weight::Needed if client.out.is_overrun() => {
+                    client.out.end(Farewell::new(1008, "slow consumer"));
+                }
+                Weight::Droppable | Weight::Needed => client.out.send(text.clone()),
             }
         }
     }
@@ -375,9 +392,15 @@ mod tests {
         let hub = Hub::default();
         let slow = client("a", &[]);
         hub.join_after(slow.clone(), || {});
-        slow.out.send("x".repeat(MAX_BUFFERED + 1));
+        let large = "x".repeat(MAX_WAITING / 4);
+        slow.out.send(large.clone());
         hub.tell(&Event::new("tick", &json!({}), None), Weight::Droppable, Hearers::Everybody);
         assert_eq!(slow.out.take().len(), 1, "the tick was not sent");
+        hub.tell(&Event::new("agent", &json!({}), None), Weight::Needed, Hearers::Everybody);
+        assert_eq!(slow.out.take().len(), 1, "one large message makes nobody slow");
+        for _ in 0..5 {
+            slow.out.send(large.clone());
+        }
         hub.tell(&Event::new("agent", &json!({}), None), Weight::Needed, Hearers::Everybody);
         assert_eq!(slow.out.ended().await, Farewell::new(1008, "slow consumer"));
     }

@@ -1,20 +1,49 @@
 //! The events of a response, one after the other.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use futures_util::{Stream, StreamExt as _, stream};
 use reqwest::Response;
 use sse_stream::{Error, SseStream};
 
 use crate::failure::Failure;
 
-/// The data of each event; events without data are only there to keep the line open.
+/// As much as an event may take. A picture fits into it.
+const MAX_EVENT_BYTES: usize = 32 * 1024 * 1024;
+
+/// Why there are no more bytes.
+#[derive(Debug, thiserror::Error)]
+enum BodyError {
+    #[error(transparent)]
+    Transport(reqwest::Error),
+    #[error("an event without an end")]
+    EndlessEvent,
+}
+
+/// The data of each event; events without data are only there to keep the line open. An event is held until it is
+/// complete, so that one without an end ends the response.
 pub(crate) fn events(response: Response) -> impl Stream<Item = Result<String, Failure>> + Send + Unpin {
     // An event ends with an empty line, which not everybody sends after the last one.
     let end = stream::once(std::future::ready(Ok("\n\n".into())));
-    let bytes = response.bytes_stream().chain(end);
-    let data = |event: Result<sse_stream::Sse, Error>| {
+    let since_event = Arc::new(AtomicUsize::new(0));
+    let received = since_event.clone();
+    let bytes = response.bytes_stream().chain(end).map(move |chunk| {
+        let chunk = chunk.map_err(BodyError::Transport)?;
+        let held = received.fetch_add(chunk.len(), Ordering::Relaxed).saturating_add(chunk.len());
+        if held > MAX_EVENT_BYTES { Err(BodyError::EndlessEvent) } else { Ok(chunk) }
+    });
+    let data = move |event: Result<sse_stream::Sse, Error>| {
+        since_event.store(0, Ordering::Relaxed);
         let data = match event {
             Ok(event) => Ok(event.data?),
-            Err(Error::Body(error)) => Err(Failure::of_transport(&*error)),
+            Err(Error::Body(error)) => Err(match error.downcast_ref() {
+                Some(BodyError::Transport(error)) => Failure::of_transport(error),
+                Some(BodyError::EndlessEvent) => {
+                    Failure::unreadable("it sent a line without an end, which was cut off after 32 MB")
+                }
+                None => Failure::of_transport(&*error),
+            }),
             Err(error) => Err(Failure::unreadable(error.to_string())),
         };
         Some(data)

@@ -6,6 +6,7 @@
 
 mod backup;
 mod config;
+mod config_paths;
 mod examination;
 mod finding;
 mod locks;

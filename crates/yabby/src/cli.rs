@@ -9,8 +9,8 @@ use yabby_store::paths::Choice;
 
 use crate::commands::{
     agent, agents, approvals, channels, completion, config, devices, doctor, gateway, health, history, hooks,
-    import, logs, mcp, memory, message, models, pairing, plugins, sessions, setup, skills, status, sync,
-    system, turns, usage,
+    import, logs, mcp, memory, message, models, move_folder, pairing, plugins, sessions, setup, skills,
+    status, sync, system, turns, usage,
 };
 use crate::setting::WhenInvalid;
 
@@ -217,6 +217,11 @@ pub enum Command {
     Config(config::Arguments),
     /// Check the folder, and repair what is damaged
     Doctor(doctor::Arguments),
+    /// Move the folder that holds everything, and write down where it is now
+    #[command(
+        after_help = "Paths in sessions and in the configuration that point into the folder are written anew, and a folder that is called like OpenClaw's gets OpenClaw's name for the configuration. If you have moved it by hand, `yabby --state-dir DIR doctor --fix` does the rest.\n\nExamples:\n  yabby move ~/.openclaw               go on with OpenClaw\n  yabby --profile work move /srv/assistant --json"
+    )]
+    Move(move_folder::Arguments),
     /// Adopt the folder of another program: OpenBot or OpenClaudeCode
     #[command(
         after_help = "The source is only read, and may be imported again: what has grown there grows here.\n\nExamples:\n  yabby import openbot ~/.openbot --dry-run\n  yabby import openclaudecode ~/.openclaudecode"

@@ -18,6 +18,7 @@ pub mod mcp;
 pub mod memory;
 pub mod message;
 pub mod models;
+pub mod move_folder;
 pub mod pairing;
 pub mod plugins;
 pub mod sessions;

@@ -75,6 +75,7 @@ fn main() -> ExitCode {
         Command::Hooks(arguments) => commands::hooks::run(&setting, arguments),
         Command::Config(arguments) => commands::config::run(&setting, arguments),
         Command::Doctor(arguments) => commands::doctor::run(&setting, arguments),
+        Command::Move(arguments) => commands::move_folder::run(&setting, arguments),
         Command::Import(arguments) => commands::import::run(&setting, arguments),
         Command::Mcp(arguments) => commands::mcp::run(&setting, arguments),
         Command::Completion(arguments) => commands::completion::run(arguments),

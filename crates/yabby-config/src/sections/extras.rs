@@ -122,6 +122,8 @@ pub struct ExtraTools {
     pub exec: Option<ExtraExec>,
     /// Files outside of the workspace.
     pub fs: Option<ExtraFiles>,
+    /// How often a run may ask for tools before it is stopped. Default: 500.
+    pub max_rounds: Option<PositiveInteger>,
     /// Searching and fetching.
     pub web: Option<ExtraWeb>,
     /// Servers of the Model Context Protocol.

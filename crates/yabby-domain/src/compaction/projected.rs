@@ -7,7 +7,8 @@ use crate::transcript::context::build_context;
 use crate::transcript::entry::{Entry, EntryKind};
 use crate::transcript::undo::undone_at;
 
-/// The tokens of a request: what the provider last counted, and an estimate for everything since.
+/// The tokens of a request: what the provider last counted, and an estimate for everything since. A count that the
+/// size of the text contradicts does not count.
 ///
 /// The last report counts only if it is younger than the last compaction: what was reported before it
 /// was the size of a history that is no longer told. Nor does one that was copied when a compaction was
@@ -28,10 +29,26 @@ pub fn projected(branch: &[&Entry], pending: &[Message], overhead: u64) -> u64 {
     match report.and_then(|at| Some((at, reported(branch[at])?))) {
         Some((at, tokens)) => {
             let after = branch[at + 1..].iter().filter_map(|entry| entry.message());
-            tokens + after.map(|message| estimate(&message)).sum::<u64>() + coming
+            let counted = tokens + after.map(|message| estimate(&message)).sum::<u64>();
+            contradicting_estimate(&branch[since..], branch, counted).unwrap_or(counted) + coming
         }
         None => overhead + estimate_all(&build_context(branch).messages) + coming,
     }
+}
+
+/// So many times the provider's figure is more than different kinds of text explain.
+const CONTRADICTION: u64 = 8;
+
+/// The estimate by the size of the text, where that cannot be what the provider counted: some servers report a
+/// constant, or the last message only. `since` is what was said since the last compaction.
+fn contradicting_estimate(since: &[&Entry], branch: &[&Entry], counted: u64) -> Option<u64> {
+    let limit = counted.saturating_mul(CONTRADICTION);
+    // Lines are longer than what they tell, and need not be parsed to know that they are short.
+    let bytes: usize = since.iter().map(|entry| entry.line().len()).sum();
+    if bytes as u64 / 4 <= limit {
+        return None;
+    }
+    Some(estimate_all(&build_context(branch).messages)).filter(|estimate| *estimate > limit)
 }
 
 /// What the provider said about the size of the context, in an answer that can be relied on.
@@ -79,6 +96,29 @@ mod tests {
         let branch: Vec<&Entry> = entries.iter().collect();
         let pending = [entries[0].message().unwrap()];
         assert_eq!(projected(&branch, &pending, 10), 902);
+    }
+
+    #[test]
+    fn a_report_that_the_text_contradicts_does_not_count() {
+        let said = |id: &str, parent: &str, text: &str| {
+            format!(
+                r#"{{"type":"message","id":"{id}","parentId":{parent},"message":{{"role":"user","content":"{text}"}}}}"#
+            )
+        };
+        let report = r#"{"type":"message","id":"b","parentId":"a","message":{"role":"assistant","content":[],"stopReason":"stop","usage":{"totalTokens":132}}}"#;
+        for (chars, tokens) in [(400, 132), (4_000, 132), (40_000, 10_000), (4_000_000, 1_000_000)] {
+            let long = said("a", "null", &"x".repeat(chars));
+            let entries = entries(&[&long, report]);
+            let branch: Vec<&Entry> = entries.iter().collect();
+            assert_eq!(projected(&branch, &[], 10), tokens, "{chars}");
+        }
+        // A picture takes many bytes and few tokens.
+        let picture = format!(
+            r#"{{"type":"message","id":"a","parentId":null,"message":{{"role":"user","content":[{{"type":"image","data":"{}"}}]}}}}"#,
+            "x".repeat(100_000)
+        );
+        let entries = entries(&[&picture, report]);
+        assert_eq!(projected(&entries.iter().collect::<Vec<_>>(), &[], 10), 132);
     }
 
     #[test]

@@ -3,6 +3,10 @@
 use super::payload::ReplyPayload;
 use crate::model::ModelRef;
 
+/// What is said in place of an answer without words.
+pub const EMPTY_ANSWER: &str =
+    "The model answered with nothing. Say it again, or choose another model with /model.";
+
 /// The answer to a message without words, which is not run.
 pub const NO_TEXT: &str = "I didn't receive any text in your message. Please resend or add a caption.";
 

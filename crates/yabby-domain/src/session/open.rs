@@ -6,7 +6,7 @@
 
 use jiff::tz::TimeZone;
 
-use crate::body;
+use crate::body::{self, EscapedNewlines};
 use crate::channel::ChatType;
 use crate::config::Config;
 use crate::delivery::{self, DeliveryContext, RawContext};
@@ -118,7 +118,7 @@ impl Opening {
             ])
         });
         Self {
-            body: message.signed(&body::normalize_newlines(words)),
+            body: message.signed(&body::normalize_newlines(words, EscapedNewlines::Keep)),
             previous: request.entry.filter(|_| reset.is_some()).cloned(),
             system_sent: resumed.as_ref().and_then(SessionEntry::system_sent).unwrap_or(false),
             aborted_last_run: resumed.as_ref().and_then(SessionEntry::aborted_last_run).unwrap_or(false),

@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
-use yabby_domain::body;
+use yabby_domain::body::{self, EscapedNewlines};
 use yabby_domain::channel::ChatType;
 use yabby_domain::conversation_label::conversation_label;
 use yabby_domain::envelope::{Envelope, EnvelopeOptions};
@@ -78,9 +78,9 @@ fn pattern_source() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn newlines_are_normal_after_normalizing(text in messy_text()) {
-        let normal = body::normalize_newlines(&text);
+        let normal = body::normalize_newlines(&text, EscapedNewlines::Unescape);
         prop_assert!(!normal.contains('\r') && !normal.contains("\\n"));
-        prop_assert_eq!(body::normalize_newlines(&normal), normal);
+        prop_assert_eq!(body::normalize_newlines(&normal, EscapedNewlines::Unescape), normal);
     }
 
     #[test]
@@ -115,8 +115,8 @@ proptest! {
             ..InboundMessage::default()
         };
         conversation_label(&message);
-        let once = message.finalize(Rederive::default());
-        prop_assert_eq!(once.clone().finalize(Rederive::default()), once);
+        let once = message.finalize(Rederive::default(), EscapedNewlines::Unescape);
+        prop_assert_eq!(once.clone().finalize(Rederive::default(), EscapedNewlines::Unescape), once);
     }
 
     #[test]

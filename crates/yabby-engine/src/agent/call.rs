@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use tokio_util::sync::CancellationToken;
 use yabby_domain::ledger::CallRecord;
 use yabby_domain::seam::model::{Answer, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Purpose};
 
@@ -32,28 +33,41 @@ pub(crate) async fn call_model(request: &RunRequest<'_>, asked: &ModelRequest) -
     let began = Instant::now();
     let mut said = String::new();
     let is_turn = request.purpose == Purpose::Turn;
+    let (mut bytes, overrun) = (0_usize, CancellationToken::new());
     let called = {
-        let mut heard = |event: ModelEvent| match event {
-            ModelEvent::Text(text) => {
-                said.push_str(&text);
-                if is_turn {
-                    if let Some(blocks) = &request.blocks {
-                        blocks.text(&text);
+        let mut heard = |event: ModelEvent| {
+            bytes = bytes.saturating_add(match &event {
+                ModelEvent::Text(text) | ModelEvent::Thinking(text) => text.len(),
+                ModelEvent::ToolCall { .. } => 0,
+            });
+            if bytes > MAX_ANSWER_BYTES {
+                overrun.cancel();
+                return;
+            }
+            match event {
+                ModelEvent::Text(text) => {
+                    said.push_str(&text);
+                    if is_turn {
+                        if let Some(blocks) = &request.blocks {
+                            blocks.text(&text);
+                        }
+                        engine.tell(&opened.key, Some(turn), EventKind::Text(text));
                     }
-                    engine.tell(&opened.key, Some(turn), EventKind::Text(text));
                 }
+                ModelEvent::Thinking(text) if is_turn => {
+                    engine.tell(&opened.key, Some(turn), EventKind::Thinking(text));
+                }
+                ModelEvent::Thinking(_) | ModelEvent::ToolCall { .. } => {}
             }
-            ModelEvent::Thinking(text) if is_turn => {
-                engine.tell(&opened.key, Some(turn), EventKind::Thinking(text));
-            }
-            ModelEvent::Thinking(_) | ModelEvent::ToolCall { .. } => {}
         };
         let asking = request.choice.provider.stream(asked, &mut heard);
         tokio::select! {
             biased;
             () = control.cancel.cancelled() => None,
+            () = overrun.cancelled() => Some(Err(endless())),
             () = tokio::time::sleep_until(request.deadline) => Some(Err(timed_out())),
-            answer = asking => Some(answer),
+            // All of it may come at once.
+            answer = asking => Some(if overrun.is_cancelled() { Err(endless()) } else { answer }),
         }
     };
     match called {
@@ -68,6 +82,17 @@ pub(crate) async fn call_model(request: &RunRequest<'_>, asked: &ModelRequest) -
         }
         None => Called::Aborted { said },
     }
+}
+
+/// As much as a model may write in one answer, thoughts included. No window is that large.
+const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
+
+fn endless() -> ModelError {
+    ModelError::new(
+        ModelErrorKind::Refused,
+        "The model wrote more than 8 MB without coming to an end, and was stopped. Ask for less at once, or choose another \
+         model with /model.",
+    )
 }
 
 pub(crate) fn timed_out() -> ModelError {

@@ -77,6 +77,11 @@ pub(crate) struct Opening {
 }
 
 impl<'r> RunRequest<'r> {
+    /// Whether nobody asked: the agent looks by itself whether there is something to do.
+    pub(crate) fn is_heartbeat(&self) -> bool {
+        self.inbound.options.heartbeat
+    }
+
     /// What is told when it begins.
     pub(super) fn started(&self) -> EventKind {
         let run_id = self.inbound.options.run_id.clone();

@@ -9,15 +9,18 @@ use std::sync::Arc;
 use tokio::time::Instant;
 use yabby_domain::compaction::is_due;
 use yabby_domain::compaction::projected::projected;
+use yabby_domain::config::Config;
 use yabby_domain::directive::level::{Level as _, ThinkLevel};
 use yabby_domain::json::Object;
 use yabby_domain::message::Message;
 use yabby_domain::model::ModelRef;
 use yabby_domain::provider_rules::may_think;
+use yabby_domain::reply::notices;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::model::{ModelError, ModelErrorKind, ModelRequest, Purpose};
 use yabby_domain::seam::tool::{Sent, ToolSpec};
 use yabby_domain::session::cli_session;
+use yabby_domain::text;
 use yabby_domain::transcript::before_run::RunSettings;
 use yabby_domain::transcript::tree::NewEntry;
 use yabby_domain::turn::Step;
@@ -32,7 +35,7 @@ use super::failover::is_worth_another;
 use super::request::{Opening, RunRequest};
 use super::resume::{Standing, asked_at, standing};
 use super::system_prompt;
-use super::tools::call_tools;
+use super::tools::{call_tools, refused};
 use crate::commands::queued_prompt;
 use crate::events::{Compacted, EventKind};
 use crate::home::Known;
@@ -81,8 +84,25 @@ pub(crate) async fn run(
     if let Some(blocks) = request.blocks.take() {
         run.blocks.extend(blocks.finish().await);
     }
+    if ran.is_ok() && request.purpose == Purpose::Turn && !request.is_heartbeat() && run.said_nothing() {
+        let RunRequest { engine, opened, turn, .. } = &request;
+        engine.tell(&opened.key, Some(turn), EventKind::Text(notices::EMPTY_ANSWER.to_owned()));
+    }
     tell_end(&request, conversation, &run, began);
     ran.map(|()| run)
+}
+
+impl Run {
+    /// Whether the model answered, and with nothing that anybody could read.
+    pub(crate) fn said_nothing(&self) -> bool {
+        let is_blank = |answer: &Message| text::non_blank(&answer::text_of(answer)).is_none();
+        !self.answers.is_empty()
+            && self.answers.iter().all(is_blank)
+            && self.error.is_none()
+            && !self.aborted
+            && self.sent.is_empty()
+            && self.blocks.is_empty()
+    }
 }
 
 struct Loop {
@@ -92,6 +112,8 @@ struct Loop {
     overhead: u64,
     /// How often the request was too long.
     overflows: usize,
+    /// How often the model asked for tools.
+    tool_rounds: u64,
     extent: Extent,
     /// The transcript knows what this run sanitises for.
     noted: bool,
@@ -178,6 +200,7 @@ impl Loop {
             specs,
             overhead,
             overflows: 0,
+            tool_rounds: 0,
             extent: request.extent,
             noted: false,
             has_started: false,
@@ -273,7 +296,14 @@ impl Loop {
                 return Ok(false);
             }
             more
+        } else if self.tool_rounds >= max_tool_rounds(&opened.config) {
+            let (now, error) = (engine.now_ms(), too_many_tool_rounds(self.tool_rounds));
+            let results = calls.iter().map(|call| refused(call, &error.message, now)).collect();
+            conversation.say(engine, opened, results).await?;
+            self.run.error = Some(error);
+            return Ok(false);
         } else {
+            self.tool_rounds += 1;
             let done = call_tools(request, calls).await?;
             conversation.say(engine, opened, done.results).await?;
             self.run.sent.extend(done.sent);
@@ -430,6 +460,24 @@ impl Loop {
         });
         Ok(())
     }
+}
+
+/// How often a run may ask for tools, with as many calls each time as the model likes.
+fn max_tool_rounds(config: &Config) -> u64 {
+    const DEFAULT: u64 = 500;
+    let configured = config.number(&["tools", "maxRounds"]).filter(|rounds| *rounds >= 1.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least 1, and saturates")]
+    configured.map_or(DEFAULT, |rounds| rounds as u64)
+}
+
+fn too_many_tool_rounds(rounds: u64) -> ModelError {
+    ModelError::new(
+        ModelErrorKind::Refused,
+        format!(
+            "The agent asked for tools {rounds} times without coming to an answer, and was stopped. Say “go on” if it was \
+             getting somewhere, or allow more with `tools.maxRounds`."
+        ),
+    )
 }
 
 /// What the model is told about its tools.

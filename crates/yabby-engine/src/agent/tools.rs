@@ -165,6 +165,11 @@ fn result(call: &Call, output: ToolOutput, now: i64) -> Message {
     message
 }
 
+/// The result of a call that is not made.
+pub(crate) fn refused(call: &Call, why: &str, now: i64) -> Message {
+    result(call, ToolOutput::error(&format!("This call was not made. {why}")), now)
+}
+
 /// The result of a call that a crash interrupted; `ended` tells whether the call came to its end, if it
 /// began at all.
 pub(crate) fn interrupted(call: &Call, ended: Option<bool>, effect: Effect, now: i64) -> Message {

@@ -45,7 +45,11 @@ pub(crate) fn build_payloads(inbound: &Inbound, opened: &Opened, run: Run) -> Ve
         tool_targets: &tool_targets,
     };
     let reasoning = if inbound.options.alone { ReasoningLevel::Off } else { opened.reasoning() };
-    let mut payloads = build(said(reasoning, &run), &reply);
+    let mut said = said(reasoning, &run);
+    if run.said_nothing() && !inbound.options.heartbeat {
+        said.push(ReplyPayload::from_text(notices::EMPTY_ANSWER.to_owned()));
+    }
+    let mut payloads = build(said, &reply);
     if inbound.options.alone {
         return payloads;
     }

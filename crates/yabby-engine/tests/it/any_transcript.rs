@@ -196,7 +196,8 @@ async fn is_taken_up(
     let message = InboundMessage { session_key: Some(MAIN.to_owned()), ..direct("and now?").message };
     let accepted = Accepted {
         session_key: MAIN.to_owned(),
-        message: message.finalize(yabby_domain::inbound::Rederive::default()),
+        message: message
+            .finalize(yabby_domain::inbound::Rederive::default(), yabby_domain::body::EscapedNewlines::Keep),
         ..Accepted::default()
     };
     let opened = Opened {

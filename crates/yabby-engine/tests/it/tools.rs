@@ -243,3 +243,18 @@ async fn details_of_a_result_are_kept_and_a_tool_knows_who_asks() {
     assert_eq!(results(&stage).await[0].get("details"), Some(&json!({"rows": 3})));
     assert!(engine.idle(Duration::from_secs(1)).await);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_asks_for_tools_without_end_is_stopped_with_a_reason() {
+    let probe = Arc::new(Probe::new("probe", Effect::None));
+    let stage = Stage { tools: vec![probe.clone()], ..Stage::new(json!({"tools": {"maxRounds": 3}})) };
+    let engine = stage.engine();
+    stage.model.will((0..5).map(|_| Line::call("probe", json!({}))));
+    let report = say(&engine, direct("loop")).await;
+    assert_eq!((report.outcome, probe.count()), (Outcome::Failed, 3));
+    assert!(texts(&report).concat().contains("`tools.maxRounds`"), "{:?}", texts(&report));
+    // Every call has a result, so that the conversation goes on.
+    let results = results(&stage).await;
+    assert_eq!(results.len(), 4);
+    assert!(told(&results[3]).contains("This call was not made."), "{:?}", told(&results[3]));
+}

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use serde_json::json;
 use yabby_domain::config::Config;
+use yabby_domain::inbound::InboundMessage;
 use yabby_domain::seam::tool::Effect;
 use yabby_domain::session::key::SessionKey;
-use yabby_domain::turn::Outcome;
-use yabby_engine::Hearing;
+use yabby_domain::turn::{Outcome, TurnOptions};
 use yabby_engine::events::EventKind;
+use yabby_engine::{Heard, Hearing};
 use yabby_testkit::scripted_model::Line;
 use yabby_testkit::stage::{Stage, direct, say, texts};
 
@@ -261,4 +262,82 @@ async fn a_repeat_waits_until_the_first_is_on_record() {
     }
     assert_eq!(stage.model.asked().len(), 2);
     assert_settled(&stage);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_spelt_out_line_feed_is_kept_unless_a_platform_sent_it() {
+    const WORDS: &str = r"look at C:\new\notes.txt";
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    stage.model.will(["One.", "Two.", "Three."].map(Line::say));
+    let typed = |words: &str| {
+        let message = InboundMessage {
+            body: Some(words.to_owned()),
+            session_key: Some(MAIN.to_owned()),
+            command_authorized: true,
+            ..InboundMessage::default()
+        };
+        Heard { message, ..Heard::default() }
+    };
+    say(&engine, typed(WORDS)).await;
+    say(&engine, direct(WORDS)).await;
+    let said = stage.said(MAIN).await;
+    assert_eq!(said[0], format!("user: {WORDS}"));
+    assert_eq!(said[2], "user: look at C:\new\notes.txt");
+    say(&engine, typed(&format!("/new {WORDS}"))).await;
+    assert_eq!(stage.said(MAIN).await[0], format!("user: {WORDS}"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_words_is_told_in_a_sentence_and_a_silent_one_is_not() {
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    for (said, told) in [("", 1), (" \n\t", 1), ("NO_REPLY", 0)] {
+        stage.model.will([Line::say(said)]);
+        let mut events = engine.subscribe();
+        let report = say(&engine, direct("hi")).await;
+        let told_texts = texts(&report);
+        assert_eq!(told_texts.len(), told, "{said:?}: {told_texts:?}");
+        let is_notice = |text: &String| text.starts_with("The model answered with nothing.");
+        assert!(told_texts.iter().all(is_notice), "{told_texts:?}");
+        let mut streamed = Vec::new();
+        while let Ok(event) = events.try_recv() {
+            if let EventKind::Text(text) = event.kind {
+                streamed.push(text);
+            }
+        }
+        assert_eq!(streamed.iter().filter(|text| is_notice(text)).count(), told, "{streamed:?}");
+    }
+    // A heartbeat that finds nothing to say says nothing.
+    stage.model.will([Line::say("")]);
+    let options = TurnOptions { heartbeat: true, ..TurnOptions::default() };
+    let report = say(&engine, Heard { options, ..direct("anything?") }).await;
+    assert!(texts(&report).is_empty(), "{report:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_an_end_is_stopped_with_a_reason() {
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    stage.model.will([Line::say(&"all work and no play ".repeat(500_000)), Line::say("Fine.")]);
+    let report = say(&engine, direct("write")).await;
+    assert_eq!(report.outcome, Outcome::Failed);
+    assert!(texts(&report).concat().contains("more than 8 MB"), "{:?}", report.error);
+    // The conversation goes on.
+    assert_eq!(texts(&say(&engine, direct("and now?")).await), ["Fine."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_repeated_also_when_the_time_of_day_was_set() {
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    let numbered = || {
+        let heard = direct("hello");
+        Heard { message: InboundMessage { message_id: Some("m1".to_owned()), ..heard.message }, ..heard }
+    };
+    say(&engine, numbered()).await;
+    stage.clock.advance(24 * 3600 * 1000);
+    assert!(matches!(engine.hear(numbered()).await.unwrap(), Hearing::Repeated), "it ran again");
+    tokio::time::advance(Duration::from_secs(21 * 60)).await;
+    assert!(matches!(engine.hear(numbered()).await.unwrap(), Hearing::Accepted(_)), "that was long ago");
 }

@@ -70,7 +70,7 @@ async fn answer(call: Call) -> Answer {
     let config = call.gateway.config();
     let run_id = call.text("idempotencyKey").unwrap_or_default().to_owned();
     let remembered = format!("agent:{run_id}");
-    if let Some(answer) = call.gateway.dedupe.find(&remembered, call.gateway.now()) {
+    if let Some(answer) = call.gateway.dedupe.find(&remembered) {
         return answer;
     }
     let pictures = super::attachments::pictures(&call.params)?;
@@ -118,7 +118,7 @@ async fn answer(call: Call) -> Answer {
             return repeated(&call, &run_id, accepted).await;
         }
     };
-    call.gateway.dedupe.remember(&remembered, &Ok(accepted.clone()), call.gateway.now());
+    call.gateway.dedupe.remember(&remembered, &Ok(accepted.clone()));
     call.answer_first(accepted);
     drop((held, turn));
     let Ok(report) = ticket.done.await else {
@@ -193,7 +193,7 @@ async fn repeated(call: &Call, run_id: &str, accepted: Value) -> Answer {
 }
 
 fn finished(call: &Call, remembered: &str, answer: Answer) -> Answer {
-    call.gateway.dedupe.remember(remembered, &answer, call.gateway.now());
+    call.gateway.dedupe.remember(remembered, &answer);
     answer
 }
 

@@ -50,7 +50,7 @@ async fn answer(call: Call) -> Answer {
         return Ok(stop(gateway, &named.key, "stop"));
     }
     let remembered = format!("chat:{run_id}");
-    if let Some(answer) = gateway.dedupe.find(&remembered, gateway.now()) {
+    if let Some(answer) = gateway.dedupe.find(&remembered) {
         return answer;
     }
     if gateway.runs.recorded(&run_id).await.is_some() {
@@ -119,7 +119,7 @@ async fn follow(call: &Call, ticket: Ticket, run: &std::sync::Arc<Run>, remember
             Ok(json!({"runId": run.id, "status": "ok"}))
         }
     };
-    gateway.dedupe.remember(remembered, &answer, gateway.now());
+    gateway.dedupe.remember(remembered, &answer);
     gateway.runs.finish(run, ending).await;
 }
 

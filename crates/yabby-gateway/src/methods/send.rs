@@ -37,7 +37,7 @@ async fn answer(call: Call) -> Answer {
     let run_id = call.text("idempotencyKey").unwrap_or_default();
     let remembered = format!("send:{run_id}");
     let _alone = gateway.dedupe.alone(&remembered).await;
-    if let Some(answer) = gateway.dedupe.find(&remembered, gateway.now()) {
+    if let Some(answer) = gateway.dedupe.find(&remembered) {
         return answer;
     }
     let channel = call.text("channel").filter(|channel| !channel.is_empty()).unwrap_or(USUAL);
@@ -45,7 +45,7 @@ async fn answer(call: Call) -> Answer {
         return Err(Refusal::invalid(format!("unsupported channel: {channel}")));
     }
     let answer = into_conversation(&call, run_id).await;
-    gateway.dedupe.remember(&remembered, &answer, gateway.now());
+    gateway.dedupe.remember(&remembered, &answer);
     answer
 }
 

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use yabby_domain::transcript::file_name::TranscriptId;
 
+use super::config_paths::MovedPath;
 use super::finding::{Finding, Severity};
 use super::locks::Held;
 use super::records::References;
 use super::wards::{Ward, wards};
-use super::{Doctor, Progress, config, other_files, own_files, permissions, space};
+use super::{Doctor, Progress, config, config_paths, other_files, own_files, permissions, space};
 use crate::disk::beside;
 
 /// What was found, and what could be done about it.
@@ -53,8 +54,10 @@ impl Examination {
 /// What a repair would do, in its order.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// The configuration, if it can be made valid.
+    /// The configuration, if something in it can be corrected.
     pub(super) config: Option<PathBuf>,
+    /// Paths in the configuration that were right before the folder was moved.
+    pub(super) config_paths: Vec<MovedPath>,
     pub(super) modes: Vec<Mode>,
     /// Locks that nobody holds.
     pub(super) locks: Vec<(PathBuf, LeftLock)>,
@@ -157,6 +160,8 @@ pub(super) struct Moved {
     pub(super) store: PathBuf,
     pub(super) key: String,
     pub(super) file: PathBuf,
+    /// Where this folder was when the record was written, if the file has kept its place in it.
+    pub(super) old_state: Option<String>,
 }
 
 /// A transcript that no record speaks of.
@@ -210,6 +215,7 @@ impl Doctor {
         };
         if space::examine(&mut round) {
             let config = config::examine(&mut round);
+            config_paths::examine(&mut round, &config);
             permissions::examine(&mut round);
             round.plan.wards = wards(&mut round, &config);
             let wards = round.plan.wards.clone();

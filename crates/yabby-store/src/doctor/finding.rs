@@ -135,6 +135,8 @@ codes! {
     ConfigUnknownKey "config-unknown-key" Config Damage fixed "No command runs with it. Check its spelling; --fix makes it a comment.";
     ConfigLegacyKey "config-legacy-key" Config Damage fixed "--fix gives it its present name.";
     ConfigUnusedKey "config-unused-key" Config Note left "It is kept and has no effect. Check its spelling.";
+    ConfigPathMoved "config-path-moved" Config Warning fixed "The folder was moved; --fix writes down where it is now.";
+    ConfigPathOutside "config-path-outside" Config Note left "Both programs use it. It is not moved or saved together with this folder.";
     ConfigWarning "config-warning" Config Note left "The configuration is valid.";
 
     OpenToOthers "open-to-others" Permissions Warning fixed "--fix takes away the rights of others.";

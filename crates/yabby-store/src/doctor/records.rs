@@ -254,7 +254,8 @@ impl Round<'_> {
             let finding = Finding::new(Code::RecordMoved, store, what);
             if self.found_unless_held(finding, store) {
                 let (store, key) = (store.to_owned(), key.to_owned());
-                self.plan.moved.push(Moved { store, key, file: file.clone() });
+                let old_state = named.and_then(|named| self.state_before(&named, &file));
+                self.plan.moved.push(Moved { store, key, file: file.clone(), old_state });
             }
         }
         self.references.names.entry(file.clone()).or_insert_with(|| session.to_owned());
@@ -266,6 +267,13 @@ impl Round<'_> {
             Some(_) => {}
             None => drop(self.references.files.insert(file, key.to_owned())),
         }
+    }
+
+    /// The state folder of a file that was called `named` and is `file` now.
+    fn state_before(&self, named: &Path, file: &Path) -> Option<String> {
+        let inside = file.strip_prefix(self.doctor.place.folder.path()).ok()?;
+        let old = named.to_str()?.strip_suffix(inside.to_str()?)?.trim_end_matches('/');
+        (!old.is_empty()).then(|| old.to_owned())
     }
 
     /// The file as it is called where it is listed; `None` if it is in none of the folders.

@@ -15,10 +15,11 @@ use yabby_domain::seam::{Change, StoreError};
 use yabby_domain::session::entry::Patch;
 use yabby_domain::session::key::SessionKey;
 
+use super::config_paths::MovedPath;
 use super::examination::{LeftLock, Mode, Patient, Plan, counted};
 use super::proof::{Backup, Inventory, Proof};
 use super::{Doctor, Examination, Finding, Progress, backup};
-use crate::config_file::edit::{ConfigFile, EditError};
+use crate::config_file::edit::{ConfigFile, Edit, EditError};
 use crate::disk::{Doing, beside, parent, shown};
 use crate::files::sessions::{SessionFile, free_lock, mend};
 use crate::files::transcripts::TranscriptFolder;
@@ -79,6 +80,7 @@ impl Doctor {
         if backup.is_some() {
             work.set_modes();
             work.mend_config();
+            work.correct_config_paths();
             work.free_locks();
             work.mend_stores();
             work.sweep_drafts();
@@ -208,6 +210,30 @@ impl Work<'_> {
         }
     }
 
+    fn correct_config_paths(&mut self) {
+        let Doctor { place, disk, clock } = self.doctor;
+        let paths = &self.plan.config_paths;
+        if paths.is_empty() {
+            return;
+        }
+        let edit = |moved: &MovedPath| (moved.setting.clone(), Edit::Set(moved.path.as_str().into()));
+        let edits: Vec<_> = paths.iter().map(edit).collect();
+        match ConfigFile::with(place, disk.clone(), clock.clone()).edit_all(&edits) {
+            Ok(_) => {
+                let told = |moved: &MovedPath| {
+                    format!("{} is {} now.", moved.setting.segments().join("."), moved.path)
+                };
+                let what: Vec<String> = paths.iter().map(told).collect();
+                self.done(&place.config, what.join(" "), vec![beside(&place.config, ".bak")]);
+            }
+            Err(EditError::Store(error)) => self.failed(&place.config, &error),
+            Err(error) => {
+                let what = format!("{error}.");
+                self.failed.push(Done { path: place.config.clone(), what, kept: Vec::new() });
+            }
+        }
+    }
+
     fn free_locks(&mut self) {
         for (lock, left) in &self.plan.locks {
             let freed = match left {
@@ -288,10 +314,19 @@ impl Work<'_> {
         for moved in moved.clone() {
             let mut patch = Patch::default();
             patch.put("sessionFile", Some(Value::from(shown(&moved.file))));
+            let new_state = shown(self.doctor.place.folder.path());
+            let old_state = moved.old_state.clone();
             let change: Change = Box::new(move |record| {
-                if let Some(record) = record {
-                    record.apply(&patch);
+                let Some(record) = record else { return };
+                if let Some(old_state) = &old_state {
+                    for field in FIELDS_WITH_PATHS {
+                        let moved = record.get(field).map(|value| with_folder(value, old_state, &new_state));
+                        if let Some(moved) = moved {
+                            patch.put(field, Some(moved));
+                        }
+                    }
                 }
+                record.apply(&patch);
             });
             changes.push((SessionKey::new(moved.key.as_str()), change));
         }
@@ -310,5 +345,21 @@ impl Work<'_> {
             self.done(store, "It holds everything that its journal held.", Vec::new());
         }
         Ok(())
+    }
+}
+
+/// What the programs note in a record about the files of a workspace.
+const FIELDS_WITH_PATHS: [&str; 2] = ["skillsSnapshot", "systemPromptReport"];
+
+/// A value in which paths below one folder are below another.
+fn with_folder(value: &Value, old: &str, new: &str) -> Value {
+    match value {
+        Value::String(text) => text.replace(&format!("{old}/"), &format!("{new}/")).into(),
+        Value::Array(values) => values.iter().map(|value| with_folder(value, old, new)).collect(),
+        Value::Object(fields) => {
+            let moved = |(name, value): (&String, &Value)| (name.clone(), with_folder(value, old, new));
+            Value::Object(fields.iter().map(moved).collect())
+        }
+        other => other.clone(),
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -229,7 +230,7 @@ fn read(folders: &[(SkillSource, PathBuf)]) -> (Vec<SkillFile>, f64) {
         for name in found.into_iter().take(MOST_SKILLS) {
             let path = folder.join(&name);
             if fs::metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() <= MOST_BYTES)
-                && let Ok(bytes) = fs::read(&path)
+                && let Ok(bytes) = read_ends(&path)
             {
                 let text = text::from_outside(&text::lossy(&bytes)).into_owned();
                 files.push(SkillFile { source: *source, path: path.to_string_lossy().into_owned(), text });
@@ -293,7 +294,28 @@ fn text_of(workspace: &Path, path: &Path) -> Option<String> {
     if !fs::symlink_metadata(&real).is_ok_and(|meta| meta.is_file()) {
         return None;
     }
-    Some(text::from_outside(&text::lossy(&fs::read(real).ok()?)).into_owned())
+    Some(text::from_outside(&text::lossy(&read_ends(&real).ok()?)).into_owned())
+}
+
+/// As much as is read of either end of a large file. No prompt tells more than a small part of that.
+const END_BYTES: u64 = 1024 * 1024;
+
+/// A file; of a large one its beginning and its end, with a note in between.
+fn read_ends(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = fs::File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    if length <= 2 * END_BYTES {
+        // It may grow while it is read.
+        file.take(2 * END_BYTES).read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    file.by_ref().take(END_BYTES).read_to_end(&mut bytes)?;
+    let left_out = length - 2 * END_BYTES;
+    bytes.extend_from_slice(format!("\n\n[… {left_out} bytes left out …]\n\n").as_bytes());
+    file.seek(SeekFrom::Start(length - END_BYTES))?;
+    file.take(END_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 #[async_trait]

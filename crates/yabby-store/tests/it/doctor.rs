@@ -561,3 +561,34 @@ fn every_file_of_an_open_home_is_closed() {
     let open: Vec<_> = found.findings.iter().filter(|finding| finding.code == Code::OpenToOthers).collect();
     assert_eq!(open.len(), 1, "{}", told(&found));
 }
+
+#[test]
+fn a_folder_that_was_moved_names_itself_again() {
+    let store = r#"{"agent:main:main":{"sessionId":"mine","updatedAt":1,
+        "sessionFile":"/home/sam/.yabby/agents/main/sessions/mine.jsonl"}}"#;
+    let (_home, state, sessions) =
+        folder_with(&[("sessions.json", store), ("mine.jsonl", &conversation("mine"))]);
+    fs::create_dir(state.join("workspace")).unwrap();
+    let outside = state.parent().unwrap().join("ops");
+    fs::create_dir(&outside).unwrap();
+    let config = format!(
+        r#"{{"agents": {{"defaults": {{"workspace": "/home/sam/.yabby/workspace"}},
+            "list": [{{"id": "main"}}, {{"id": "ops", "workspace": {outside:?}}}]}}}}"#
+    );
+    fs::write(state.join("openclaw.json"), config).unwrap();
+    let found = examine(&state);
+    let names: Vec<&str> = found.findings.iter().map(|finding| finding.code.as_str()).collect();
+    for code in ["config-path-moved", "config-path-outside", "session-file-moved"] {
+        assert!(names.contains(&code), "{names:?}");
+    }
+    let treatment = repair(&doctor(&state));
+    assert!(treatment.is_ok() && treatment.failed.is_empty(), "{treatment:?}");
+    let config: Value = serde_json::from_slice(&fs::read(state.join("openclaw.json")).unwrap()).unwrap();
+    let agents = &config["agents"];
+    assert_eq!(agents["defaults"]["workspace"].as_str(), state.join("workspace").to_str());
+    assert_eq!(agents["list"][1]["workspace"].as_str(), outside.to_str());
+    let file = &records_of(&state, "main")["agent:main:main"]["sessionFile"];
+    assert_eq!(file.as_str(), sessions.join("mine.jsonl").to_str());
+    let again: Vec<&str> = treatment.after.findings.iter().map(|finding| finding.code.as_str()).collect();
+    assert!(!again.contains(&"config-path-moved") && !again.contains(&"session-file-moved"), "{again:?}");
+}

@@ -327,3 +327,17 @@ fn an_interrupt_stops_the_run_and_a_second_one_the_waiting() {
     assert_eq!(next.code, 0, "{next:?}");
     assert_eq!(home.out(&["turns", "--all"]), "No turn is on file.\n");
 }
+
+#[test]
+fn what_is_typed_or_piped_is_kept_to_the_letter() {
+    let home = Home::empty();
+    const WORDS: &str = r#"What is C:\new\notes.txt? printf("a\n")"#;
+    ask(&home, WORDS);
+    piped(&home, &["agent", "--local", "--agent", "main"], WORDS.as_bytes());
+    let lines = lines_of_transcripts(&home);
+    let kept = lines.iter().filter(|line| line["message"]["role"] == "user");
+    let texts: Vec<&str> =
+        kept.map(|line| line["message"]["content"][0]["text"].as_str().unwrap_or_default()).collect();
+    assert_eq!(texts.len(), 2, "{lines:?}");
+    assert!(texts.iter().all(|text| text.contains(WORDS)), "{texts:?}");
+}

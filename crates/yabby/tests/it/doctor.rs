@@ -10,6 +10,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use yabby_testkit::torture::{self, Damage};
 
+use crate::home::Home;
+
 fn doctor(state: &Path, arguments: &[&str]) -> Output {
     let mut yabby = Command::new(env!("CARGO_BIN_EXE_yabby"));
     yabby.env_clear().env("HOME", state.parent().unwrap()).arg("--state-dir").arg(state);
@@ -228,4 +230,31 @@ fn what_is_closed_to_its_owner_is_opened_and_nothing_else_is_called_damaged() {
         assert!(text(&history.stdout).contains("hello"), "{closed:?}: {history:?}");
         assert_eq!(fs::read_to_string(sessions.join("s.jsonl")).unwrap(), conversation);
     }
+}
+
+#[test]
+fn a_folder_is_moved_with_everything_in_it_and_found_again() {
+    let home = Home::empty();
+    let (old, new) = (home.path().join(".yabby"), home.path().join("elsewhere/.openclaw"));
+    fs::remove_dir_all(home.path().join(".openclaw")).unwrap();
+    fs::create_dir(home.path().join("elsewhere")).unwrap();
+    home.out(&["setup"]);
+    home.out(&["agent", "--local", "--agent", "main", "-m", "Remember that the key is with Ann."]);
+    assert!(old.join("yabby.json").is_file());
+    assert!(home.refusal(&["move", "~/.yabby/inside"]).contains("Nothing was moved"));
+    assert!(home.refusal(&["move", "elsewhere"]).contains("is there already"));
+    let told = home.json(&["move", "elsewhere/.openclaw"]);
+    assert_eq!((&told["ok"], told["to"].as_str()), (&Value::Bool(true), new.to_str()), "{told}");
+    assert!(!old.exists() && !new.join("yabby.json").exists());
+    let state = ["--state-dir", "elsewhere/.openclaw"];
+    let config = home.out(&[&state[..], &["config", "get", "agents.defaults.workspace"]].concat());
+    assert_eq!(config.trim(), new.join("workspace").to_str().unwrap());
+    let store = fs::read_to_string(new.join("agents/main/sessions/sessions.json")).unwrap();
+    assert!(!store.contains("/.yabby/"), "{store}");
+    let shown = home.out(&[&state[..], &["history", "main"]].concat());
+    assert!(shown.contains("the key is with Ann"), "{shown}");
+    let answer =
+        home.out(&[&state[..], &["agent", "--local", "--agent", "main", "-m", "Where is the key?"]].concat());
+    assert!(answer.contains("with Ann"), "{answer}");
+    assert!(!old.exists(), "the old folder was made again");
 }

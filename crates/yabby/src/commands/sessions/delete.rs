@@ -13,12 +13,13 @@ use yabby_domain::transcript::file_name::ArchiveReason;
 
 use super::Which;
 use crate::book::{Book, Conversation, Found};
+use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  yabby sessions delete agent:main:subagent:s1\n  yabby sessions delete 44444444 --yes --json"
+    after_help = "Examples:\n  yabby sessions delete agent:main:subagent:s1     asks first\n  yabby sessions delete 44444444 --yes --json"
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -26,7 +27,7 @@ pub struct Arguments {
     /// Leave the transcript where it is
     #[arg(long)]
     keep_transcript: bool,
-    /// Do not ask
+    /// Do not ask; required where there is no terminal
     #[arg(short, long, visible_alias = "force")]
     yes: bool,
     /// Print JSON
@@ -95,10 +96,13 @@ fn is_shared(found: &Found) -> Result<bool> {
     Ok(sessions.iter().any(|(key, entry)| *key != found.key && may_be_in_it(entry)))
 }
 
-/// Asks whoever sits at a terminal; a script has decided already.
+/// Asks the person at the terminal; without one, `--yes` is required.
 fn is_sure(found: &Found) -> Result<bool> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Ok(true);
+        return Err(Failure::bare(
+            "Nothing was deleted: without a terminal, --yes has to say that it is meant.",
+        )
+        .into());
     }
     let key = terminal::harmless(found.key.as_str());
     anstream::eprint!("Delete {key}? Its conversation is kept under another name. [y/N] ");
