@@ -2,9 +2,9 @@
 //! much text. A message whose answer is forgotten is still recognised by the engine.
 
 use std::sync::Mutex;
-use std::time::Instant;
 
 use indexmap::IndexMap;
+use tokio::time::Instant;
 use yabby_domain::json;
 
 use crate::frames::{Answer, Refusal};

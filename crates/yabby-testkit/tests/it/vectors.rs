@@ -26,6 +26,7 @@ fn differences_touch_the_cases_they_are_meant_for() {
     let expected = [
         ("a-fork-is-a-session-of-its-own", 1),
         ("a-run-keeps-earlier-lines", 1),
+        ("escaped-newlines-in-commands", 1),
         ("injected-notes-hang-from-the-leaf", 1),
         ("joined-user-turns-keep-text", 1),
         ("line-compaction-keeps-the-header", 2),

@@ -193,7 +193,7 @@ fn keys_labels_and_names_cannot_steer_the_terminal() {
         &["sessions", "reset", key],
         &["history", key],
         &["sessions", "fork", key],
-        &["sessions", "delete", key],
+        &["sessions", "delete", key, "--yes"],
     ];
     for arguments in commands {
         let told = home.run(arguments);
@@ -293,7 +293,7 @@ fn a_deleted_session_leaves_its_conversation_behind() {
     assert!(!home.transcript(GROUP).exists());
     before.as_object_mut().unwrap().remove("agent:main:telegram:group:-1001234567890");
     assert_eq!(home.records(), before);
-    assert_eq!(home.out(&["sessions", "delete", "task"]), "Deleted agent:main:task.\n");
+    assert_eq!(home.out(&["sessions", "delete", "task", "--yes"]), "Deleted agent:main:task.\n");
 }
 
 #[test]
@@ -302,9 +302,9 @@ fn a_transcript_that_others_use_or_want_stays() {
     let mut records = home.records();
     records["agent:main:also"] = records["agent:main:telegram:group:-1001234567890"].clone();
     fs::write(home.store(), records.to_string()).unwrap();
-    assert_eq!(home.json(&["sessions", "delete", "also"])["archived"], json!([]));
+    assert_eq!(home.json(&["sessions", "delete", "also", "--yes"])["archived"], json!([]));
     assert!(home.transcript(GROUP).exists());
-    home.out(&["sessions", "delete", "2222", "--keep-transcript"]);
+    home.out(&["sessions", "delete", "2222", "--keep-transcript", "--yes"]);
     assert!(home.transcript(GROUP).exists());
 }
 
@@ -405,7 +405,7 @@ fn a_record_that_names_no_transcript_can_still_be_dealt_with() {
         assert_eq!(home.json(&["sessions", "compact", "odd"])["reason"], "no transcript");
         assert_eq!(home.json(&["sessions", "label", "odd", "Odd"])["label"], "Odd");
         assert_eq!(home.json(&["sessions", "reset", "odd"])["ok"], true);
-        assert_eq!(home.json(&["sessions", "delete", "odd"])["deleted"], true);
+        assert_eq!(home.json(&["sessions", "delete", "odd", "--yes"])["deleted"], true);
     }
 }
 

@@ -95,7 +95,7 @@ fn every_command_behaves_and_a_repair_makes_all_of_them_work() {
         folder.behaves(&["sessions", "export", "agent:main:telegram:dm:7"]);
         folder.behaves(&["sessions", "compact", "agent:main:telegram:dm:7", "--max-lines", "1", "--json"]);
         folder.behaves(&["sessions", "reset", "agent:main:telegram:dm:8", "--json"]);
-        folder.behaves(&["sessions", "delete", "agent:main:telegram:dm:9", "--json"]);
+        folder.behaves(&["sessions", "delete", "agent:main:telegram:dm:9", "--yes", "--json"]);
     };
     every_command(&folder);
     let listed = folder.json(&["sessions", "--json"]);
