@@ -28,6 +28,7 @@ mod formats;
 
 pub use accept::make_acceptable;
 pub use check::{Rule, Violation, violations};
+pub use formats::all_images_fit;
 
 use crate::json::Value;
 use crate::message::{Message, Role};

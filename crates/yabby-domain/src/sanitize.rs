@@ -37,6 +37,17 @@ pub struct CustomEntry {
 pub struct Sanitized {
     pub messages: Vec<Message>,
     pub to_append: Vec<CustomEntry>,
+    /// Tool results were paired anew, which moves results everywhere in the history (see [`pairing`]).
+    pub pairs_results: bool,
+}
+
+/// Where a part of a history stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is the whole history.
+    Whole,
+    /// It follows a part of the same history; `pairs_results` if tool results were paired anew there.
+    Following { pairs_results: bool },
 }
 
 /// Cleans a history for `target`. `entries` is the transcript it came from, where snapshots of earlier
@@ -47,19 +58,33 @@ pub fn sanitize(
     entries: &[Entry],
     now: Timestamp,
 ) -> Sanitized {
+    sanitize_part(messages, target, entries, now, Standing::Whole)
+}
+
+/// The same for a part of a history that begins with a user message.
+pub fn sanitize_part(
+    messages: Vec<Message>,
+    target: &ModelTarget<'_>,
+    entries: &[Entry],
+    now: Timestamp,
+    standing: Standing,
+) -> Sanitized {
     let policy = TranscriptPolicy::of(target);
     let mut messages = clean_messages(messages, &policy);
     if policy.antigravity_thinking {
         messages = signatures::drop_unsigned_thinking(messages);
     }
     messages = inputs::drop_calls_without_input(messages).messages;
+    let mut pairs_results = standing == Standing::Following { pairs_results: true };
     if policy.pair_results {
-        messages = pairing::pair_results(messages, now).messages;
+        let paired = pairing::pair_results(messages, now, pairs_results);
+        pairs_results |= paired.changed;
+        messages = paired.messages;
     }
 
     let mut to_append = Vec::new();
     let known = last_snapshot(entries).filter(|_| target.is_known());
-    let model_changed = known.as_ref().is_some_and(|known| !is_snapshot_of(known, target));
+    let model_changed = is_other_model(known.as_ref(), target);
     if model_changed && target.is_openai_responses() {
         messages = signatures::drop_trailing_reasoning(messages);
     }
@@ -73,7 +98,16 @@ pub fn sanitize(
             to_append.push(CustomEntry { custom_type: BOOTSTRAP_MARKER, data });
         }
     }
-    Sanitized { messages, to_append }
+    Sanitized { messages, to_append, pairs_results }
+}
+
+/// Whether a history was last sanitised for another model, so that this time it is not only cleaned part by part.
+pub fn has_other_snapshot(entries: &[Entry], target: &ModelTarget<'_>) -> bool {
+    is_other_model(last_snapshot(entries).filter(|_| target.is_known()).as_ref(), target)
+}
+
+fn is_other_model(known: Option<&Object>, target: &ModelTarget<'_>) -> bool {
+    known.is_some_and(|known| !is_snapshot_of(known, target))
 }
 
 /// Joins the turns of one side where the provider wants them to alternate.

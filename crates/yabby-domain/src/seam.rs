@@ -12,6 +12,7 @@ pub mod ledger;
 pub mod model;
 pub mod office;
 pub mod recollection;
+pub mod settled;
 pub mod shelf;
 pub mod tool;
 

@@ -8,6 +8,7 @@ pub(crate) mod conversation;
 mod failover;
 mod look;
 pub(crate) mod model;
+pub(crate) mod prepared;
 mod request;
 mod resume;
 pub(crate) mod run;

@@ -48,6 +48,7 @@ pub use home::{AgentHome, Tools};
 pub use inbox::{Heard, HeardFrom, Hearing, Ticket};
 pub use report::TurnReport;
 
+use agent::prepared::PreparedContexts;
 use approvals::Approvals;
 use arrivals::Arrivals;
 use events::{EventKind, Events, Listener};
@@ -102,6 +103,7 @@ pub(crate) struct Inner {
     /// When the last message was accepted.
     last_accepted: AtomicI64,
     arrivals: Arrivals,
+    prepared: PreparedContexts,
     /// What groups said since the agent last spoke there. Shared, since a turn clears what channels add.
     history: Mutex<HistoryBook>,
     /// Notices for the next prompt of each session. Shared, since anybody may leave one.
@@ -172,6 +174,7 @@ impl Engine {
             classes,
             last_accepted: AtomicI64::new(i64::MIN),
             arrivals: Arrivals::default(),
+            prepared: PreparedContexts::default(),
             history: Mutex::default(),
             notices: Mutex::default(),
             approvals: Approvals::default(),

@@ -17,7 +17,7 @@ use yabby_domain::usage::Usage;
 use crate::failure::Failure;
 use crate::settings::ThinkingStyle;
 use crate::stored::{Piece, ToolResult, Turn, turns};
-use crate::wire::{Asked, Heard, Outgoing, Reader, count, described, room, text_at, url};
+use crate::wire::{Asked, Body, Conversation, Heard, Outgoing, Reader, count, described, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
 const VERSION: &str = "2023-06-01";
@@ -29,7 +29,7 @@ const LEAST: u64 = 1024;
 pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
     let Asked { settings, model, request } = asked;
     let mut body = json!({"model": model.id, "stream": true});
-    body["messages"] = messages(request, model.images);
+    body["messages"] = json!([]);
     let room = room(model, request);
     body["max_tokens"] = room.asked.into();
     if text::non_blank(&request.system).is_some() {
@@ -51,6 +51,7 @@ pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
     }
     let base = settings.base_url.trim_end_matches('/');
     let method = if base.ends_with("/v1") { "messages" } else { "v1/messages" };
+    let body = Body { fields: body, conversation: conversation(request, model.images) };
     Outgoing { url: url(settings, method), headers, key: ("x-api-key", ""), body }
 }
 
@@ -92,27 +93,34 @@ fn tools(specs: &[Arc<ToolSpec>]) -> Value {
     tools.into()
 }
 
-fn messages(request: &ModelRequest, images: bool) -> Value {
-    let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
-    for turn in turns(&request.messages, images) {
+fn conversation(request: &ModelRequest, images: bool) -> Conversation {
+    let format = format!("anthropic {images}");
+    let mut conversation =
+        Conversation::new("messages", request, &format, |messages| turns_of(messages, images));
+    if let Some(last) = conversation.items.last_mut().filter(|last| text_at(last, "role") == "user")
+        && let Some(block) = last["content"].as_array_mut().and_then(|blocks| blocks.last_mut())
+    {
+        *block = marked(block.take());
+    }
+    conversation
+}
+
+fn turns_of(messages: &[Message], images: bool) -> Vec<Value> {
+    let mut turned: Vec<(&str, Vec<Value>)> = Vec::new();
+    for turn in turns(messages, images) {
         let (role, blocks): (&str, Vec<Value>) = match turn {
             Turn::User(pieces) => ("user", pieces.into_iter().map(piece).collect()),
             Turn::Results(results) => ("user", results.iter().map(result).collect()),
             Turn::Answer(answer) => ("assistant", answer_blocks(answer)),
         };
-        match messages.last_mut() {
+        match turned.last_mut() {
             // Results and what a user says behind them are one turn of theirs.
             Some((last, earlier)) if *last == role => earlier.extend(blocks),
             _ if blocks.is_empty() => {}
-            _ => messages.push((role, blocks)),
+            _ => turned.push((role, blocks)),
         }
     }
-    if let Some(("user", blocks)) = messages.last_mut()
-        && let Some(last) = blocks.pop()
-    {
-        blocks.push(marked(last));
-    }
-    messages.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
+    turned.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
 }
 
 fn piece(piece: Piece<'_>) -> Value {

@@ -204,6 +204,7 @@ impl ModelProvider for ClaudeCli {
         request: &ModelRequest,
         heard: &mut (dyn FnMut(ModelEvent) + Send),
     ) -> Result<Answer, ModelError> {
+        let request = &request.unsettled();
         let model = &request.model.model;
         if self.find(model).is_none() {
             let known = self.models().join(", ");

@@ -7,21 +7,21 @@ use serde_json::json;
 use yabby_domain::directive::level::ThinkLevel;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::message::{Block, Message};
-use yabby_domain::seam::model::{Answer, ModelErrorKind, ModelRequest, Stop};
+use yabby_domain::seam::model::{Answer, ModelErrorKind, Stop};
 use yabby_domain::seam::tool::ToolSpec;
 use yabby_domain::text;
 use yabby_domain::usage::Usage;
 
 use crate::failure::Failure;
-use crate::settings::{ModelSettings, ThinkingStyle};
+use crate::settings::ThinkingStyle;
 use crate::stored::{PICTURES, Piece, ToolResult, Turn, turns};
-use crate::wire::{Asked, Heard, Outgoing, Reader, count, described, room, text_at, url};
+use crate::wire::{Asked, Body, Conversation, Heard, Outgoing, Reader, count, described, room, text_at, url};
 use crate::writing::{CallPart, Part, Writing};
 
 pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
     let Asked { settings, model, request } = asked;
     let mut body = json!({"generationConfig": {"maxOutputTokens": room(model, request).asked}});
-    body["contents"] = contents(model, request);
+    body["contents"] = json!([]);
     if text::non_blank(&request.system).is_some() {
         body["systemInstruction"] = json!({"parts": [{"text": request.system}]});
     }
@@ -37,6 +37,13 @@ pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
     }
     let name = if model.id.contains('/') { model.id.clone() } else { format!("models/{}", model.id) };
     let url = url(settings, &format!("{name}:streamGenerateContent?alt=sse"));
+    // From this generation on, results can hold pictures.
+    let with_pictures = generation(&model.id) >= 3;
+    let format = format!("gemini {} {with_pictures}", model.images);
+    let conversation = Conversation::new("contents", request, &format, |messages| {
+        contents(messages, model.images, with_pictures)
+    });
+    let body = Body { fields: body, conversation };
     Outgoing { url, headers: Vec::new(), key: ("x-goog-api-key", ""), body }
 }
 
@@ -85,16 +92,14 @@ fn tool(spec: &ToolSpec) -> Value {
     described(spec, "parametersJsonSchema")
 }
 
-fn contents(model: &ModelSettings, request: &ModelRequest) -> Value {
+fn contents(messages: &[Message], images: bool, with_pictures: bool) -> Vec<Value> {
     let mut contents = Vec::new();
     let mut push = |role: &str, parts: Vec<Value>| {
         if !parts.is_empty() {
             contents.push(json!({"role": role, "parts": parts}));
         }
     };
-    // From this generation on, results can hold pictures.
-    let with_pictures = generation(&model.id) >= 3;
-    for turn in turns(&request.messages, model.images) {
+    for turn in turns(messages, images) {
         match turn {
             Turn::User(pieces) => push("user", pieces.iter().map(part).collect()),
             Turn::Answer(answer) => push("model", answer_parts(answer)),
@@ -108,7 +113,7 @@ fn contents(model: &ModelSettings, request: &ModelRequest) -> Value {
             }
         }
     }
-    contents.into()
+    contents
 }
 
 fn part(piece: &Piece<'_>) -> Value {

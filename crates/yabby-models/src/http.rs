@@ -91,10 +91,7 @@ impl Http {
         })?;
         let client = self.client(&url).map_err(|error| Failure::unreached(error.to_string()))?;
         let headers = headers(outgoing, key, extra)?;
-        let body = serde_json::to_string(&outgoing.body)
-            .map_err(|error| Failure::new(ModelErrorKind::BadRequest, error.to_string()))?;
-        let body = text::to_outside(&body).into_owned();
-        let sent = client.post(url).headers(headers).body(body).send().await;
+        let sent = client.post(url).headers(headers).body(outgoing.body.to_text()).send().await;
         let response = sent.map_err(|error| Failure::of_transport(&error))?;
         let status = response.status();
         let is_stream = response

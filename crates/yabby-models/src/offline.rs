@@ -96,6 +96,7 @@ impl ModelProvider for Offline {
         request: &ModelRequest,
         heard: &mut (dyn FnMut(ModelEvent) + Send),
     ) -> Result<Answer, ModelError> {
+        let request = &request.unsettled();
         if request.model.model != MODEL {
             let message = format!("there is no model {}; use {PROVIDER}/{MODEL}", request.model.model);
             return Err(ModelError::new(ModelErrorKind::Unavailable, message));

@@ -17,7 +17,9 @@ use yabby_domain::usage::Usage;
 use crate::failure::Failure;
 use crate::settings::{Compat, MaxTokensField, ModelSettings, ThinkingBack, ThinkingStyle};
 use crate::stored::{PICTURES, Piece, ToolResult, Turn, data_url, turns};
-use crate::wire::{Asked, BEARER, Heard, Outgoing, Reader, count, described, effort, room, text_at, url};
+use crate::wire::{
+    Asked, BEARER, Body, Conversation, Heard, Outgoing, Reader, count, described, effort, room, text_at, url,
+};
 use crate::writing::{CallPart, Part, Writing};
 
 /// Where servers put thinking; the first that is there counts, as some fill two with the same.
@@ -27,7 +29,7 @@ pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
     let Asked { settings, model, request } = asked;
     let compat = &model.compat;
     let mut body = json!({"model": model.id, "stream": true});
-    body["messages"] = messages(model, request);
+    body["messages"] = json!([]);
     if compat.usage_in_stream {
         body["stream_options"] = json!({"include_usage": true});
     }
@@ -49,6 +51,7 @@ pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
         think(&mut body, compat.thinking, request.thinking, effort(settings, model, request.thinking));
     }
     let url = url(settings, "chat/completions");
+    let body = Body { fields: body, conversation: conversation(model, request) };
     Outgoing { url, headers: Vec::new(), key: BEARER, body }
 }
 
@@ -83,30 +86,39 @@ fn tool(spec: &ToolSpec) -> Value {
     tool
 }
 
-fn messages(model: &ModelSettings, request: &ModelRequest) -> Value {
+fn conversation(model: &ModelSettings, request: &ModelRequest) -> Conversation {
     let compat = &model.compat;
-    let mut messages = Vec::new();
+    let Compat { thinking_back, tool_result_name, .. } = compat;
+    let format = format!("chat {} {thinking_back:?} {tool_result_name}", model.images);
+    let mut conversation =
+        Conversation::new("messages", request, &format, |messages| items(messages, model.images, compat));
     if text::non_blank(&request.system).is_some() {
         let role = if compat.developer_role && model.reasoning { "developer" } else { "system" };
-        messages.push(json!({"role": role, "content": request.system}));
+        conversation.opening.push(json!({"role": role, "content": request.system}));
     }
-    for turn in turns(&request.messages, model.images) {
+    if compat.cache_markers {
+        let last = conversation.items.iter_mut().rfind(|message| text_at(message, "role") == "user");
+        conversation.opening.iter_mut().chain(last).for_each(mark);
+    }
+    conversation
+}
+
+fn items(messages: &[Message], images: bool, compat: &Compat) -> Vec<Value> {
+    let mut items = Vec::new();
+    for turn in turns(messages, images) {
         match turn {
-            Turn::User(pieces) => messages.push(user(&pieces)),
-            Turn::Answer(answer) => messages.extend(answer_message(answer, compat)),
+            Turn::User(pieces) => items.push(user(&pieces)),
+            Turn::Answer(answer) => items.extend(answer_message(answer, compat)),
             Turn::Results(results) => {
-                messages.extend(results.iter().map(|result| result_message(result, compat)));
+                items.extend(results.iter().map(|result| result_message(result, compat)));
                 let images: Vec<Piece<'_>> = results.iter().flat_map(ToolResult::images).collect();
                 if !images.is_empty() {
-                    messages.push(user(&[&[Piece::Text(PICTURES)], images.as_slice()].concat()));
+                    items.push(user(&[&[Piece::Text(PICTURES)], images.as_slice()].concat()));
                 }
             }
         }
     }
-    if compat.cache_markers {
-        mark(&mut messages);
-    }
-    messages.into()
+    items
 }
 
 fn user(pieces: &[Piece<'_>]) -> Value {
@@ -187,22 +199,17 @@ fn answer_message(answer: &Message, compat: &Compat) -> Option<Value> {
     Some(message)
 }
 
-/// Marks the opening words and the last words of a user, for Anthropic's cache behind a router.
-fn mark(messages: &mut [Value]) {
-    let is = |message: &Value, roles: &[&str]| roles.contains(&text_at(message, "role"));
-    let first = messages.iter().position(|message| is(message, &["system", "developer"]));
-    let last = messages.iter().rposition(|message| is(message, &["user"]));
-    for at in [first, last].into_iter().flatten() {
-        let mut parts = match messages[at]["content"].take() {
-            Value::String(text) => vec![json!({"type": "text", "text": text})],
-            Value::Array(parts) => parts,
-            _ => Vec::new(),
-        };
-        if let Some(part) = parts.iter_mut().rfind(|part| text_at(part, "type") == "text") {
-            part["cache_control"] = json!({"type": "ephemeral"});
-        }
-        messages[at]["content"] = parts.into();
+/// Marks a message for Anthropic's cache behind a router.
+fn mark(message: &mut Value) {
+    let mut parts = match message["content"].take() {
+        Value::String(text) => vec![json!({"type": "text", "text": text})],
+        Value::Array(parts) => parts,
+        _ => Vec::new(),
+    };
+    if let Some(part) = parts.iter_mut().rfind(|part| text_at(part, "type") == "text") {
+        part["cache_control"] = json!({"type": "ephemeral"});
     }
+    message["content"] = parts.into();
 }
 
 /// Reads the chunks of an answer.

@@ -10,14 +10,16 @@ use serde_json::json;
 use yabby_domain::directive::level::ThinkLevel;
 use yabby_domain::json::{self, Value};
 use yabby_domain::message::{Block, Message};
-use yabby_domain::seam::model::{Answer, ModelErrorKind, ModelRequest, Stop};
+use yabby_domain::seam::model::{Answer, ModelErrorKind, Stop};
 use yabby_domain::seam::tool::ToolSpec;
 use yabby_domain::text;
 use yabby_domain::usage::Usage;
 
 use crate::failure::Failure;
 use crate::stored::{Piece, ToolResult, Turn, data_url, turns};
-use crate::wire::{Asked, BEARER, Heard, Outgoing, Reader, count, described, effort, room, text_at, url};
+use crate::wire::{
+    Asked, BEARER, Body, Conversation, Heard, Outgoing, Reader, count, described, effort, room, text_at, url,
+};
 use crate::writing::{CallPart, Part, Writing};
 
 /// The least that may be asked for.
@@ -31,7 +33,7 @@ pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
         "store": false,
         "max_output_tokens": room(model, request).asked.max(LEAST),
     });
-    body["input"] = input(request, model.images);
+    body["input"] = json!([]);
     if text::non_blank(&request.system).is_some() {
         body["instructions"] = request.system.as_str().into();
     }
@@ -49,6 +51,9 @@ pub(crate) fn outgoing(asked: Asked<'_>) -> Outgoing {
         }
     }
     let url = url(settings, "responses");
+    let format = format!("responses {}", model.images);
+    let conversation = Conversation::new("input", request, &format, |messages| input(messages, model.images));
+    let body = Body { fields: body, conversation };
     Outgoing { url, headers: Vec::new(), key: BEARER, body }
 }
 
@@ -60,9 +65,9 @@ fn tool(spec: &ToolSpec) -> Value {
     tool
 }
 
-fn input(request: &ModelRequest, images: bool) -> Value {
+fn input(messages: &[Message], images: bool) -> Vec<Value> {
     let mut items = Vec::new();
-    for turn in turns(&request.messages, images) {
+    for turn in turns(messages, images) {
         match turn {
             Turn::User(pieces) => {
                 let content: Vec<Value> = pieces.iter().map(part).collect();
@@ -72,7 +77,7 @@ fn input(request: &ModelRequest, images: bool) -> Value {
             Turn::Results(results) => items.extend(results.iter().map(result)),
         }
     }
-    items.into()
+    items
 }
 
 fn part(piece: &Piece<'_>) -> Value {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use yabby_domain::compaction::tokens;
 use yabby_domain::directive::level::{Level as _, ThinkLevel, supports_xhigh};
 use yabby_domain::json::Value;
+use yabby_domain::message::Message;
 use yabby_domain::seam::model::{Answer, ModelEvent, ModelRequest};
 use yabby_domain::seam::tool::ToolSpec;
 use yabby_domain::text;
@@ -20,7 +20,94 @@ pub(crate) struct Outgoing {
     pub(crate) headers: Vec<(&'static str, String)>,
     /// The header that carries the key, and what stands in front of it.
     pub(crate) key: (&'static str, &'static str),
-    pub(crate) body: Value,
+    pub(crate) body: Body,
+}
+
+/// The body of a request: an object in which one field, the conversation, is written apart from the others.
+pub(crate) struct Body {
+    /// Everything, with the conversation empty.
+    pub(crate) fields: Value,
+    pub(crate) conversation: Conversation,
+}
+
+/// The conversation of a request as a wire format wants it.
+pub(crate) struct Conversation {
+    /// The field that it stands in.
+    pub(crate) field: &'static str,
+    /// What stands in front of it.
+    pub(crate) opening: Vec<Value>,
+    /// The text of what was said long ago: items with commas between them.
+    pub(crate) settled: Vec<Arc<str>>,
+    pub(crate) items: Vec<Value>,
+}
+
+impl Conversation {
+    /// Settled messages are written once for `format`, which names everything that `items` depends on besides the
+    /// messages.
+    pub(crate) fn new(
+        field: &'static str,
+        request: &ModelRequest,
+        format: &str,
+        items: impl Fn(&[Message]) -> Vec<Value>,
+    ) -> Self {
+        let text = |messages: &[Message]| {
+            let items: Vec<String> = items(messages).iter().map(sent).collect();
+            items.join(",")
+        };
+        let settled = request.settled.iter().map(|part| part.sent_as(format, text)).collect();
+        Self { field, opening: Vec::new(), settled, items: items(&request.messages) }
+    }
+}
+
+impl Body {
+    /// The text that is sent.
+    pub(crate) fn to_text(&self) -> String {
+        let Self { fields, conversation } = self;
+        let length: usize = conversation.settled.iter().map(|text| text.len() + 1).sum();
+        let mut out = String::with_capacity(length + 64 * 1024);
+        for (name, value) in fields.as_object().into_iter().flatten() {
+            out.push(if out.is_empty() { '{' } else { ',' });
+            out.push_str(&sent(&Value::from(name.as_str())));
+            out.push(':');
+            if name == conversation.field {
+                conversation.write_to(&mut out);
+            } else {
+                out.push_str(&sent(value));
+            }
+        }
+        out.push('}');
+        out
+    }
+}
+
+/// A value as it is sent.
+fn sent(value: &Value) -> String {
+    text::to_outside(&value.to_string()).into_owned()
+}
+
+impl Conversation {
+    fn write_to(&self, out: &mut String) {
+        out.push('[');
+        let start = out.len();
+        let separate = |out: &mut String| {
+            if out.len() > start {
+                out.push(',');
+            }
+        };
+        for item in &self.opening {
+            separate(out);
+            out.push_str(&sent(item));
+        }
+        for part in self.settled.iter().filter(|part| !part.is_empty()) {
+            separate(out);
+            out.push_str(part);
+        }
+        for item in &self.items {
+            separate(out);
+            out.push_str(&sent(item));
+        }
+        out.push(']');
+    }
 }
 
 /// Whoever listens to an answer.
@@ -100,7 +187,7 @@ fn about(request: &ModelRequest) -> u64 {
         text::units(&tool.name) + text::units(&tool.description) + length(&tool.parameters)
     };
     let units = text::units(&request.system) + request.tools.iter().map(tool).sum::<usize>();
-    let tokens = units as u64 / 4 + tokens::estimate_all(&request.messages);
+    let tokens = units as u64 / 4 + request.message_tokens();
     tokens + tokens / 5
 }
 
@@ -154,7 +241,6 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
     use proptest::sample::select;
-    use yabby_domain::message::Message;
     use yabby_domain::model::ModelRef;
 
     use super::*;

@@ -165,6 +165,7 @@ impl ModelProvider for ScriptedModel {
         request: &ModelRequest,
         heard: &mut (dyn FnMut(ModelEvent) + Send),
     ) -> Result<Answer, ModelError> {
+        let request = &request.unsettled();
         unpoisoned(&self.0.asked).push(request.clone());
         let most = *unpoisoned(&self.0.most);
         let line = match most {

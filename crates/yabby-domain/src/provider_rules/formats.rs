@@ -77,6 +77,12 @@ impl ImageBudget {
     }
 }
 
+/// Whether so many images, with so much data in all, can be shown however they are spread over a request.
+pub fn all_images_fit(images: usize, data: usize, family: ProviderFamily) -> bool {
+    let budget = ImageBudget::of(family);
+    images <= budget.images && data <= budget.data && max_side(images) == max_side(0)
+}
+
 /// Whether a block is an image that the provider takes: its type is known and what the payload says,
 /// and it is neither too heavy nor too long.
 pub fn is_image(block: &Value, max_side: u32, family: ProviderFamily) -> bool {

@@ -25,8 +25,9 @@ pub struct RepairedPairs {
 ///
 /// Results count up to the next assistant message. An id that a later message uses again is a new
 /// call with a result of its own (`transcripts.md` §9). A history that needs nothing comes back as it
-/// is, even with results out of order or given twice.
-pub fn pair_results(messages: Vec<Message>, now: Timestamp) -> RepairedPairs {
+/// is, even with results out of order or given twice; unless `always` asks for it, since another part of the same
+/// history needs it.
+pub fn pair_results(messages: Vec<Message>, now: Timestamp, always: bool) -> RepairedPairs {
     let mut repair = Repair::default();
     let mut rest = messages.iter().enumerate().peekable();
     while let Some((at, message)) = rest.next() {
@@ -49,7 +50,7 @@ pub fn pair_results(messages: Vec<Message>, now: Timestamp) -> RepairedPairs {
     }
     let Repair { out, added, dropped_duplicates, dropped_orphans, moved } = repair;
     let changed = added + dropped_duplicates + dropped_orphans > 0 || moved;
-    let messages = if changed { placed(messages, out) } else { messages };
+    let messages = if changed || always { placed(messages, out) } else { messages };
     RepairedPairs { messages, added, dropped_duplicates, dropped_orphans, changed }
 }
 
@@ -167,7 +168,7 @@ mod tests {
             ("A(aa)a", "A(aa)a", 0, 1, 0, true),
         ];
         for (before, after, added, duplicates, orphans, changed) in table {
-            let repaired = pair_results(messages(before), Timestamp::UNIX_EPOCH);
+            let repaired = pair_results(messages(before), Timestamp::UNIX_EPOCH, false);
             assert_eq!(sketch(&repaired.messages), after, "{before}");
             let counts =
                 (repaired.added, repaired.dropped_duplicates, repaired.dropped_orphans, repaired.changed);

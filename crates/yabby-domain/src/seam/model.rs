@@ -1,5 +1,6 @@
 //! The door to whoever answers: a language model, or something that does as if (`sessions.md` §15).
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,9 @@ use async_trait::async_trait;
 
 pub use crate::ledger::Purpose;
 
+use super::settled::SettledMessages;
 use super::tool::ToolSpec;
+use crate::compaction::tokens::estimate_all;
 use crate::directive::level::ThinkLevel;
 use crate::id::AgentId;
 use crate::json::Value;
@@ -51,11 +54,13 @@ pub struct ModelInfo {
     pub prices: Option<Prices>,
 }
 
-/// One question to a model. `messages` are acceptable to it (see [`crate::provider_rules`]).
+/// One question to a model. Its messages are acceptable to it (see [`crate::provider_rules`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelRequest {
     pub model: ModelRef,
     pub system: String,
+    /// What was said long ago, in front of `messages`.
+    pub settled: Vec<Arc<SettledMessages>>,
     pub messages: Vec<Message>,
     /// In an order that does not change while a session lasts: providers cache the beginning of a request.
     pub tools: Vec<Arc<ToolSpec>>,
@@ -81,6 +86,7 @@ impl ModelRequest {
         Self {
             model,
             system: String::new(),
+            settled: Vec::new(),
             messages,
             tools: Vec::new(),
             thinking: ThinkLevel::Off,
@@ -92,6 +98,27 @@ impl ModelRequest {
             workspace: None,
             purpose: Purpose::Turn,
         }
+    }
+
+    /// All messages, the settled ones included.
+    pub fn all_messages(&self) -> Cow<'_, [Message]> {
+        if self.settled.is_empty() {
+            return Cow::Borrowed(&self.messages);
+        }
+        let settled = self.settled.iter().flat_map(|part| part.messages());
+        Cow::Owned(settled.chain(self.messages.iter().cloned()).collect())
+    }
+
+    /// The same question with all of its messages in `messages`.
+    #[must_use]
+    pub fn unsettled(&self) -> Self {
+        let messages = self.all_messages().into_owned();
+        Self { settled: Vec::new(), messages, ..self.clone() }
+    }
+
+    /// About how many tokens the messages are.
+    pub fn message_tokens(&self) -> u64 {
+        self.settled.iter().map(|part| part.tokens()).sum::<u64>() + estimate_all(&self.messages)
     }
 }
 

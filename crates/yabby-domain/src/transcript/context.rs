@@ -69,6 +69,13 @@ impl Transcript {
         kept.iter().chain(&branch[at + 1..]).copied().collect()
     }
 
+    /// The summary that stands in front of them, where something was summarised.
+    pub fn told_summary(&self) -> Option<Message> {
+        let branch = self.branch();
+        let compaction = branch[last_compaction(&branch)?];
+        Some(compaction_summary(&compaction.object(), compaction.time()))
+    }
+
     /// Whether the entries that are held are enough to tell the context at the leaf.
     pub fn knows_its_context(&self) -> bool {
         let branch = self.branch();

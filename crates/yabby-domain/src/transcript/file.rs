@@ -207,6 +207,11 @@ impl TranscriptFile {
         self.transcript.move_leaf(id)
     }
 
+    /// See [`Transcript::move_leaf_to_end`]; the file does not change.
+    pub fn move_leaf_to_end(&mut self) {
+        self.transcript.move_leaf_to_end();
+    }
+
     /// See [`Transcript::reset_leaf`]; the file does not change.
     pub fn reset_leaf(&mut self) {
         self.transcript.reset_leaf();

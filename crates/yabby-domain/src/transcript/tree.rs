@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Stamp;
 use super::context::ModelUsed;
@@ -18,6 +19,8 @@ use crate::text;
 
 #[derive(Clone, Debug)]
 pub struct Transcript {
+    /// Which reading of a file it comes from.
+    reading: u64,
     header: Header,
     /// In file order, without header lines.
     entries: Vec<Entry>,
@@ -106,7 +109,9 @@ pub struct UnknownEntry(pub String);
 impl Transcript {
     /// A session without entries.
     pub fn new(header: Header) -> Self {
+        static READINGS: AtomicU64 = AtomicU64::new(0);
         Self {
+            reading: READINGS.fetch_add(1, Ordering::Relaxed),
             header,
             entries: Vec::new(),
             by_id: HashMap::new(),
@@ -218,6 +223,35 @@ impl Transcript {
     /// The entries from the root to the leaf.
     pub fn branch(&self) -> Vec<&Entry> {
         self.leaf.map(|leaf| self.path_to(leaf)).unwrap_or_default()
+    }
+
+    /// A number that no other reading of a file has. Entries of one reading never change; they only become more.
+    pub fn reading(&self) -> u64 {
+        self.reading
+    }
+
+    /// Moves the leaf to the last entry, where it is when a file is opened.
+    pub fn move_leaf_to_end(&mut self) {
+        self.leaf = self.entries.len().checked_sub(1);
+    }
+
+    /// The entries of the branch behind the one with this key; `None` if that is not on the branch, or not the only
+    /// entry with this key.
+    pub fn branch_since(&self, key: &EntryId) -> Option<Vec<&Entry>> {
+        let stop = self.by_id.get(key).copied().filter(|_| !self.has_twins)?;
+        let mut since = Vec::new();
+        let mut next = self.leaf;
+        while let Some(at) = next.filter(|at| *at != stop) {
+            // Only a circle is longer than all entries together.
+            if since.len() > self.entries.len() {
+                return None;
+            }
+            since.push(&self.entries[at]);
+            next = self.parent_of(at);
+        }
+        next?;
+        since.reverse();
+        Some(since)
     }
 
     /// The entries from the root to the one called `id`; none if it is unknown.

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use yabby_domain::history_limit::limit_turns;
 use yabby_domain::message::Message;
+use yabby_domain::prepared::PreparedContext;
 use yabby_domain::provider_rules::{ProviderFamily, Recipient, Violation, make_acceptable, violations};
 use yabby_domain::sanitize::policy::{ModelTarget, TranscriptPolicy};
 use yabby_domain::sanitize::{join_turns, sanitize};
@@ -412,4 +413,123 @@ fn answered(step: &Step, target: &ModelTarget<'_>, calls: &mut usize) -> Vec<Val
     let answer = json!({"role": "assistant", "content": blocks, "api": target.api, "provider": target.provider,
         "model": target.model, "stopReason": "stop", "timestamp": 1});
     [vec![answer], results].concat()
+}
+
+// ---- A context that is kept from request to request ----
+
+/// Asks the same question at every entry of a transcript: once with everything prepared anew, once with what was
+/// prepared before. How often the latter was possible.
+fn compare_both_ways(transcript: &mut Transcript, target: ModelTarget<'_>) -> usize {
+    let recipient = Recipient::of(target);
+    let now = jiff::Timestamp::UNIX_EPOCH;
+    let mut prepared = PreparedContext::default();
+    let ids: Vec<String> =
+        transcript.entries().iter().filter_map(|entry| entry.id()).map(str::to_owned).collect();
+    let question = Message::from_value(json!({"role": "user", "content": "and now?", "timestamp": 3}));
+    let question = question.into_iter().collect::<Vec<_>>();
+    let mut kept = 0;
+    for id in ids {
+        transcript.move_leaf(&id).unwrap();
+        // A run asks with a new question first, and again after each result of a tool.
+        for pending in [question.as_slice(), &[]] {
+            let Some(found) = prepared.prepare(transcript, pending, &recipient, now) else { continue };
+            let messages = transcript.context().messages;
+            let sanitized = sanitize(messages, &target, transcript.entries(), now);
+            let mut whole = join_turns(sanitized.messages, &TranscriptPolicy::of(&target));
+            whole.extend_from_slice(pending);
+            let whole = make_acceptable(whole, &recipient);
+            let settled = found.settled.iter().flat_map(|part| part.messages());
+            let parts: Vec<Message> = settled.chain(found.messages).collect();
+            assert!(parts == whole, "{target:?} at {id}: {parts:#?} is not {whole:#?}");
+            assert_eq!(found.to_append, sanitized.to_append, "{target:?} at {id}");
+            let tokens: u64 = found.settled.iter().map(|part| part.tokens()).sum();
+            assert!(tokens > 0, "nothing is settled");
+            kept += 1;
+        }
+    }
+    kept
+}
+
+/// Questions and answers, with calls of tools, and now and then anything at all.
+fn any_long_file() -> impl Strategy<Value = (ModelTarget<'static>, Vec<String>)> {
+    let turn = |target: ModelTarget<'static>| {
+        let step = (any::<bool>(), prop::option::of("[a-c]{1,3}"), 0..3_usize)
+            .prop_map(|(thinks, text, calls)| Step { thinks, text, calls });
+        let last = Step { thinks: false, text: Some("done".to_owned()), calls: 0 };
+        let steps = prop::collection::vec(step, 0..3).prop_map(move |mut steps| {
+            steps.push(Step { text: last.text.clone(), ..last });
+            steps
+        });
+        prop_oneof![
+            6 => steps.prop_map(Some),
+            1 => Just(None),
+        ]
+        .prop_flat_map(move |steps| (Just(steps), any_message(target)))
+    };
+    any_target().prop_flat_map(move |target| {
+        prop::collection::vec(turn(target), 1..8).prop_map(move |turns| {
+            let mut calls = 0;
+            let mut messages = Vec::new();
+            for (steps, odd) in turns {
+                let Some(steps) = steps else {
+                    messages.push(odd);
+                    continue;
+                };
+                messages.push(json!({"role": "user", "content": "go", "timestamp": 1}));
+                for step in &steps {
+                    messages.extend(answered(step, &target, &mut calls));
+                }
+            }
+            let mut lines = vec![json!({"type": "session", "version": 3, "id": "s", "cwd": "/w"}).to_string()];
+            for (at, message) in messages.into_iter().enumerate() {
+                let parent = at.checked_sub(1).map_or(Value::Null, |at| format!("e{at}").into());
+                let entry =
+                    json!({"type": "message", "id": format!("e{at}"), "parentId": parent, "message": message});
+                lines.push(yabby_domain::json::stringify(&entry));
+            }
+            (target, lines)
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_file_is_prepared_part_by_part_as_it_is_at_once((target, lines) in prop_oneof![any_file(), any_long_file()]) {
+        if let Some(mut transcript) = Transcript::read(&lines.join("\n")) {
+            compare_both_ways(&mut transcript, target);
+        }
+    }
+}
+
+#[test]
+fn recorded_transcripts_are_prepared_part_by_part_as_they_are_at_once() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
+    let (mut read, mut kept) = (0, 0);
+    for file in files_in(&folder) {
+        let Some(mut transcript) =
+            std::fs::read(&file).ok().and_then(|bytes| Transcript::read(&yabby_domain::text::lossy(&bytes)))
+        else {
+            continue;
+        };
+        read += 1;
+        for target in TARGETS {
+            kept += compare_both_ways(&mut transcript, target);
+        }
+    }
+    assert!(read > 20 && kept > 100, "{read} transcripts, {kept} requests");
+}
+
+fn files_in(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(files_in(&path));
+        } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+            files.push(path);
+        }
+    }
+    files
 }

@@ -1,16 +1,20 @@
 //! What the model is told: any transcript, whatever happened to it, as a request that the provider takes
 //! (`transcripts.md` §5, §8).
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use yabby_domain::compaction::tokens::estimate;
 use yabby_domain::config::Config;
 use yabby_domain::history_limit::{dm_limit, limit_turns};
 use yabby_domain::json::Value;
 use yabby_domain::message::{Message, Role};
+use yabby_domain::prepared::PreparedContext;
 use yabby_domain::provider_rules::make_acceptable;
 use yabby_domain::pruning;
 use yabby_domain::sanitize::policy::TranscriptPolicy;
 use yabby_domain::sanitize::{CustomEntry, join_turns, sanitize};
+use yabby_domain::seam::settled::SettledMessages;
 use yabby_domain::text;
 use yabby_domain::transcript::tree::{NewEntry, Transcript};
 
@@ -27,31 +31,68 @@ pub(crate) enum Extent {
 }
 
 pub(crate) struct Told {
+    /// What was said long ago, in front of `messages`.
+    pub(crate) settled: Vec<Arc<SettledMessages>>,
     pub(crate) messages: Vec<Message>,
     /// What the transcript is to remember about this request.
     pub(crate) to_append: Vec<NewEntry>,
 }
 
-/// The messages of a request: the conversation, and `pending` behind it.
+/// Who is told, and when.
+pub(crate) struct Telling<'t> {
+    pub(crate) choice: &'t ModelChoice,
+    pub(crate) config: &'t Config,
+    pub(crate) session_key: &'t str,
+    pub(crate) now: Timestamp,
+    pub(crate) extent: Extent,
+}
+
+/// The messages of a request: the conversation, and `pending` behind it. What was prepared for the last request is
+/// not prepared again.
 pub(crate) fn told(
     transcript: &Transcript,
     pending: Vec<Message>,
-    choice: &ModelChoice,
-    config: &Config,
-    session_key: &str,
-    now: Timestamp,
-    extent: Extent,
+    telling: &Telling<'_>,
+    prepared: &mut PreparedContext,
 ) -> Told {
+    let Telling { choice, config, session_key, now, extent } = *telling;
+    let pruning = Pruning::of(transcript, telling);
+    let limit = dm_limit(session_key, config);
+    if extent == Extent::Whole
+        && limit.is_none()
+        && pruning.due.is_none()
+        && let Some(found) = prepared.prepare(transcript, &pending, &choice.recipient(), now)
+    {
+        let to_append = found.to_append.into_iter().chain(pruning.touch).map(custom).collect();
+        return Told { settled: found.settled, messages: found.messages, to_append };
+    }
+    told_anew(transcript, pending, telling, limit, pruning)
+}
+
+/// The same, for somebody who asks only once.
+pub(crate) fn told_at_once(transcript: &Transcript, pending: Vec<Message>, telling: &Telling<'_>) -> Told {
+    let limit = dm_limit(telling.session_key, telling.config);
+    told_anew(transcript, pending, telling, limit, Pruning::of(transcript, telling))
+}
+
+/// The same, prepared as a whole.
+fn told_anew(
+    transcript: &Transcript,
+    pending: Vec<Message>,
+    telling: &Telling<'_>,
+    limit: Option<i64>,
+    pruning: Pruning,
+) -> Told {
+    let Telling { choice, config, now, extent, .. } = *telling;
     let target = choice.target();
     let sanitized = sanitize(transcript.context().messages, &target, transcript.entries(), now);
     let joined = join_turns(sanitized.messages, &TranscriptPolicy::of(&target));
-    let mut messages = limit_turns(joined, dm_limit(session_key, config));
-    let touch = prune(&mut messages, transcript, choice, config, now);
-    let custom = |entry: CustomEntry| NewEntry::Custom {
-        custom_type: entry.custom_type.to_owned(),
-        data: Some(Value::Object(entry.data)),
-    };
-    let to_append = sanitized.to_append.into_iter().chain(touch).map(custom).collect();
+    let mut messages = limit_turns(joined, limit);
+    if let Some(settings) = pruning.due {
+        let replacements = pruning::prune(&messages, &settings, Some(choice.window(config)));
+        pruning::apply(&mut messages, &replacements);
+    }
+    let to_append = sanitized.to_append.into_iter().chain(pruning.touch).map(custom).collect();
     match extent {
         Extent::Whole => {}
         Extent::Trimmed => {
@@ -66,29 +107,36 @@ pub(crate) fn told(
         }
     }
     messages.extend(pending);
-    Told { messages: make_acceptable(messages, &choice.recipient()), to_append }
+    let messages = make_acceptable(messages, &choice.recipient());
+    Told { settled: Vec::new(), messages, to_append }
 }
 
-/// Shortens old tool results once the provider's cache has forgotten them anyway, where that is
-/// configured.
-fn prune(
-    messages: &mut [Message],
-    transcript: &Transcript,
-    choice: &ModelChoice,
-    config: &Config,
-    now: Timestamp,
-) -> Option<CustomEntry> {
-    let settings = pruning::Settings::from_config(config);
-    let (provider, model) = (choice.model.provider.as_str(), choice.model.model.as_str());
-    let touch = pruning::cache_touch(settings.as_ref(), provider, model, now)?;
-    #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
-    let now_ms = now.as_millisecond() as f64;
-    let last_touch = pruning::last_cache_touch(transcript.entries());
-    if let Some(settings) = settings.filter(|settings| pruning::is_due(last_touch, now_ms, settings)) {
-        let replacements = pruning::prune(messages, &settings, Some(choice.window(config)));
-        pruning::apply(messages, &replacements);
+fn custom(entry: CustomEntry) -> NewEntry {
+    NewEntry::Custom { custom_type: entry.custom_type.to_owned(), data: Some(Value::Object(entry.data)) }
+}
+
+/// Shortening old tool results once the provider's cache has forgotten them anyway, where that is configured.
+struct Pruning {
+    /// What the transcript is to remember about the provider's cache.
+    touch: Option<CustomEntry>,
+    /// How to prune, if it is time to.
+    due: Option<pruning::Settings>,
+}
+
+impl Pruning {
+    fn of(transcript: &Transcript, telling: &Telling<'_>) -> Self {
+        let Telling { choice, config, now, .. } = *telling;
+        let settings = pruning::Settings::from_config(config);
+        let (provider, model) = (choice.model.provider.as_str(), choice.model.model.as_str());
+        let Some(touch) = pruning::cache_touch(settings.as_ref(), provider, model, now) else {
+            return Self { touch: None, due: None };
+        };
+        #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
+        let now_ms = now.as_millisecond() as f64;
+        let last_touch = pruning::last_cache_touch(transcript.entries());
+        let due = settings.filter(|settings| pruning::is_due(last_touch, now_ms, settings));
+        Self { touch: Some(touch), due }
     }
-    Some(touch)
 }
 
 /// How many messages are older than the last `tokens`.

@@ -29,7 +29,7 @@ use yabby_domain::usage::Usage;
 use super::answer;
 use super::call::{Called, call_model};
 use super::compact::{self, Why};
-use super::context::{Extent, told};
+use super::context::{Extent, Telling, told, told_at_once};
 use super::conversation::{Conversation, FLUSH_MARK};
 use super::failover::is_worth_another;
 use super::request::{Opening, RunRequest};
@@ -329,15 +329,21 @@ impl Loop {
     /// The next request.
     fn ask(&mut self, request: &RunRequest<'_>, conversation: &mut Conversation) -> ModelRequest {
         let RunRequest { engine, opened, choice, .. } = request;
-        let told = told(
-            conversation.transcript(),
-            conversation.pending_messages(),
+        let telling = Telling {
             choice,
-            &opened.config,
-            opened.key.as_str(),
-            engine.now(),
-            self.extent,
-        );
+            config: &opened.config,
+            session_key: opened.key.as_str(),
+            now: engine.now(),
+            extent: self.extent,
+        };
+        let (transcript, pending) = (conversation.transcript(), conversation.pending_messages());
+        let told = match request.purpose {
+            Purpose::Turn => engine.0.prepared.with(&opened.home, &opened.transcript, |prepared| {
+                told(transcript, pending, &telling, prepared)
+            }),
+            // Such a request stands beside the conversation.
+            Purpose::Flush | Purpose::Summary => told_at_once(transcript, pending, &telling),
+        };
         if !std::mem::replace(&mut self.noted, true) {
             conversation.add_first(told.to_append);
         }
@@ -348,6 +354,7 @@ impl Loop {
             thinking: if may_think { request.thinking } else { ThinkLevel::Off },
             cli_session: self.cli_session(request),
             purpose: request.purpose,
+            settled: told.settled,
             ..request.question(told.messages)
         }
     }

@@ -8,7 +8,7 @@ use yabby_domain::status::tokens;
 use yabby_domain::text;
 
 use super::CommandContext;
-use crate::agent::context::{Extent, told};
+use crate::agent::context::{Extent, Telling, told_at_once};
 use crate::agent::said::text_of;
 use crate::agent::system_prompt;
 use crate::agent::{Opening, RunRequest};
@@ -42,10 +42,14 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
     let Opening { system, tools: known, .. } = request.opening();
     let messages = match opened.home.transcripts.load(&opened.transcript).await? {
         Some(transcript) => {
-            let (choice, config) = (&request.choice, &opened.config);
-            let now = engine.now();
-            let next = vec![user_message(NEXT, 0)];
-            let told = told(&transcript, next, choice, config, opened.key.as_str(), now, Extent::Whole);
+            let telling = Telling {
+                choice: &request.choice,
+                config: &opened.config,
+                session_key: opened.key.as_str(),
+                now: engine.now(),
+                extent: Extent::Whole,
+            };
+            let told = told_at_once(&transcript, vec![user_message(NEXT, 0)], &telling);
             without_next(told.messages)
         }
         None => Vec::new(),

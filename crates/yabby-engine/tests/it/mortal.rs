@@ -323,6 +323,7 @@ impl ModelProvider for Rules {
     ) -> Result<Answer, ModelError> {
         // Time passes only when nobody has anything else to do: meanwhile, other messages arrive.
         tokio::time::sleep(Duration::from_millis(10)).await;
+        let request = &request.unsettled();
         let recipient = Recipient::of(ModelTarget {
             api: Some("anthropic-messages"),
             provider: Some("test"),

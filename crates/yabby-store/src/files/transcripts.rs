@@ -6,6 +6,7 @@
 //! [`TranscriptStore`]: yabby_domain::seam::TranscriptStore
 
 mod adopting;
+mod cache;
 mod forgetting;
 mod lock;
 mod mending;
@@ -38,6 +39,8 @@ use super::folder::{open_inside, resolved_inside};
 use super::keeping::{keep_copy, put_away};
 use crate::clock::SystemClock;
 use crate::disk::{Disk, Doing, LocalDisk, beside, names_file, shown};
+use crate::file_state::FileState;
+use cache::TranscriptCache;
 use lock::TranscriptLock;
 use pen::Pen;
 use reading::{Conversation, Found, shared};
@@ -54,6 +57,7 @@ pub use writer::Writer;
 pub struct TranscriptFolder {
     folder: Arc<Path>,
     settings: Settings,
+    cache: Arc<TranscriptCache>,
 }
 
 /// What a folder of transcripts works with.
@@ -80,20 +84,37 @@ impl TranscriptFolder {
         let folder = folder.into();
         // Whoever changes the current folder later does not mean this one.
         let folder = std::path::absolute(&folder).unwrap_or(folder);
-        Self { folder: folder.into(), settings }
+        Self { folder: folder.into(), settings, cache: Arc::default() }
     }
 
     /// Opens a conversation to go on with it, or begins one.
     pub fn open_blocking(&self, id: &TranscriptId, begin: &Begin) -> Result<Writer, StoreError> {
         let (path, lock) = self.locked(id)?;
         let session = NewSession { id: &begin.session_id, cwd: &begin.cwd, parent: begin.parent.as_deref() };
-        let (file, journal_is_done) = match self.end_of(&path, &begin.cwd)? {
-            Some(end) => (end, false),
-            None => self.put_in_order(&path, session)?,
+        let state = FileState::of_readable(&path);
+        let (file, journal_is_done) = match self.cached(&path, state, &begin.cwd) {
+            Some(cached) => (cached, false),
+            None => match self.end_of(&path, &begin.cwd)? {
+                Some(end) => (end, false),
+                None => self.put_in_order(&path, session)?,
+            },
         };
+        // What was put in order is another file now.
+        let known = (FileState::of_readable(&path) == state).then_some(state.size());
         let Settings { disk, clock, .. } = self.settings.clone();
-        let pen = Pen::new(disk, clock, path, lock, journal_is_done)?;
+        let pen = Pen::new(disk, clock, path, lock, journal_is_done)?.after_reading(known);
         Ok(Writer { memory: Memory { folder: self.clone(), file }, pen })
+    }
+
+    /// A transcript as it was left by the last one who wrote it, if nobody else has touched it since.
+    fn cached(&self, path: &Path, state: FileState, cwd: &str) -> Option<TranscriptFile> {
+        let mut file = self.cache.take(path, state)?;
+        if beside(path, ".journal").symlink_metadata().is_ok() {
+            return None;
+        }
+        file.move_leaf_to_end();
+        let cwd = file.transcript().header().cwd().unwrap_or(cwd).to_owned();
+        Some(file.working_in(&cwd))
     }
 
     /// The path of a conversation's file and its lock; the folder exists after that.

@@ -10,6 +10,7 @@ use yabby_domain::transcript::file::Write;
 
 use super::lock::TranscriptLock;
 use crate::disk::{Disk, Doing, beside, names_file, shown, write_all};
+use crate::file_state::FileState;
 use crate::files::atomic::{Draft, sync_parent};
 use crate::files::folder::{open_inside, resolved_inside};
 
@@ -25,6 +26,8 @@ pub(super) struct Pen {
     journal_is_named: bool,
     /// The file holds everything that is in the journal.
     journal_is_done: bool,
+    /// How long the file is, if its reader knows all of it.
+    known_length: Option<u64>,
     /// A file that was put in its place, but whose name may not be durable: it was not acknowledged.
     unproven: Option<File>,
     lock: TranscriptLock,
@@ -50,11 +53,30 @@ impl Pen {
             journal: None,
             journal_is_named: false,
             journal_is_done,
+            known_length: None,
             unproven: None,
             lock,
         };
         pen.drop_journal();
         Ok(pen)
+    }
+
+    /// For somebody who knows all of a file of this length.
+    pub(super) fn after_reading(mut self, length: Option<u64>) -> Self {
+        self.known_length = length;
+        self
+    }
+
+    /// How the file looks, if it holds what was read and written here, and nothing else.
+    pub(super) fn known_state(&self) -> Option<FileState> {
+        let is_sound = self.unproven.is_none()
+            && self
+                .file
+                .as_ref()
+                .is_none_or(|file| file.failed.is_none() && names_file(&self.path, &file.file))
+            && beside(&self.path, ".journal").symlink_metadata().is_err();
+        let state = FileState::of_readable(&self.path);
+        (is_sound && Some(state.size()) == self.known_length).then_some(state)
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -68,13 +90,21 @@ impl Pen {
         match write {
             Write::Journal(text) => self.write_journal(text.as_bytes()),
             Write::File(text) => {
-                match &mut self.file {
-                    Some(file) => file.append(&*self.disk, text.as_bytes())?,
-                    none if self.exists => {
-                        let file = none.insert(Appender::open(&*self.disk, &self.path)?);
-                        file.append(&*self.disk, text.as_bytes())?;
+                let file = match &mut self.file {
+                    Some(file) => Some(file),
+                    none if self.exists => Some(none.insert(Appender::open(&*self.disk, &self.path)?)),
+                    _ => None,
+                };
+                let known = self.known_length.take();
+                match file {
+                    Some(file) => {
+                        let before = file.append(&*self.disk, text.as_bytes())?;
+                        self.known_length = (known == Some(before)).then_some(file.length);
                     }
-                    _ => self.create(text.as_bytes())?,
+                    None => {
+                        self.create(text.as_bytes())?;
+                        self.known_length = Some(text.len() as u64);
+                    }
                 }
                 self.journal_is_done = true;
                 self.drop_journal();
@@ -98,7 +128,7 @@ impl Pen {
             sync_parent(&*self.disk, &path)?;
             self.journal_is_named = true;
         }
-        journal.append(&*self.disk, text)
+        journal.append(&*self.disk, text).map(drop)
     }
 
     /// Makes the file, which appears whole or not at all.
@@ -179,7 +209,8 @@ impl Appender {
         Ok(())
     }
 
-    fn append(&mut self, disk: &dyn Disk, bytes: &[u8]) -> Result<(), StoreError> {
+    /// Adds to the file; how long it was before, whoever wrote that.
+    fn append(&mut self, disk: &dyn Disk, bytes: &[u8]) -> Result<u64, StoreError> {
         self.take_back(disk)?;
         let length = self.file.metadata().doing("look at", &self.path)?.len();
         if length < self.length || !names_file(&self.path, &self.file) {
@@ -199,7 +230,7 @@ impl Appender {
             Ok(()) => {
                 self.length += bytes.len() as u64;
                 self.is_ended = true;
-                Ok(())
+                Ok(length)
             }
             Err(error) => {
                 self.failed = Some(bytes);

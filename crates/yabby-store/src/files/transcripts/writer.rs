@@ -7,6 +7,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use yabby_domain::seam::{StoreError, TranscriptWriter};
 use yabby_domain::transcript::Transcript;
 use yabby_domain::transcript::file::{Planned, TranscriptFile};
+use yabby_domain::transcript::header::NewSession;
 use yabby_domain::transcript::tree::{BranchSummary, NewEntry};
 
 use super::pen::Pen;
@@ -171,6 +172,23 @@ impl AsyncWriter {
         .await?;
         drop(self.desk().await);
         Ok(ids)
+    }
+}
+
+impl Drop for AsyncWriter {
+    fn drop(&mut self) {
+        // If somebody still writes, what is in memory is not all of it.
+        let Ok(mut desk) = self.desk.try_lock() else { return };
+        for planned in desk.written.drain(..) {
+            self.memory.file.keep(planned);
+        }
+        if let Some(state) = desk.pen.known_state() {
+            let folder = self.memory.folder.clone();
+            let nothing = NewSession { id: "", cwd: "", parent: None };
+            let empty = folder.stamped(|stamp| TranscriptFile::begin(nothing, stamp));
+            let file = std::mem::replace(&mut self.memory.file, empty);
+            folder.cache.keep(desk.pen.path(), state, file);
+        }
     }
 }
 

@@ -134,6 +134,7 @@ impl ModelProvider for Namer {
         request: &ModelRequest,
         heard: &mut (dyn FnMut(ModelEvent) + Send),
     ) -> std::result::Result<Answer, ModelError> {
+        let request = &request.unsettled();
         if !self.pause.is_zero() {
             tokio::time::sleep(self.pause).await;
         }

@@ -37,7 +37,7 @@ fn answer(case: &Case) -> Option<Value> {
     let messages = || messages(case.arg("messages"));
     Some(match case.rule.as_str() {
         "toolUseResultPairing" => {
-            let repaired = pairing::pair_results(messages(), now());
+            let repaired = pairing::pair_results(messages(), now(), false);
             json!({
                 "messages": values(repaired.messages),
                 "added": repaired.added,
