@@ -31,12 +31,22 @@ pub struct PreparedContext {
     source: Option<Source>,
     /// The last entry that is settled.
     covers: Option<EntryId>,
-    settled: Vec<Arc<SettledMessages>>,
+    settled: Vec<SettledPart>,
     /// What later parts must not interfere with.
     traits: Traits,
     /// Something in this conversation cannot be prepared part by part.
     is_indivisible: bool,
 }
+
+#[derive(Debug)]
+struct SettledPart {
+    /// How often it was joined with others.
+    level: u32,
+    messages: Arc<SettledMessages>,
+}
+
+/// So many parts of one level become one of the next, so that there are never many.
+const JOINED_PARTS: usize = 16;
 
 /// What a context was prepared from, and for whom.
 #[derive(Debug, PartialEq, Eq)]
@@ -123,7 +133,7 @@ impl PreparedContext {
     pub fn bytes(&self) -> usize {
         /// An entry of the set and the bookkeeping of a part.
         const ENTRY: usize = 64;
-        let settled: usize = self.settled.iter().map(|part| part.bytes() + ENTRY).sum();
+        let settled: usize = self.settled.iter().map(|part| part.messages.bytes() + ENTRY).sum();
         settled + self.traits.ids.len() * ENTRY
     }
 
@@ -158,13 +168,27 @@ impl PreparedContext {
             return false;
         }
         traits.count(&accepted);
-        if !self.traits.allow(&traits, part.recipient) {
+        let settled = SettledMessages::new(&accepted);
+        // What is nested too deep cannot be read back.
+        if !self.traits.allow(&traits, part.recipient) || settled.messages() != accepted {
             return false;
         }
         self.traits.add(traits);
-        self.settled.push(Arc::new(SettledMessages::new(accepted)));
+        self.settled.push(SettledPart { level: 0, messages: Arc::new(settled) });
+        self.join_parts();
         self.covers = Some(last);
         true
+    }
+
+    fn join_parts(&mut self) {
+        while let Some(start) = self.settled.len().checked_sub(JOINED_PARTS)
+            && let Some(level) = self.settled.last().map(|last| last.level)
+            && self.settled[start..].iter().all(|part| part.level == level)
+        {
+            let parts: Vec<_> = self.settled.drain(start..).map(|part| part.messages).collect();
+            let messages = Arc::new(SettledMessages::joined(&parts));
+            self.settled.push(SettledPart { level: level + 1, messages });
+        }
     }
 
     /// The rest of the conversation behind what is settled.
@@ -190,7 +214,8 @@ impl PreparedContext {
         if !begins_well || !self.traits.allow(&traits, part.recipient) {
             return None;
         }
-        Some(PreparedMessages { settled: self.settled.clone(), messages: accepted, to_append })
+        let settled = self.settled.iter().map(|part| part.messages.clone()).collect();
+        Some(PreparedMessages { settled, messages: accepted, to_append })
     }
 }
 

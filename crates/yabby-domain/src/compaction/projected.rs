@@ -44,7 +44,7 @@ const CONTRADICTION: u64 = 8;
 fn contradicting_estimate(since: &[&Entry], branch: &[&Entry], counted: u64) -> Option<u64> {
     let limit = counted.saturating_mul(CONTRADICTION);
     // Lines are longer than what they tell, and need not be parsed to know that they are short.
-    let bytes: usize = since.iter().map(|entry| entry.line().len()).sum();
+    let bytes: usize = since.iter().map(|entry| entry.line_length()).sum();
     if bytes as u64 / 4 <= limit {
         return None;
     }

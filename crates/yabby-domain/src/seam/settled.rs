@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::compaction::tokens::estimate_all;
-use crate::json::{self, Value};
+use crate::json::Value;
 use crate::message::Message;
 
 /// A part of a conversation that begins with a user message and ends with an answer that calls no tools. All of its
@@ -26,18 +26,40 @@ struct SentText {
     text: Arc<str>,
 }
 
+impl SentText {
+    /// The text of several parts, if all were last sent in one format.
+    fn joined(parts: impl Iterator<Item = Option<Self>>) -> Option<Self> {
+        let parts: Vec<Self> = parts.collect::<Option<_>>()?;
+        let format = parts.first()?.format.clone();
+        let is_same = parts.iter().all(|part| part.format == format);
+        let texts: Vec<&str> = parts.iter().map(|part| &*part.text).filter(|text| !text.is_empty()).collect();
+        is_same.then(|| Self { format, text: texts.join(",").into() })
+    }
+}
+
 impl SettledMessages {
-    pub fn new(messages: Vec<Message>) -> Self {
-        let tokens = estimate_all(&messages);
-        let values = messages.into_iter().map(Message::into_value).collect();
-        Self { text: json::stringify(&Value::Array(values)), tokens, sent: Mutex::default() }
+    pub fn new(messages: &[Message]) -> Self {
+        let text: Vec<String> =
+            messages.iter().map(|message| message.clone().into_value().to_string()).collect();
+        Self { text: format!("[{}]", text.join(",")), tokens: estimate_all(messages), sent: Mutex::default() }
+    }
+
+    /// The messages of several parts, one after the other.
+    pub fn joined(parts: &[Arc<Self>]) -> Self {
+        let inside = |part: &Arc<Self>| part.text[1..part.text.len() - 1].to_owned();
+        let text: Vec<String> = parts.iter().map(inside).filter(|text| !text.is_empty()).collect();
+        let tokens = parts.iter().map(|part| part.tokens).sum();
+        let sent = SentText::joined(parts.iter().map(|part| part.sent()));
+        Self { text: format!("[{}]", text.join(",")), tokens, sent: Mutex::new(sent) }
+    }
+
+    fn sent(&self) -> Option<SentText> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn messages(&self) -> Vec<Message> {
-        match json::parse(&self.text) {
-            Ok(Value::Array(values)) => values.into_iter().filter_map(Message::from_value).collect(),
-            _ => Vec::new(),
-        }
+        let values: Vec<Value> = serde_json::from_str(&self.text).unwrap_or_default();
+        values.into_iter().filter_map(Message::from_value).collect()
     }
 
     /// About how many tokens they take.
@@ -47,8 +69,7 @@ impl SettledMessages {
 
     /// About how many bytes of memory they take.
     pub fn bytes(&self) -> usize {
-        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        self.text.len() + sent.as_ref().map_or(0, |sent| sent.text.len())
+        self.text.len() + self.sent().map_or(0, |sent| sent.text.len())
     }
 
     /// The text that is sent for these messages in a wire format, written once. `format` names everything that the

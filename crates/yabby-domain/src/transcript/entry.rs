@@ -129,6 +129,11 @@ impl Entry {
         self.line.as_str()
     }
 
+    /// How many bytes the line has.
+    pub fn line_length(&self) -> usize {
+        self.line.place.len()
+    }
+
     /// The whole entry, parsed; empty if it is nested too deep to be parsed.
     pub fn object(&self) -> Object {
         object_on(self.line())

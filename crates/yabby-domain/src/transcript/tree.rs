@@ -24,6 +24,8 @@ pub struct Transcript {
     header: Header,
     /// In file order, without header lines.
     entries: Vec<Entry>,
+    /// What each entry hangs from, where that stands before it. Without twins it stays there.
+    parents: Vec<Option<usize>>,
     /// Of two entries with one id the later one is found.
     by_id: HashMap<EntryId, usize>,
     /// Some id is used twice.
@@ -114,6 +116,7 @@ impl Transcript {
             reading: READINGS.fetch_add(1, Ordering::Relaxed),
             header,
             entries: Vec::new(),
+            parents: Vec::new(),
             by_id: HashMap::new(),
             has_twins: false,
             leaf: None,
@@ -225,6 +228,21 @@ impl Transcript {
         self.leaf.map(|leaf| self.path_to(leaf)).unwrap_or_default()
     }
 
+    /// The entries from the leaf to the root.
+    pub fn ancestry(&self) -> impl Iterator<Item = &Entry> {
+        self.ancestry_of(self.leaf)
+    }
+
+    fn ancestry_of(&self, leaf: Option<usize>) -> impl Iterator<Item = &Entry> {
+        let mut seen = vec![false; self.entries.len()];
+        let mut next = leaf;
+        std::iter::from_fn(move || {
+            let at = next.filter(|at| !std::mem::replace(&mut seen[*at], true))?;
+            next = self.parent_of(at);
+            Some(&self.entries[at])
+        })
+    }
+
     /// A number that no other reading of a file has. Entries of one reading never change; they only become more.
     pub fn reading(&self) -> u64 {
         self.reading
@@ -266,22 +284,14 @@ impl Transcript {
     }
 
     fn path_to(&self, leaf: usize) -> Vec<&Entry> {
-        let mut seen = vec![false; self.entries.len()];
-        let mut path = Vec::new();
-        let mut next = Some(leaf);
-        while let Some(at) = next.filter(|at| !std::mem::replace(&mut seen[*at], true)) {
-            path.push(&self.entries[at]);
-            next = self.parent_of(at);
-        }
+        let mut path: Vec<&Entry> = self.ancestry_of(Some(leaf)).collect();
         path.reverse();
         path
     }
 
     fn parent_of(&self, at: usize) -> Option<usize> {
-        let parent = self.entries[at].parent_key()?;
-        // Most entries hang from the one before them, which is quicker seen than looked up.
-        let before = at.checked_sub(1).filter(|before| self.entries[*before].key() == Some(parent));
-        before.filter(|_| !self.has_twins).or_else(|| self.by_id.get(parent).copied())
+        let known = self.parents.get(at).copied().flatten().filter(|_| !self.has_twins);
+        known.or_else(|| self.by_id.get(self.entries[at].parent_key()?).copied())
     }
 
     fn position(&self, id: &str) -> Option<usize> {
@@ -388,6 +398,10 @@ impl Transcript {
     /// Makes an entry known by its name, and the leaf.
     fn index(&mut self, at: usize) {
         let entry = &self.entries[at];
+        // Most entries hang from the one before them, which is quicker seen than looked up.
+        let before = at.checked_sub(1).filter(|before| self.entries[*before].key() == entry.parent_key());
+        let parent = entry.parent_key().and_then(|parent| before.or_else(|| self.by_id.get(parent).copied()));
+        self.parents.push(parent);
         if let Some(id) = entry.key() {
             self.has_twins |= self.by_id.insert(id.clone(), at).is_some();
         }

@@ -139,13 +139,21 @@ struct InterruptedFlush {
 /// A flush at the end of a transcript: whoever began it did not come back to the conversation. If somebody
 /// who knows nothing of flushes went on from it, it is part of the conversation.
 fn interrupted_flush(transcript: &Transcript) -> Option<InterruptedFlush> {
-    let branch = transcript.branch();
-    let is_mark = |entry: &&Entry| {
+    let is_mark = |entry: &Entry| {
         entry.kind() == EntryKind::Custom
             && entry.object().get("customType").and_then(Value::as_str) == Some(FLUSH_MARK)
     };
-    let at = branch.iter().rposition(is_mark)?;
-    let asked = branch[at..].iter().filter(|entry| is_question(entry)).count();
-    let before = at.checked_sub(1).and_then(|at| branch[at].id()).map(str::to_owned);
-    (asked <= 1).then_some(InterruptedFlush { before })
+    let mut asked = 0;
+    let mut ancestry = transcript.ancestry();
+    while let Some(entry) = ancestry.next() {
+        asked += usize::from(is_question(entry));
+        if asked > 1 {
+            return None;
+        }
+        if is_mark(entry) {
+            let before = ancestry.next().and_then(Entry::id).map(str::to_owned);
+            return Some(InterruptedFlush { before });
+        }
+    }
+    None
 }

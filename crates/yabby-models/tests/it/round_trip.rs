@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 use yabby_domain::directive::level::ThinkLevel;
 use yabby_domain::model::ModelRef;
+use yabby_domain::seam::model::ModelRequest;
+use yabby_domain::seam::settled::SettledMessages;
 use yabby_models::presets::{ALL, preset};
 use yabby_models::settings::{Api, ModelSettings, ProviderSettings, ThinkingStyle};
 use yabby_models::{Http, Patience, RemoteProvider, Retries};
@@ -339,4 +341,52 @@ async fn what_a_router_encrypts_goes_back_with_the_call() {
         .1
         .unwrap();
     assert_eq!(service.stand_in.last_body()["messages"][2]["reasoning_details"], json!([detail]));
+}
+
+/// What was said long ago is sent in the same bytes, whether it was settled or not.
+#[tokio::test]
+async fn what_is_settled_is_sent_as_if_it_were_not() {
+    for format in [Format::Anthropic, Format::OpenAiChat, Format::OpenAiResponses, Format::Gemini] {
+        let service = Service::start(format).await;
+        service.stand_in.otherwise(format.answer(&Script::text(&["done"])));
+        let author =
+            json!({"api": service.api(), "provider": service.model.provider, "model": service.model.model});
+        let answer = |content: Value, stop: &str| {
+            let mut answer =
+                json!({"role": "assistant", "content": content, "stopReason": stop, "timestamp": 2});
+            answer.as_object_mut().unwrap().extend(author.as_object().unwrap().clone());
+            answer
+        };
+        let turn = |number: usize| {
+            let call = format!("call{number}");
+            let arguments = json!({"at": "sea \u{10d83d} 🦀", "depth": 1.0, "n": 1e21});
+            let text = |text: &str| json!([{"type": "text", "text": text}]);
+            let picture = json!([{"type": "image", "data": PIXEL, "mimeType": "image/png"}]);
+            [
+                json!({"role": "user", "content": format!("Look {number} \u{10d83d}"), "timestamp": 1}),
+                answer(
+                    json!([{"type": "toolCall", "id": call, "name": "look", "arguments": arguments}]),
+                    "toolUse",
+                ),
+                json!({"role": "toolResult", "toolCallId": call, "toolName": "look", "content": picture, "timestamp": 3}),
+                answer(text("a crab"), "stop"),
+            ]
+        };
+        let turns: Vec<Value> = (0..4).flat_map(turn).collect();
+        let question = json!({"role": "user", "content": "And now?", "timestamp": 4});
+        let whole = service.request([turns.as_slice(), &[question]].concat().into());
+        let (settled, rest) = whole.messages.split_at(turns.len() - 4);
+        let settled = settled.chunks(4).map(|turn| SettledMessages::new(turn).into()).collect();
+        let parts = ModelRequest { settled, messages: rest.to_vec(), ..whole.clone() };
+        // Once more, when the text of what is settled is known.
+        for request in [&whole, &parts, &parts] {
+            service.ask(request).await.1.unwrap();
+        }
+        let seen = service.stand_in.seen();
+        for again in &seen[1..] {
+            assert_eq!(again.body.to_string(), seen[0].body.to_string(), "{format:?}");
+            assert_eq!(again.header("content-length"), seen[0].header("content-length"), "{format:?}");
+        }
+        assert_eq!(parts.unsettled(), whole);
+    }
 }

@@ -769,3 +769,50 @@ fn a_compaction_leaves_the_rest_of_the_file_alone() {
     assert_eq!(place.told("s"), ["they talked", "answer", "and now?"]);
     assert!(place.text("s.jsonl").starts_with(&answered()));
 }
+
+/// A long transcript stays in memory from one writer to the next, for as long as nobody else touches its file.
+#[tokio::test]
+async fn what_is_kept_of_a_transcript_follows_its_file() {
+    let place = Place::with("s.jsonl", answered());
+    let open = async || TranscriptStore::open(&place.store, &id("s"), begin()).await.unwrap();
+    let long = "x".repeat(20_000);
+    let mut writer = open().await;
+    writer.append(vec![said("user", &long), said("assistant", "first")]).await.unwrap();
+    let reading = writer.transcript().reading();
+    let first = writer.transcript().leaf_id().unwrap().to_owned();
+    drop(writer);
+
+    // It goes on from the end, wherever the last one stopped.
+    let mut writer = open().await;
+    assert_eq!(writer.transcript().reading(), reading, "it was read again");
+    writer.append(vec![said("user", "second")]).await.unwrap();
+    let second = writer.transcript().leaf_id().unwrap().to_owned();
+    writer.move_leaf(Some(&first)).await.unwrap();
+    drop(writer);
+    let writer = open().await;
+    assert_eq!(writer.transcript().reading(), reading, "it was read again");
+    assert_eq!(writer.transcript().leaf_id(), Some(second.as_str()));
+    drop(writer);
+
+    // Others add to it, write it anew, and leave a journal beside it.
+    let path = place.path("s.jsonl");
+    let line = format!(
+        r#"{{"type":"message","id":"other","parentId":"{second}","message":{{"role":"user","content":"theirs"}}}}"#
+    );
+    fs::write(&path, place.text("s.jsonl") + &line + "\n").unwrap();
+    let mut writer = open().await;
+    assert_eq!(writer.transcript().leaf_id(), Some("other"));
+    // Also while it is open.
+    let late = line.replace(r#""other""#, r#""late""#);
+    fs::write(&path, place.text("s.jsonl") + &late + "\n").unwrap();
+    writer.append(vec![said("assistant", "ours")]).await.unwrap();
+    drop(writer);
+    let writer = open().await;
+    assert!(writer.transcript().entry("late").is_some());
+    drop(writer);
+    let changed = place.text("s.jsonl").replace("theirs", "forgot");
+    fs::write(place.path("new"), changed).unwrap();
+    fs::rename(place.path("new"), &path).unwrap();
+    let writer = open().await;
+    assert!(writer.transcript().entry("other").unwrap().line().contains("forgot"));
+}
