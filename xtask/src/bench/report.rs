@@ -65,7 +65,7 @@ pub fn seconds(time: f64) -> String {
 }
 
 pub fn bytes(count: f64) -> String {
-    format!("{:.0} MB", count / 1e6)
+    if count < 1e6 { format!("{:.0} kB", count / 1e3) } else { format!("{:.0} MB", count / 1e6) }
 }
 
 pub fn times(ratio: f64) -> String {

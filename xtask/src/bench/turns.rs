@@ -1,14 +1,14 @@
 //! `cargo xtask bench turns`: what a turn costs besides the model, beside the reference in the same run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::machine;
-use super::report::{self, Row, Target, median, per_second, seconds, times};
-use crate::program::{Build, built};
+use super::report::{self, Row, Target, bytes, median, per_second, seconds, times};
+use crate::program::{Build, built, yabby};
 use crate::reference::{self, Reference};
 
 const SIZES: [usize; 3] = [10, 1000, 10_000];
@@ -78,6 +78,7 @@ pub fn turns() -> Result<()> {
         String::new(),
         Target::wanted("< 1.5 ×", grown < 1.5),
     ));
+    rows.extend(Conversations::prepare(&reference, folder.path())?.rows()?);
     let instructions = instructions(&worker, &maker, &folder.path().join("instructions"))?;
     rows.push(row(
         "instructions a turn, 1000 sessions stored".to_owned(),
@@ -103,7 +104,9 @@ pub fn turns() -> Result<()> {
 const EXPLANATION: &str = "\
 From the message to the reply, with a model that answers at once: ours in the process, the reference's a server on \
 loopback\nbehind its gateway. Ours is durable: the message, the session and the transcript are synced. \
-The reference takes\none turn at a time here; its turns a second are those of its median.";
+The reference takes\none turn at a time here; its turns a second are those of its median.\n\
+The turns of a long conversation, and those at a slow pace, go through both gateways, with a model of another process; of the \
+reference\nthe conversation ends with the 240th turn. What is written is what the kernel counts for the disk.";
 
 fn row(what: String, yabby: String, reference: String, ratio: String, target: Target) -> Row {
     Row { what, yabby, reference, ratio, target }
@@ -185,6 +188,109 @@ fn reference_times(
     let times = times_in(&told(&mut command)?);
     ensure!(times.len() == turns, "the reference took {} of {turns} turns", times.len());
     Ok(times)
+}
+
+/// Turns through our gateway and the reference's: in a long conversation, and of people who take their time.
+struct Conversations<'r> {
+    reference: &'r Reference,
+    worker: PathBuf,
+    maker: PathBuf,
+    yabby: PathBuf,
+    folder: PathBuf,
+}
+
+/// The turns of a long conversation whose cost is read; the reference is not asked for more than can be waited for.
+const MARKS: [usize; 4] = [20, 150, 500, 5000];
+const REFERENCE_MARKS: [usize; 2] = [20, 240];
+/// Stores, and how many turns are taken at a slow pace: of ours, and of the reference.
+const PACED: [(usize, usize, usize); 3] = [(10, 30, 10), (10_000, 30, 4), (100_000, 30, 0)];
+const PAUSE_MS: u64 = 2000;
+
+impl<'r> Conversations<'r> {
+    fn prepare(reference: &'r Reference, folder: &Path) -> Result<Self> {
+        Ok(Self {
+            reference,
+            worker: built("yabby-testkit", "gateway_worker", Build::Optimised)?,
+            maker: built("yabby-testkit", "store_worker", Build::Optimised)?,
+            yabby: yabby(Build::Shipped)?,
+            folder: folder.join("gateways"),
+        })
+    }
+
+    fn rows(&self) -> Result<Vec<Row>> {
+        let mut rows = self.long_rows()?;
+        let mut least = None;
+        for (sessions, ours, theirs) in PACED {
+            let ours = self.measured(Whose::Ours, sessions, &[], ours)?;
+            let theirs = match theirs {
+                0 => Value::Null,
+                turns => self.measured(Whose::Theirs, sessions, &[], turns)?,
+            };
+            let bytes_of = |told: &Value| told["paced"]["bytes"].as_f64();
+            let (written, their_bytes) = (bytes_of(&ours).context("it counts bytes")?, bytes_of(&theirs));
+            let grown = written / *least.get_or_insert(written);
+            rows.push(row(
+                format!("written a turn, one every 2 s, {sessions} sessions stored"),
+                bytes(written),
+                their_bytes.map(bytes).unwrap_or_default(),
+                their_bytes.map(|theirs| times(theirs / written)).unwrap_or_default(),
+                Target::wanted("≤ 3 × those of 10 sessions", grown <= 3.0),
+            ));
+            println!("{sessions} sessions at a slow pace: {} a turn", bytes(written));
+        }
+        Ok(rows)
+    }
+
+    fn long_rows(&self) -> Result<Vec<Row>> {
+        let costs = |told: &Value| -> Vec<f64> {
+            told["longConversation"].as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
+        };
+        let ours = costs(&self.measured(Whose::Ours, 10, &MARKS, 0)?);
+        let theirs = costs(&self.measured(Whose::Theirs, 10, &REFERENCE_MARKS, 0)?);
+        ensure!(ours.len() == MARKS.len() && theirs.len() == REFERENCE_MARKS.len(), "turns are missing");
+        let their_cost = |mark: usize| {
+            let at = REFERENCE_MARKS.iter().rposition(|known| *known <= mark);
+            at.and_then(|at| theirs.get(at)).copied().unwrap_or(f64::NAN)
+        };
+        let rows = MARKS.iter().zip(&ours).map(|(mark, cost)| {
+            let grown = cost / ours[0];
+            let target = match mark {
+                500 => Target::wanted("≤ 1.5 × the 20th", grown <= 1.5),
+                5000 => Target::wanted("≤ 2.5 × the 20th", grown <= 2.5),
+                _ => Target::None,
+            };
+            let what = format!("processor time of a turn, the {mark}th of a conversation");
+            let theirs = their_cost(*mark);
+            row(what, seconds(*cost), seconds(theirs), times(theirs / cost), target)
+        });
+        Ok(rows.collect())
+    }
+
+    fn measured(&self, whose: Whose, sessions: usize, marks: &[usize], paced: usize) -> Result<Value> {
+        let name = format!("{whose:?}-{sessions}-{}-{paced}", marks.len());
+        let home = self.folder.join(name);
+        make_store(&self.maker, &reference::state_folder(&home).join("agents/main/sessions"), sessions)?;
+        let orders = json!({
+            "starts": 1, "settleMs": 1000, "lists": 0, "wholeLists": 0, "manyLists": 0, "agent": 0, "chat": 0,
+            "atOnce": 0, "talking": 0, "clients": 0, "broadcasts": 0,
+            "longConversation": marks, "paced": paced, "pauseMs": PAUSE_MS,
+        });
+        let mut command = self.reference.with_loopback(&self.worker, &home);
+        command.arg(&home).arg(orders.to_string());
+        match whose {
+            Whose::Ours => command.arg(&self.yabby),
+            Whose::Theirs => {
+                command.arg(self.reference.node()).arg(self.reference.package().join("openclaw.mjs"))
+            }
+        };
+        told(command.args(["gateway", "run"]))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Whose {
+    Ours,
+    Theirs,
 }
 
 /// Instructions that one more turn takes, counted by valgrind: they do not depend on what else the machine

@@ -1,4 +1,4 @@
-//! Measures a gateway from outside, ours or another one, as `cargo xtask bench gateway` wants it: starts it
+//! Measures a gateway from outside, ours or another one, as `cargo xtask bench gateway` and `bench turns` want it: starts it
 //! beside a model that answers at once, and is its clients. Nothing else uses it.
 //!
 //! It runs on one thread, so that it takes the same share of the machine from every gateway.
@@ -77,6 +77,8 @@ async fn measure(home: &Path, orders: &Orders, words: &[String]) -> Result<Value
     let (rate, load) = turns::at_once(&mut client, orders.at_once, orders.talking, &program).await?;
     client.rest(orders.settle()).await?;
     let after = program.memory()?;
+    let long = turns::long_conversation(&mut client, &orders.long_conversation, &program).await?;
+    let paced = turns::paced(&mut client, orders.paced, orders.pause(), &program).await?;
     let crowd = crowd::measure(&mut client, orders.clients, orders.broadcasts, &program).await?;
     Ok(json!({
         "starts": starts,
@@ -90,6 +92,8 @@ async fn measure(home: &Path, orders: &Orders, words: &[String]) -> Result<Value
         "rate": rate,
         "load": load,
         "after": after,
+        "longConversation": long,
+        "paced": paced,
         "crowd": crowd,
     }))
 }

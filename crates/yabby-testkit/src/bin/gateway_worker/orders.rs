@@ -26,10 +26,22 @@ pub struct Orders {
     pub talking: usize,
     pub clients: usize,
     pub broadcasts: usize,
+    /// The turns of one long conversation whose cost is read, in order.
+    #[serde(default)]
+    pub long_conversation: Vec<usize>,
+    /// Turns through `agent` with a pause behind each.
+    #[serde(default)]
+    pub paced: usize,
+    #[serde(default)]
+    pub pause_ms: u64,
 }
 
 impl Orders {
     pub fn settle(&self) -> Duration {
         Duration::from_millis(self.settle_ms)
+    }
+
+    pub fn pause(&self) -> Duration {
+        Duration::from_millis(self.pause_ms)
     }
 }

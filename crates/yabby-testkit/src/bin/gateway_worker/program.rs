@@ -18,7 +18,7 @@ pub const TOKEN: &str = "bench";
 pub fn configure(home: &Path, model: SocketAddr) -> Result<()> {
     let cost = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0});
     let stub = json!({"id": "stub", "name": "stub", "reasoning": false, "input": ["text"], "cost": cost,
-        "contextWindow": 200_000, "maxTokens": 4096});
+        "contextWindow": 1_000_000, "maxTokens": 4096});
     let provider = json!({"baseUrl": format!("http://{model}/v1"), "apiKey": "none",
         "api": "openai-completions", "models": [stub]});
     let config = json!({
@@ -76,16 +76,45 @@ impl Program {
     /// What its processes take of the machine, in bytes: the reference starts itself a second time, and both stay.
     /// What several processes share counts for each of them in part.
     pub fn memory(&self) -> Result<u64> {
-        let mut all = 0;
-        for folder in fs::read_dir("/proc")?.flatten() {
-            // Processes end while they are looked at.
-            let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap_or_default();
-            if group(&read("stat")) == Some(self.child.id()) {
-                all += share(&read("smaps_rollup")).unwrap_or_default();
-            }
-        }
+        let share = |process: &Path| share(&read(&process.join("smaps_rollup"))).unwrap_or_default();
+        let all = self.processes()?.iter().map(|process| share(process)).sum();
         if all == 0 { Err("the gateway is gone".into()) } else { Ok(all) }
     }
+
+    /// How long its threads have kept a processor busy, in seconds.
+    pub fn processor_time(&self) -> Result<f64> {
+        let mut nanoseconds = 0.0;
+        for process in self.processes()? {
+            for thread in fs::read_dir(process.join("task")).into_iter().flatten().flatten() {
+                let times = read(&thread.path().join("schedstat"));
+                let busy = times.split_whitespace().next().and_then(|time| time.parse::<f64>().ok());
+                nanoseconds += busy.unwrap_or_default();
+            }
+        }
+        Ok(nanoseconds / 1e9)
+    }
+
+    /// How many bytes it has caused to be written to the disk.
+    pub fn written(&self) -> Result<u64> {
+        let written = |process: &PathBuf| {
+            let counts = read(&process.join("io"));
+            let line = counts.lines().find_map(|line| line.strip_prefix("write_bytes:"))?;
+            line.trim().parse::<u64>().ok()
+        };
+        Ok(self.processes()?.iter().filter_map(written).sum())
+    }
+
+    /// The folders of its processes in `/proc`.
+    fn processes(&self) -> Result<Vec<PathBuf>> {
+        let folders = fs::read_dir("/proc")?.flatten().map(|folder| folder.path());
+        let is_ours = |folder: &PathBuf| group(&read(&folder.join("stat"))) == Some(self.child.id());
+        Ok(folders.filter(is_ours).collect())
+    }
+}
+
+/// A file of `/proc`. Processes end while they are looked at.
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_default()
 }
 
 /// The process group in `/proc/<pid>/stat`. The name of a program may hold blanks and brackets.

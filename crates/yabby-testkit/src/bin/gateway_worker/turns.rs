@@ -1,7 +1,7 @@
 //! Turns of sessions that are stored.
 
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -48,6 +48,57 @@ async fn take(client: &mut Client, through: Through, name: &str) -> Result<()> {
             if last["payload"]["state"] == "final" { Ok(()) } else { Err(last.to_string().into()) }
         }
     }
+}
+
+/// The turns whose time is read together.
+const WINDOW: usize = 20;
+
+/// What turns of one conversation cost in seconds of processor time, on average of the last 20 up to each mark.
+pub async fn long_conversation(client: &mut Client, marks: &[usize], program: &Program) -> Result<Vec<f64>> {
+    let mut costs = Vec::with_capacity(marks.len());
+    let mut before = program.processor_time()?;
+    for number in 1..=marks.last().copied().unwrap_or_default() {
+        let ends = marks.contains(&number);
+        if marks.contains(&(number + WINDOW - 1)) {
+            before = program.processor_time()?;
+        }
+        let name = format!("long-{number}");
+        let params = json!({"message": "How are you on this fine day?", "sessionKey": "agent:main:long", "deliver": false, "idempotencyKey": name});
+        let told = client.ask("agent", &params).await?;
+        if told["status"] != "ok" {
+            return Err(told.to_string().into());
+        }
+        if ends {
+            #[expect(clippy::cast_precision_loss, reason = "few")]
+            costs.push((program.processor_time()? - before) / WINDOW.min(number) as f64);
+        }
+    }
+    Ok(costs)
+}
+
+/// What a turn writes to the disk, in bytes, and costs in seconds of processor time, if people take their time.
+pub async fn paced(
+    client: &mut Client,
+    turns: usize,
+    pause: Duration,
+    program: &Program,
+) -> Result<Option<Value>> {
+    if turns == 0 {
+        return Ok(None);
+    }
+    // What it costs to begin is no part of it.
+    client.ask("agent", &message(0, "paced-first")).await?;
+    client.rest(pause).await?;
+    let (written, time) = (program.written()?, program.processor_time()?);
+    for number in 0..turns {
+        client.ask("agent", &message(0, &format!("paced-{number}"))).await?;
+        client.rest(pause).await?;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "nobody writes that much")]
+    let bytes = (program.written()? - written) as f64 / turns as f64;
+    #[expect(clippy::cast_precision_loss, reason = "few")]
+    let time = (program.processor_time()? - time) / turns as f64;
+    Ok(Some(json!({"bytes": bytes, "time": time})))
 }
 
 /// Turns in several sessions, each of which begins its next one when the last is over: turns a second, or why there
