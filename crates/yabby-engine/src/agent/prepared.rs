@@ -10,7 +10,7 @@ use crate::home::AgentHome;
 use crate::unpoisoned;
 
 const MAX_CONTEXTS: usize = 64;
-const MAX_BYTES: usize = 24 * 1024 * 1024;
+const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 #[derive(Default)]
 pub(crate) struct PreparedContexts {

@@ -12,7 +12,7 @@ use yabby_domain::transcript::file::TranscriptFile;
 use crate::file_state::FileState;
 
 const MAX_FILES: usize = 64;
-const MAX_BYTES: u64 = 16 * 1024 * 1024;
+const MAX_BYTES: u64 = 12 * 1024 * 1024;
 /// Shorter files are read again, which takes no time.
 const MIN_BYTES: u64 = 16 * 1024;
 
