@@ -89,7 +89,7 @@ enum Command {
     Delete(delete::Arguments),
     /// Shorten a conversation to its last lines; the whole is kept under another name
     Compact(compact::Arguments),
-    /// Go back to what the last compaction summarised; nothing is deleted
+    /// Go back to what the last compaction summarised or dropped; nothing is deleted
     UndoCompaction(undo_compaction::Arguments),
     /// Go on from a conversation in a new session
     Fork(fork::Arguments),

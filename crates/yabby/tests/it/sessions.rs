@@ -526,6 +526,28 @@ fn a_compaction_is_undone_and_nothing_deleted() {
 }
 
 #[test]
+fn a_line_compaction_is_undone_with_what_was_said_since() {
+    let first = [message("1", "user", "hello"), message("2", "assistant", "hi"), message("3", "user", "so?")];
+    let home = Home::saying(&[&first[..], &[message("4", "assistant", "this")]].concat());
+    let before = fs::read_to_string(home.transcript(MAIN)).unwrap();
+    let compacted = home.json(&["sessions", "compact", "main", "--max-lines", "2"]);
+    use std::io::Write as _;
+    let mut since = fs::OpenOptions::new().append(true).open(home.transcript(MAIN)).unwrap();
+    let later = message("5", "user", "and then?").to_string().replacen('{', r#"{"parentId":"4","#, 1);
+    writeln!(since, "{later}").unwrap();
+    let undone = home.json(&["sessions", "undo-compaction"]);
+    assert_eq!((&undone["restored"], &undone["messages"]), (&json!(2), &json!(5)), "{undone}");
+    assert_eq!(undone["backup"], compacted["archived"]);
+    assert_eq!(home.records()["agent:main:main"]["totalTokens"], undone["totalTokens"]);
+    let after = fs::read_to_string(home.transcript(MAIN)).unwrap();
+    assert!(after.contains("hello") && after.contains("and then?"), "{after}");
+    assert_eq!(after.lines().count(), before.lines().count() + 1);
+    assert!(fs::exists(compacted["archived"].as_str().unwrap()).unwrap(), "the backup stays");
+    let refusal = home.refusal(&["sessions", "undo-compaction"]);
+    assert!(refusal.contains("no compaction in agent:main:main is left to undo"), "{refusal}");
+}
+
+#[test]
 fn a_compaction_is_not_undone_while_somebody_writes() {
     let home = Home::with(&json!({"agent:main:main": {"sessionId": MAIN, "updatedAt": 1}}));
     assert!(home.refusal(&["sessions", "undo-compaction"]).contains("nothing has been said yet"));
