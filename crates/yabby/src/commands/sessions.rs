@@ -353,25 +353,18 @@ fn print_earlier(out: &mut impl std::io::Write, listed: &Listed, now: f64) -> Re
     if earlier.is_empty() {
         return Ok(());
     }
-    let key = |one: &EarlierConversation| {
-        terminal::harmless(one.key.as_ref().map_or("(unknown)", |key| key.as_str()))
-    };
-    let width = earlier.iter().map(|one| terminal::columns(&key(one))).max().unwrap_or(0).max(KEY_WIDTH);
-    let heading = ["Key", "Age", "State", "Id"];
-    let pad =
-        |cell: &str, width: usize| format!("{cell}{:1$}", "", width.saturating_sub(terminal::columns(cell)));
-    let line = |cells: [&str; 4]| {
-        let [key, age, state, id] = cells;
-        format!("{} {} {} {}", pad(key, width), pad(age, 9), pad(state, 8), pad(id, 36))
-    };
-    writeln!(out, "{HEADING}{} Begins with{HEADING:#}", line(heading))?;
-    for one in earlier {
-        let age = age_text(Some(now - one.updated_at));
-        let cells = [&*key(one), &age, one.state.as_str(), &terminal::harmless(&one.session_id)];
+    let rows = earlier.iter().map(|one| {
         let title = one.title.as_deref().unwrap_or_default();
         let title: String = title.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();
-        writeln!(out, "{}", format!("{} {}", line(cells), terminal::harmless(&title)).trim_end())?;
-    }
+        [
+            one.key.as_ref().map_or("(unknown)", |key| key.as_str()).to_owned(),
+            age_text(Some(now - one.updated_at)),
+            one.state.as_str().to_owned(),
+            one.session_id.clone(),
+            title,
+        ]
+    });
+    write!(out, "{}", terminal::table(["Key", "Age", "State", "Id", "Begins with"], rows))?;
     Ok(())
 }
 
