@@ -137,6 +137,9 @@ pub trait TranscriptStore: Send + Sync {
         keep: crate::transcript::line_compact::MaxLines,
     ) -> Result<Compacted, StoreError>;
 
+    /// Undoes the last compaction, of either kind. Nothing is deleted.
+    async fn undo_compaction(&self, id: &TranscriptId) -> Result<UndoneCompaction, StoreError>;
+
     /// Puts a conversation away, and what belongs to it; where to, if there was one.
     async fn archive(&self, id: &TranscriptId, reason: ArchiveReason) -> Result<Option<String>, StoreError>;
 
@@ -175,6 +178,47 @@ pub enum Compacted {
     Missing,
     Untouched { kept: usize },
     Done { kept: usize, archived: String },
+}
+
+/// What an undone compaction was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UndoneCompaction {
+    /// There is no conversation.
+    Missing,
+    /// No compaction is left to undo.
+    Nothing,
+    /// A summary: the conversation continues on a branch that begins before it.
+    Summary {
+        /// The id of the compaction entry, if it has one.
+        compaction: Option<String>,
+        /// How many entries were copied to the new branch.
+        copied: usize,
+        context: ContextSize,
+    },
+    /// Lines that were dropped: they are back, in front of those that were kept.
+    Lines {
+        /// How many entries are back.
+        restored: usize,
+        /// The name of the file that they were restored from.
+        backup: String,
+        context: ContextSize,
+    },
+}
+
+/// How much of a conversation the model gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextSize {
+    pub messages: usize,
+    /// An estimate.
+    pub tokens: u64,
+}
+
+impl ContextSize {
+    /// The size of the context at the leaf of a transcript.
+    pub fn measure(transcript: &Transcript) -> Self {
+        let messages = transcript.context().messages;
+        Self { messages: messages.len(), tokens: crate::compaction::tokens::estimate_all(&messages) }
+    }
 }
 
 /// A conversation that is being written. It is let go of when this is dropped.

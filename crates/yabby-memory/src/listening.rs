@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use yabby_domain::seam::{Begin, Compacted, Fork, Part, StoreError, TranscriptStore, TranscriptWriter};
+use yabby_domain::seam::{
+    Begin, Compacted, Fork, Part, StoreError, TranscriptStore, TranscriptWriter, UndoneCompaction,
+};
 use yabby_domain::transcript::context::Context;
 use yabby_domain::transcript::file_name::{ArchiveReason, TranscriptId};
 use yabby_domain::transcript::line_compact::MaxLines;
@@ -47,6 +49,12 @@ impl TranscriptStore for Listening {
         let compacted = self.store.compact(id, keep).await?;
         self.memory.grew(id);
         Ok(compacted)
+    }
+
+    async fn undo_compaction(&self, id: &TranscriptId) -> Result<UndoneCompaction, StoreError> {
+        let undone = self.store.undo_compaction(id).await?;
+        self.memory.grew(id);
+        Ok(undone)
     }
 
     async fn archive(&self, id: &TranscriptId, reason: ArchiveReason) -> Result<Option<String>, StoreError> {

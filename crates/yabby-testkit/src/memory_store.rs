@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use yabby_domain::delivery;
 use yabby_domain::seam::{
-    Begin, Change, Clock, Compacted, Fork, Part, SessionStore, StoreError, TranscriptStore, TranscriptWriter,
+    Begin, Change, Clock, Compacted, ContextSize, Fork, Part, SessionStore, StoreError, TranscriptStore,
+    TranscriptWriter, UndoneCompaction,
 };
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
@@ -17,9 +18,10 @@ use yabby_domain::transcript::file::TranscriptFile;
 use yabby_domain::transcript::file_name::{ArchiveReason, TranscriptId, archive};
 use yabby_domain::transcript::fork;
 use yabby_domain::transcript::header::{Header, NewSession};
-use yabby_domain::transcript::line_compact::{LineCompaction, MaxLines, compact};
+use yabby_domain::transcript::line_compact::{LineCompaction, MaxLines, RestoredFile, compact, restore};
 use yabby_domain::transcript::lock::{Locked, TIMEOUT, lock_file};
 use yabby_domain::transcript::tree::{BranchSummary, NewEntry, Transcript};
+use yabby_domain::transcript::undo::{is_last_compaction, undo_compaction};
 
 use crate::unpoisoned;
 
@@ -106,6 +108,14 @@ impl Held {
 
     fn text(&self, id: &TranscriptId) -> Option<&str> {
         self.texts.get(id).map(|(text, _)| text.as_str())
+    }
+
+    /// Keeps a text under a name, with a number behind it if the name is taken; the name.
+    fn archive(&mut self, name: String, text: String) -> String {
+        let names = std::iter::once(name.clone()).chain((2..).map(|number| format!("{name}.{number}")));
+        let free = names.into_iter().find(|name| !self.archived.contains_key(name)).unwrap_or(name);
+        self.archived.insert(free.clone(), text);
+        free
     }
 
     /// Numbers in the shape of UUIDs.
@@ -200,20 +210,47 @@ impl TranscriptStore for MemoryTranscripts {
         Ok(match compact(&whole, keep) {
             LineCompaction::Untouched { kept } => Compacted::Untouched { kept },
             LineCompaction::Compacted { text, kept } => {
-                let archived = archive(&id.file_name(), ArchiveReason::Backup, self.clock.now());
-                held.archived.insert(archived.clone(), whole);
+                let archived =
+                    held.archive(archive(&id.file_name(), ArchiveReason::Backup, self.clock.now()), whole);
                 held.put(id, text);
                 Compacted::Done { kept, archived }
             }
         })
     }
 
+    async fn undo_compaction(&self, id: &TranscriptId) -> Result<UndoneCompaction, StoreError> {
+        let Some(transcript) = self.read(id)? else { return Ok(UndoneCompaction::Missing) };
+        let dropped = {
+            let mut held = unpoisoned(&self.held);
+            let text = held.text(id).unwrap_or_default().to_owned();
+            let prefix = format!("{}.bak.", id.file_name());
+            let archived = held.archived.clone();
+            let backups = archived.into_iter().rev().filter(|(name, _)| name.starts_with(&prefix));
+            let mut dropped = backups.filter_map(|(name, whole)| {
+                Some((name, self.stamped(&mut held, |stamp| restore(&text, &whole, stamp))?))
+            });
+            dropped.next()
+        };
+        if let Some((backup, lines)) = dropped.filter(|(_, lines)| is_last_compaction(lines, &transcript)) {
+            let RestoredFile { text, restored, .. } = lines;
+            unpoisoned(&self.held).put(id, text);
+            let context = ContextSize::measure(&self.read(id)?.unwrap_or(transcript));
+            return Ok(UndoneCompaction::Lines { restored, backup, context });
+        }
+        let Some(plan) = undo_compaction(&transcript) else { return Ok(UndoneCompaction::Nothing) };
+        let begin = Begin { session_id: String::new(), cwd: String::new(), parent: None };
+        let mut writer = self.open(id, begin).await?;
+        writer.move_leaf(plan.leaf.as_deref()).await?;
+        let ids = writer.append(plan.entries.clone()).await?;
+        writer.append(plan.labels(&ids)).await?;
+        let context = ContextSize::measure(writer.transcript());
+        Ok(UndoneCompaction::Summary { copied: plan.copied(), compaction: plan.compaction, context })
+    }
+
     async fn archive(&self, id: &TranscriptId, reason: ArchiveReason) -> Result<Option<String>, StoreError> {
         let mut held = unpoisoned(&self.held);
         let Some((text, _)) = held.texts.remove(id) else { return Ok(None) };
-        let archived = archive(&id.file_name(), reason, self.clock.now());
-        held.archived.insert(archived.clone(), text);
-        Ok(Some(archived))
+        Ok(Some(held.archive(archive(&id.file_name(), reason, self.clock.now()), text)))
     }
 
     async fn list(&self) -> Result<Vec<TranscriptId>, StoreError> {

@@ -17,6 +17,7 @@ use yabby_store::files::sessions::{SessionFile, Settings};
 use yabby_store::files::transcripts::TranscriptFolder;
 use yabby_store::paths::Place;
 
+use crate::earlier::{self, EarlierConversation};
 use crate::failure::{self, Failure};
 use crate::setting::Setting;
 
@@ -196,6 +197,52 @@ impl<'s> Book<'s> {
         }
     }
 
+    /// The earlier conversation that `wanted` names: by its id or the beginning of it.
+    pub fn earlier_by_id(
+        &self,
+        wanted: &str,
+        agent: Option<&AgentId>,
+    ) -> Result<Option<EarlierConversation>> {
+        if wanted.len() < SHORTEST_BEGINNING {
+            return Ok(None);
+        }
+        let mut found = self.earlier(agent)?;
+        found.retain(|earlier| earlier.session_id.starts_with(wanted));
+        // Of one that was put away more than once, the newest.
+        found.dedup_by(|next, first| next.session_id == first.session_id);
+        Ok(if found.len() == 1 { found.pop() } else { None })
+    }
+
+    /// The earlier conversations of the session that `wanted` names, the last one first. The session itself
+    /// need not exist any more.
+    pub fn earlier_of(
+        &self,
+        wanted: &str,
+        agent: Option<&AgentId>,
+    ) -> Result<(SessionKey, Vec<EarlierConversation>)> {
+        let mut earlier = self.earlier(agent)?;
+        let key = match self.find(wanted, agent) {
+            Ok(found) => found.key,
+            Err(error) => {
+                let agent = agent.cloned().unwrap_or_default();
+                let spelt = self.spellings(wanted, &agent);
+                let known = |key: &SessionKey| earlier.iter().any(|one| one.key.as_ref() == Some(key));
+                spelt.into_iter().find(known).ok_or(error)?
+            }
+        };
+        earlier.retain(|one| one.key.as_ref() == Some(&key));
+        Ok((key, earlier))
+    }
+
+    fn earlier(&self, agent: Option<&AgentId>) -> Result<Vec<EarlierConversation>> {
+        let mut all = Vec::new();
+        for (_, path) in self.stores(agent)? {
+            all.extend(earlier::list(&open(&path)?, &self.place.folder.usage())?);
+        }
+        all.sort_by(|one, other| other.updated_at.total_cmp(&one.updated_at));
+        Ok(all)
+    }
+
     /// The stores of an agent, or of all.
     pub fn stores(&self, agent: Option<&AgentId>) -> Result<Vec<(AgentId, PathBuf)>> {
         let agents = match agent {
@@ -292,9 +339,11 @@ impl<'s> Book<'s> {
     }
 }
 
+/// How much of an id names a session.
+const SHORTEST_BEGINNING: usize = 4;
+
 /// How well a text names a session, zero best. A bare `main` is that of the default agent first.
 fn rank(wanted: &str, spelt: &[SessionKey; 3], row: &Row) -> Option<usize> {
-    const SHORTEST_BEGINNING: usize = 4;
     let Row { key, glance, .. } = row;
     let id = glance.text(Field::SessionId).unwrap_or_default();
     let is_label = |label: &str| text::lower(label) == text::lower(text::trim(wanted));

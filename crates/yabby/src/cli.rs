@@ -122,7 +122,7 @@ pub enum Command {
     Sessions(Box<sessions::Arguments>),
     /// Read a conversation
     #[command(
-        after_help = "Examples:\n  yabby history                       the conversation that changed last\n  yabby history main --limit 20\n  yabby history 5d1c7a10 --tree\n  yabby history main --follow\n  yabby history ~/.openclaw/agents/main/sessions/<id>.jsonl --json"
+        after_help = "Examples:\n  yabby history                       the conversation that changed last\n  yabby history main --limit 20\n  yabby history 5d1c7a10 --tree\n  yabby history main --follow\n  yabby history main --previous       what was said before the last reset\n  yabby history ~/.openclaw/agents/main/sessions/<id>.jsonl --json"
     )]
     History(history::Arguments),
     /// List the agents, add one, or let one go

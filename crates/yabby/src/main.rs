@@ -5,6 +5,7 @@ mod boxes;
 mod cli;
 mod client;
 mod commands;
+mod earlier;
 mod failure;
 mod logs;
 mod pager;

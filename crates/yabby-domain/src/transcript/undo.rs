@@ -7,6 +7,7 @@
 use serde_json::json;
 
 use super::entry::{Entry, EntryKind};
+use super::line_compact::RestoredFile;
 use super::tree::{NewEntry, Transcript};
 use crate::json::Value;
 
@@ -54,6 +55,17 @@ pub fn undo_compaction(transcript: &Transcript) -> Option<Undo> {
         entries.push(NewEntry::Copy(entry.object()));
     }
     Some(Undo { compaction, leaf, entries, labels })
+}
+
+/// Whether a line compaction is the last compaction of the conversation: whether the file has no summary, or only
+/// summaries that were there before its first lines were dropped.
+pub fn is_last_compaction(lines: &RestoredFile, transcript: &Transcript) -> bool {
+    let branch = transcript.branch();
+    let Some(summary) = branch.iter().rfind(|entry| entry.kind() == EntryKind::Compaction) else {
+        return true;
+    };
+    let kept = &transcript.entries()[..lines.kept.min(transcript.entries().len())];
+    kept.iter().any(|entry| entry.key() == summary.key())
 }
 
 impl Undo {

@@ -26,6 +26,7 @@ use yabby_domain::seam::model::{
 use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::seam::{
     Begin, Change, Compacted, Fork, Part, SessionStore, StoreError, TranscriptStore, TranscriptWriter,
+    UndoneCompaction,
 };
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
@@ -199,6 +200,10 @@ impl TranscriptStore for MortalTranscripts {
 
     async fn compact(&self, id: &TranscriptId, keep: MaxLines) -> Result<Compacted, StoreError> {
         self.0.compact(id, keep).await
+    }
+
+    async fn undo_compaction(&self, id: &TranscriptId) -> Result<UndoneCompaction, StoreError> {
+        self.0.undo_compaction(id).await
     }
 
     async fn archive(&self, id: &TranscriptId, reason: ArchiveReason) -> Result<Option<String>, StoreError> {

@@ -106,6 +106,22 @@ async fn a_tree_tells_every_branch_and_an_undone_compaction_is_one() {
 }
 
 #[tokio::test]
+async fn dropped_lines_come_back() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    let said = ["one", "two", "three", "four"].map(|text| message("assistant", text));
+    talk(&stand, &mut owner, "agent:main:a", said.to_vec()).await;
+    let compacted = owner.get("sessions.compact", json!({"key": "agent:main:a", "maxLines": 1})).await;
+    assert_eq!(compacted["compacted"], true);
+    talk(&stand, &mut owner, "agent:main:a", vec![message("user", "five")]).await;
+    let undone = owner.get("sessions.undoCompaction", json!({"key": "agent:main:a"})).await;
+    assert_eq!((&undone["restored"], &undone["messages"]), (&json!(3), &json!(5)), "{undone}");
+    assert_eq!(undone["backup"], compacted["archived"]);
+    let nothing = owner.refusal("sessions.undoCompaction", json!({"key": "agent:main:a"})).await;
+    assert_eq!(nothing, "no compaction in agent:main:a is left to undo; the model is told all of it");
+}
+
+#[tokio::test]
 async fn of_many_who_want_a_label_one_gets_it() {
     let stand = Stand::new(json!({})).await;
     let mut owner = stand.owner().await;

@@ -10,6 +10,8 @@ pub(super) enum Name {
     /// Changes that belong nowhere.
     Unapplied,
     StoreLock,
+    /// Which conversations its keys had before.
+    EarlierSessions,
     Transcript(TranscriptId),
     /// Called like a transcript, but nobody would open it.
     Unsafe,
@@ -38,6 +40,7 @@ pub(super) fn meaning(name: &str, stores: &[&str]) -> Name {
             Some(".journal") => return Name::StoreJournal,
             Some(".unapplied") => return Name::Unapplied,
             Some(".lock") => return Name::StoreLock,
+            Some(".earlier") => return Name::EarlierSessions,
             Some(rest) if is_archive(rest) || rest.strip_prefix(".journal").is_some_and(is_archive) => {
                 return Name::Archive;
             }
@@ -92,6 +95,7 @@ mod tests {
             ("sessions.json.journal.damaged-17".to_owned(), Name::Archive),
             ("sessions.json.unapplied".to_owned(), Name::Unapplied),
             ("sessions.json.lock".to_owned(), Name::StoreLock),
+            ("sessions.json.earlier".to_owned(), Name::EarlierSessions),
             ("sessions.json.bak.2026".to_owned(), Name::Archive),
             ("sessions.json.damaged-0a1b".to_owned(), Name::Archive),
             (format!("sessions.json.42.{uuid}.tmp"), draft("sessions.json")),

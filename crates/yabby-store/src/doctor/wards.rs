@@ -125,7 +125,9 @@ impl Ward {
     pub(super) fn is_ours(&self, name: &Name) -> bool {
         match name {
             _ if self.is_own => true,
-            Name::Store | Name::StoreJournal | Name::Unapplied | Name::StoreLock => true,
+            Name::Store | Name::StoreJournal | Name::Unapplied | Name::StoreLock | Name::EarlierSessions => {
+                true
+            }
             Name::Transcript(_) | Name::TranscriptJournal(_) | Name::TranscriptLock(_) => true,
             Name::Draft { of, .. } => self.stores.iter().any(|store| of.starts_with(store.as_str())),
             Name::Unsafe | Name::Archive | Name::Metadata | Name::Foreign => false,

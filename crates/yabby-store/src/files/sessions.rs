@@ -6,6 +6,7 @@
 //! goes there together.
 
 mod catalog;
+mod earlier;
 mod fold;
 mod journal_file;
 mod keeper;
@@ -36,6 +37,7 @@ use keeper::reading::older_store;
 use keeper::{Keeper, Message, journal_of};
 use mirror::Mirror;
 
+pub use earlier::earlier_keys;
 pub(crate) use mending::{JournalLook, Look, free_lock, mend};
 
 /// The store of one agent. Dropping the last handle writes `sessions.json` and waits for it.

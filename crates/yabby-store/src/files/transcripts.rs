@@ -15,6 +15,7 @@ mod plan;
 mod reading;
 mod seam;
 mod text;
+mod undoing;
 mod writer;
 
 use std::borrow::Cow;
@@ -90,6 +91,10 @@ impl TranscriptFolder {
     /// Opens a conversation to go on with it, or begins one.
     pub fn open_blocking(&self, id: &TranscriptId, begin: &Begin) -> Result<Writer, StoreError> {
         let (path, lock) = self.locked(id)?;
+        self.open_locked(path, lock, begin)
+    }
+
+    fn open_locked(&self, path: PathBuf, lock: TranscriptLock, begin: &Begin) -> Result<Writer, StoreError> {
         let session = NewSession { id: &begin.session_id, cwd: &begin.cwd, parent: begin.parent.as_deref() };
         let state = FileState::of_readable(&path);
         let (file, journal_is_done) = match self.cached(&path, state, &begin.cwd) {

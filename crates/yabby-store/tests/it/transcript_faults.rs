@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use yabby_domain::seam::{Compacted, Fork, StoreError};
+use yabby_domain::seam::{Compacted, Fork, StoreError, UndoneCompaction};
 use yabby_domain::transcript::Transcript;
 use yabby_domain::transcript::damage::DamageKind;
 use yabby_domain::transcript::entry::Entry;
@@ -150,7 +150,13 @@ impl<'f> Story<'f> {
             self.attempt(|story| story.store.compact_blocking(&unanswered, MaxLines::at_most(2)))?;
         // Where only the last step failed, it was done at the first attempt.
         assert!(!matches!(compacted, Compacted::Missing));
-        self.promise(&unanswered).drain(..2);
+        let dropped: Vec<String> = self.promise(&unanswered).drain(..2).collect();
+        let mut writer = self.open(&unanswered)?;
+        self.append(&mut writer, &unanswered, "user", "since then")?;
+        drop(writer);
+        let undone = self.attempt(|story| story.store.undo_compaction_blocking(&unanswered))?;
+        assert!(!matches!(undone, UndoneCompaction::Missing));
+        self.promise(&unanswered).splice(..0, dropped);
 
         for name in ["new", "old", "headless"] {
             self.attempt(|story| story.store.archive_blocking(&id(name), ArchiveReason::Deleted))?;

@@ -1,7 +1,9 @@
 //! Stories about conversations.
 
 use yabby_domain::message::{Message, text_block};
-use yabby_domain::seam::{Begin, Compacted, Fork, Part, StoreError, TranscriptStore, TranscriptWriter};
+use yabby_domain::seam::{
+    Begin, Compacted, Fork, Part, StoreError, TranscriptStore, TranscriptWriter, UndoneCompaction,
+};
 use yabby_domain::transcript::Transcript;
 use yabby_domain::transcript::file_name::{ArchiveReason, TranscriptId};
 use yabby_domain::transcript::line_compact::MaxLines;
@@ -21,6 +23,7 @@ pub async fn tell(backend: impl Fn() -> Box<dyn Backend>) {
     a_compaction_stands_for_what_it_summarises(&*backend()).await;
     a_fork_goes_on_by_itself(&*backend()).await;
     the_last_lines_can_be_kept_alone(&*backend()).await;
+    compactions_are_undone_the_last_one_first(&*backend()).await;
     what_is_put_away_is_gone_from_the_list(&*backend()).await;
     what_does_not_exist_is_said_to_be_unknown(&*backend()).await;
 }
@@ -206,6 +209,50 @@ async fn the_last_lines_can_be_kept_alone(backend: &dyn Backend) {
     assert!(matches!(compacted, Compacted::Done { kept: 2, .. }), "{compacted:?}");
     assert_eq!(told(&*backend.transcripts(), &id("s")).await, ["c", "d"]);
     assert_eq!(loaded(&*store, &id("s")).await.session_id(), "s");
+}
+
+async fn compactions_are_undone_the_last_one_first(backend: &dyn Backend) {
+    let store = backend.transcripts();
+    let undo = async || store.undo_compaction(&id("s")).await.unwrap();
+    assert_eq!(undo().await, UndoneCompaction::Missing);
+    let mut writer = open(&*store, "s").await;
+    let ids = writer
+        .append(vec![said("user", "a"), said("assistant", "b"), said("user", "c"), said("assistant", "d")])
+        .await
+        .unwrap();
+    drop(writer);
+    assert_eq!(undo().await, UndoneCompaction::Nothing);
+    let before = loaded(&*store, &id("s")).await;
+    store.compact(&id("s"), MaxLines::at_most(2)).await.unwrap();
+    let mut writer = open(&*store, "s").await;
+    let summary = NewCompaction {
+        summary: "c and d".to_owned(),
+        first_kept: ids[3].clone(),
+        tokens_before: 9.0,
+        ..NewCompaction::default()
+    };
+    writer.append(vec![said("user", "e"), NewEntry::Compaction(summary)]).await.unwrap();
+    writer.append(vec![said("assistant", "f")]).await.unwrap();
+    drop(writer);
+    assert_eq!(told(&*store, &id("s")).await, ["c and d", "d", "e", "f"]);
+    store.compact(&id("s"), MaxLines::at_most(2)).await.unwrap();
+    assert_eq!(told(&*store, &id("s")).await, ["c and d", "f"]);
+
+    let undone = undo().await;
+    assert!(matches!(undone, UndoneCompaction::Lines { restored: 3, .. }), "{undone:?}");
+    assert_eq!(told(&*store, &id("s")).await, ["c and d", "d", "e", "f"]);
+    let undone = undo().await;
+    assert!(matches!(undone, UndoneCompaction::Summary { copied: 1, .. }), "{undone:?}");
+    assert_eq!(told(&*store, &id("s")).await, ["c", "d", "e", "f"]);
+    let UndoneCompaction::Lines { restored: 2, backup, context } = undo().await else {
+        panic!("the first lines are in a backup")
+    };
+    assert!(backup.starts_with("s.jsonl.bak."), "{backup}");
+    assert_eq!(context.messages, 6);
+    assert_eq!(told(&*backend.transcripts(), &id("s")).await, ["a", "b", "c", "d", "e", "f"]);
+    let after = loaded(&*store, &id("s")).await;
+    assert_eq!(after.entries()[..4], before.entries()[..], "lines come back as they were");
+    assert_eq!(undo().await, UndoneCompaction::Nothing);
 }
 
 async fn what_is_put_away_is_gone_from_the_list(backend: &dyn Backend) {

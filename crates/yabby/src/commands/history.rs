@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
+use yabby_domain::id::AgentId;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::message::Message;
 use yabby_domain::seam::Part;
+use yabby_domain::session::key::SessionKey;
 use yabby_domain::transcript::context::{compaction_summary, for_model, message_of};
 use yabby_domain::transcript::entry::{Entry, EntryKind};
 use yabby_domain::transcript::file_name::TranscriptId;
@@ -21,6 +23,7 @@ use yabby_store::files::transcripts::TranscriptFolder;
 
 use crate::book::{Book, Conversation, Found};
 use crate::cli;
+use crate::earlier::EarlierConversation;
 use crate::pager::Output;
 use crate::setting::Setting;
 use crate::terminal;
@@ -34,6 +37,9 @@ pub struct Arguments {
     /// Look only in the sessions of this agent
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
+    /// Show the conversation before this one, or the COUNT-th before it: what was said before a reset
+    #[arg(long, value_name = "COUNT", num_args = 0..=1, default_missing_value = "1", value_parser = cli::count, conflicts_with = "follow")]
+    previous: Option<usize>,
     /// Draw every branch, a line for each entry
     #[arg(long, conflicts_with_all = ["follow", "limit", "offset", "context"])]
     tree: bool,
@@ -64,6 +70,8 @@ pub struct Arguments {
 struct Source {
     /// The session that it belongs to, if a store knows.
     found: Option<Found>,
+    /// The session that it was the conversation of, if it is an earlier one.
+    earlier_key: Option<SessionKey>,
     file: PathBuf,
 }
 
@@ -156,15 +164,55 @@ fn print(
 /// The conversation that the person means; `None` if there is none at all.
 fn source(setting: &Setting, arguments: &Arguments) -> Result<Option<Source>> {
     if let Some(file) = arguments.session.as_deref().filter(|session| is_file_name(session)) {
-        return Ok(Some(Source { found: None, file: PathBuf::from(file) }));
+        if arguments.previous.is_some() {
+            bail!("--previous needs a session; a file has none before it");
+        }
+        return Ok(Some(Source { found: None, earlier_key: None, file: PathBuf::from(file) }));
     }
     let book = Book::open(setting)?;
     let agent = arguments.agent.as_deref().map(|agent| book.agent(agent)).transpose()?;
+    if let Some(count) = arguments.previous {
+        return previous(&book, arguments.session.as_deref(), agent.as_ref(), count);
+    }
     let found = match arguments.session.as_deref() {
-        Some(session) => Some(book.find(session, agent.as_ref())?),
+        Some(session) => match book.find(session, agent.as_ref()) {
+            Ok(found) => Some(found),
+            Err(error) => {
+                let earlier = book.earlier_by_id(session, agent.as_ref())?.ok_or(error)?;
+                return Ok(Some(Source::of_earlier(earlier)));
+            }
+        },
         None => book.newest(agent.as_ref())?,
     };
-    Ok(found.map(|found| Source { file: found.file.clone(), found: Some(found) }))
+    Ok(found.map(|found| Source { file: found.file.clone(), earlier_key: None, found: Some(found) }))
+}
+
+/// The conversation that a session had `count` conversations before the current one.
+fn previous(
+    book: &Book<'_>,
+    session: Option<&str>,
+    agent: Option<&AgentId>,
+    count: usize,
+) -> Result<Option<Source>> {
+    let newest = match session {
+        Some(_) => None,
+        None => book.newest(agent)?.map(|found| found.key.as_str().to_owned()),
+    };
+    let Some(session) = session.map(str::to_owned).or(newest) else { return Ok(None) };
+    let (key, earlier) = book.earlier_of(&session, agent)?;
+    let known = earlier.len();
+    match count.checked_sub(1).and_then(|at| earlier.into_iter().nth(at)) {
+        Some(earlier) => Ok(Some(Source::of_earlier(earlier))),
+        None if count == 0 => bail!("--previous counts from 1, the conversation before the current one"),
+        None => bail!(
+            "{} of {key} {} known; `yabby sessions --all` lists all there are",
+            match known {
+                0 => "no earlier conversation".to_owned(),
+                known => format!("only {}", terminal::counted(known, "earlier conversation")),
+            },
+            if known < 2 { "is" } else { "are" }
+        ),
+    }
 }
 
 /// Keys and ids have no slash and no ending; whoever names a file that is not there should hear so.
@@ -173,6 +221,15 @@ fn is_file_name(session: &str) -> bool {
 }
 
 impl Source {
+    fn of_earlier(earlier: EarlierConversation) -> Self {
+        Self { found: None, earlier_key: earlier.key, file: earlier.file }
+    }
+
+    /// The session that it is or was the conversation of.
+    fn key(&self) -> Option<&SessionKey> {
+        self.found.as_ref().map(|found| &found.key).or(self.earlier_key.as_ref())
+    }
+
     /// What was said; `None` if nothing was yet.
     fn read(&self) -> Result<Option<String>> {
         let bytes = match &self.found {
@@ -199,7 +256,7 @@ impl Source {
 
     fn title(&self, transcript: &Transcript) -> String {
         let label = self.found.as_ref().and_then(|found| found.entry.label().map(str::to_owned));
-        let key = self.found.as_ref().map(|found| found.key.as_str().to_owned());
+        let key = self.key().map(|key| key.as_str().to_owned());
         let name = label.or_else(|| transcript.name());
         match (name, key) {
             (Some(name), Some(key)) => format!("{name} ({key})"),
@@ -240,8 +297,8 @@ fn report_unread(text: &str) {
 fn to_json(source: &Source, transcript: &Transcript, window: Window, context: bool) -> Value {
     let branch = transcript.branch();
     let mut value = Object::new();
-    if let Some(found) = &source.found {
-        value.insert("sessionKey".to_owned(), found.key.as_str().into());
+    if let Some(key) = source.key() {
+        value.insert("sessionKey".to_owned(), key.as_str().into());
     }
     value.insert("sessionId".to_owned(), transcript.session_id().into());
     value.insert("file".to_owned(), source.file.display().to_string().into());

@@ -18,7 +18,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
-use yabby_domain::json;
+use yabby_domain::json::{self, Value};
 use yabby_domain::model::{ModelRef, configured_model};
 use yabby_domain::session::key::SessionKind;
 use yabby_domain::session::row::{KEY_WIDTH, Row, RowDefaults, RowFilter, age_text, newest_first, short_key};
@@ -26,6 +26,7 @@ use yabby_domain::text;
 
 use crate::book::{self, Book};
 use crate::cli;
+use crate::earlier::{self, EarlierConversation};
 use crate::failure::{self, Failure};
 use crate::setting::Setting;
 use crate::terminal;
@@ -54,6 +55,9 @@ struct List {
     /// The agent whose sessions to list; `all` for every agent
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
+    /// List earlier conversations as well: what was said before a reset, and what was deleted
+    #[arg(long)]
+    all: bool,
     /// Only sessions that changed within so many minutes
     #[arg(long, value_name = "MINUTES", allow_hyphen_values = true)]
     active: Option<String>,
@@ -89,7 +93,7 @@ enum Command {
     Delete(delete::Arguments),
     /// Shorten a conversation to its last lines; the whole is kept under another name
     Compact(compact::Arguments),
-    /// Go back to what the last compaction summarised; nothing is deleted
+    /// Go back to what the last compaction summarised or dropped; nothing is deleted
     UndoCompaction(undo_compaction::Arguments),
     /// Go on from a conversation in a new session
     Fork(fork::Arguments),
@@ -131,6 +135,8 @@ impl Which {
 struct Listed {
     path: String,
     rows: Vec<Row>,
+    /// `None` if they were not asked for.
+    earlier: Option<Vec<EarlierConversation>>,
 }
 
 fn list(setting: &Setting, arguments: &List) -> Result<()> {
@@ -143,7 +149,7 @@ fn list(setting: &Setting, arguments: &List) -> Result<()> {
         search: arguments.search.clone(),
     };
     let now = Timestamp::now().as_millisecond() as f64;
-    let mut listed = Listed { path: String::new(), rows: Vec::new() };
+    let mut listed = Listed { path: String::new(), rows: Vec::new(), earlier: arguments.all.then(Vec::new) };
     let paths = stores(&book, arguments)?;
     let mut unread = Vec::new();
     for path in &paths {
@@ -155,6 +161,11 @@ fn list(setting: &Setting, arguments: &List) -> Result<()> {
                 continue;
             }
         };
+        if let Some(earlier) = &mut listed.earlier {
+            let mut found = earlier::list(&book::open(path)?, &setting.place.folder.usage())?;
+            found.retain(|earlier| is_meant(earlier, &filter, now));
+            earlier.extend(found);
+        }
         listed.rows.extend(rows.into_iter().filter(|row| filter.keeps(row, now)));
     }
     listed.path = match paths.as_slice() {
@@ -163,6 +174,10 @@ fn list(setting: &Setting, arguments: &List) -> Result<()> {
     };
     newest_first(&mut listed.rows);
     listed.rows.truncate(arguments.limit.unwrap_or(usize::MAX));
+    if let Some(earlier) = &mut listed.earlier {
+        earlier.sort_by(|one, other| other.updated_at.total_cmp(&one.updated_at));
+        earlier.truncate(arguments.limit.unwrap_or(usize::MAX));
+    }
     if arguments.json {
         print_json(&listed, active_minutes, &defaults(book.config()), now)?;
     } else {
@@ -183,6 +198,16 @@ fn list(setting: &Setting, arguments: &List) -> Result<()> {
         anstream::eprintln!("Error: {}", failure::told(error));
     }
     if unread.is_empty() { Ok(()) } else { Err(Failure::silent().into()) }
+}
+
+/// Whether an earlier conversation meets the conditions; it has no labels.
+fn is_meant(earlier: &EarlierConversation, filter: &RowFilter, now: f64) -> bool {
+    let kind = earlier.key.as_ref().map_or(SessionKind::Unknown, |key| key.kind(None));
+    let is_recent = |minutes: f64| now - earlier.updated_at <= minutes * 60_000.0;
+    filter.label.is_none()
+        && filter.active_minutes.is_none_or(is_recent)
+        && (filter.kinds.is_empty() || filter.kinds.contains(&kind))
+        && filter.search.as_ref().is_none_or(|wanted| earlier.contains(wanted))
 }
 
 fn noticed_rows(path: &Path) -> Result<Vec<Row>> {
@@ -269,7 +294,13 @@ fn print_json(listed: &Listed, active_minutes: Option<f64>, defaults: &RowDefaul
             text.clear();
         }
     }
-    text.push_str(if listed.rows.is_empty() { "]\n}\n" } else { "\n  ]\n}\n" });
+    text.push_str(if listed.rows.is_empty() { "]" } else { "\n  ]" });
+    if let Some(earlier) = &listed.earlier {
+        let earlier: Value = earlier.iter().map(|earlier| earlier.to_json(now)).collect();
+        let earlier = json::stringify_pretty(&earlier).replace('\n', "\n  ");
+        text.push_str(&format!(",\n  \"earlier\": {earlier}"));
+    }
+    text.push_str("\n}\n");
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
 }
@@ -293,7 +324,8 @@ fn print_text(
     }
     if listed.rows.is_empty() {
         writeln!(out, "No sessions found.")?;
-        return Ok(());
+        print_earlier(&mut out, listed, now)?;
+        return Ok(out.flush()?);
     }
     let table = Table::of(&listed.rows, defaults, now, room);
     let heading =
@@ -310,7 +342,29 @@ fn print_text(
         let cells = std::array::from_fn(|at| (cells[at].as_str(), styles[at]));
         writeln!(out, "{}", table.line(cells, &table.flags(row)))?;
     }
-    out.flush()?;
+    print_earlier(&mut out, listed, now)?;
+    Ok(out.flush()?)
+}
+
+fn print_earlier(out: &mut impl std::io::Write, listed: &Listed, now: f64) -> Result<()> {
+    let Some(earlier) = &listed.earlier else { return Ok(()) };
+    writeln!(out)?;
+    writeln!(out, "Earlier conversations: {}", earlier.len())?;
+    if earlier.is_empty() {
+        return Ok(());
+    }
+    let rows = earlier.iter().map(|one| {
+        let title = one.title.as_deref().unwrap_or_default();
+        let title: String = title.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();
+        [
+            one.key.as_ref().map_or("(unknown)", |key| key.as_str()).to_owned(),
+            age_text(Some(now - one.updated_at)),
+            one.state.as_str().to_owned(),
+            one.session_id.clone(),
+            title,
+        ]
+    });
+    write!(out, "{}", terminal::table(["Key", "Age", "State", "Id", "Begins with"], rows))?;
     Ok(())
 }
 

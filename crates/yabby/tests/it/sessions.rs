@@ -526,6 +526,28 @@ fn a_compaction_is_undone_and_nothing_deleted() {
 }
 
 #[test]
+fn a_line_compaction_is_undone_with_what_was_said_since() {
+    let first = [message("1", "user", "hello"), message("2", "assistant", "hi"), message("3", "user", "so?")];
+    let home = Home::saying(&[&first[..], &[message("4", "assistant", "this")]].concat());
+    let before = fs::read_to_string(home.transcript(MAIN)).unwrap();
+    let compacted = home.json(&["sessions", "compact", "main", "--max-lines", "2"]);
+    use std::io::Write as _;
+    let mut since = fs::OpenOptions::new().append(true).open(home.transcript(MAIN)).unwrap();
+    let later = message("5", "user", "and then?").to_string().replacen('{', r#"{"parentId":"4","#, 1);
+    writeln!(since, "{later}").unwrap();
+    let undone = home.json(&["sessions", "undo-compaction"]);
+    assert_eq!((&undone["restored"], &undone["messages"]), (&json!(2), &json!(5)), "{undone}");
+    assert_eq!(undone["backup"], compacted["archived"]);
+    assert_eq!(home.records()["agent:main:main"]["totalTokens"], undone["totalTokens"]);
+    let after = fs::read_to_string(home.transcript(MAIN)).unwrap();
+    assert!(after.contains("hello") && after.contains("and then?"), "{after}");
+    assert_eq!(after.lines().count(), before.lines().count() + 1);
+    assert!(fs::exists(compacted["archived"].as_str().unwrap()).unwrap(), "the backup stays");
+    let refusal = home.refusal(&["sessions", "undo-compaction"]);
+    assert!(refusal.contains("no compaction in agent:main:main is left to undo"), "{refusal}");
+}
+
+#[test]
 fn a_compaction_is_not_undone_while_somebody_writes() {
     let home = Home::with(&json!({"agent:main:main": {"sessionId": MAIN, "updatedAt": 1}}));
     assert!(home.refusal(&["sessions", "undo-compaction"]).contains("nothing has been said yet"));
@@ -535,4 +557,86 @@ fn a_compaction_is_not_undone_while_somebody_writes() {
     assert!(home.refusal(&["sessions", "undo-compaction"]).contains("session file locked"));
     drop(held);
     assert!(home.refusal(&["sessions", "undo-compaction", "nobody"]).contains("No session found: nobody"));
+}
+
+/// Sessions `main` and `ops`; of the first there were two conversations before, and one session was deleted.
+fn home_with_earlier_conversations() -> Home {
+    let home = Home::saying(&[message("1", "user", "the first"), message("2", "assistant", "yes")]);
+    let begin = |text: &str| {
+        let id = home.records()["agent:main:main"]["sessionId"].as_str().unwrap().to_owned();
+        home.say(&id, &[message("1", "user", text), message("2", "assistant", "yes")]);
+        id
+    };
+    home.json(&["sessions", "reset", "main"]);
+    begin("the second");
+    home.json(&["sessions", "reset", "main"]);
+    begin("the third");
+    // The order is that of the last words; a test is faster than any file system's clock may be.
+    for (at, file) in fs::read_dir(home.sessions()).unwrap().map(Result::unwrap).enumerate() {
+        let text = fs::read_to_string(file.path()).unwrap();
+        let order = ["the first", "the second", "the third"].iter().position(|said| text.contains(said));
+        let time = std::time::UNIX_EPOCH
+            + std::time::Duration::from_secs(1000 * order.map_or(at, |at| at + 1) as u64);
+        fs::File::options().append(true).open(file.path()).unwrap().set_modified(time).unwrap();
+    }
+    home
+}
+
+#[test]
+fn earlier_conversations_are_listed() {
+    let home = home_with_earlier_conversations();
+    let plain = home.json(&["sessions"]);
+    assert_eq!((plain["count"].clone(), plain.get("earlier")), (json!(1), None));
+    let all = home.json(&["sessions", "--all"]);
+    assert_eq!(all["sessions"], home.json(&["sessions"])["sessions"]);
+    let listed = |all: &Value| -> Vec<[String; 3]> {
+        let text = |row: &Value, name: &str| row[name].as_str().unwrap_or("null").to_owned();
+        let row = |row: &Value| [text(row, "key"), text(row, "title"), text(row, "state")];
+        all["earlier"].as_array().unwrap().iter().map(row).collect()
+    };
+    let expected =
+        ["the second", "the first"].map(|title| ["agent:main:main", title, "replaced"].map(str::to_owned));
+    assert_eq!(listed(&all), expected);
+    assert_eq!(all["earlier"][1]["sessionId"], MAIN);
+    let text = home.out(&["sessions", "--all"]);
+    assert!(
+        text.contains("Earlier conversations: 2") && text.contains("the first") && text.contains(MAIN),
+        "{text}"
+    );
+    assert_eq!(listed(&home.json(&["sessions", "--all", "--search", "SECOND"])), expected[..1]);
+    assert_eq!(listed(&home.json(&["sessions", "--all", "--limit", "1"])), expected[..1]);
+
+    // What nobody noted is listed all the same, and so is what was put away.
+    home.say("55555555-aaaa", &[message("1", "user", "from elsewhere")]);
+    fs::write(home.sessions().join("66666666.jsonl.deleted.2026-02-03T12-00-00.000Z"), "").unwrap();
+    let all = listed(&home.json(&["sessions", "--all"]));
+    assert!(all.contains(&["null", "from elsewhere", "replaced"].map(str::to_owned)), "{all:?}");
+    assert!(all.contains(&["null", "null", "deleted"].map(str::to_owned)), "{all:?}");
+}
+
+#[test]
+fn the_conversation_before_a_reset_is_shown() {
+    let home = home_with_earlier_conversations();
+    let said =
+        |arguments: &[&str]| home.json(&[&["history"], arguments].concat())["messages"][0]["content"].clone();
+    assert_eq!(said(&["main"]), "the third");
+    assert_eq!(said(&["main", "--previous"]), "the second");
+    assert_eq!(said(&["--previous", "2"]), "the first");
+    assert_eq!(said(&[&MAIN[..8]]), "the first", "by its id");
+    assert_eq!(home.json(&["history", "main", "--previous"])["sessionKey"], "agent:main:main");
+    assert!(home.out(&["history", "main", "--previous"]).contains("the second"));
+    let refusal = home.refusal(&["history", "main", "--previous", "3"]);
+    assert!(refusal.contains("only 2 earlier conversations of agent:main:main are known"), "{refusal}");
+    assert!(home.refusal(&["history", "main", "--previous", "0"]).contains("counts from 1"));
+}
+
+#[test]
+fn a_deleted_session_is_found_again() {
+    let home = Home::with(&json!({"agent:main:ops": {"sessionId": MAIN, "updatedAt": 1}}));
+    home.say(MAIN, &[message("1", "user", "hello"), message("2", "assistant", "hi")]);
+    home.json(&["sessions", "delete", "agent:main:ops", "--yes"]);
+    let all = home.json(&["sessions", "--all"]);
+    assert_eq!((&all["count"], &all["earlier"][0]["key"]), (&json!(0), &json!("agent:main:ops")));
+    assert_eq!(all["earlier"][0]["state"], "deleted");
+    assert_eq!(home.json(&["history", "agent:main:ops", "--previous"])["messages"][0]["content"], "hello");
 }

@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use tokio::task::spawn_blocking;
-use yabby_domain::seam::{Begin, Compacted, Fork, Part, StoreError, TranscriptStore, TranscriptWriter};
+use yabby_domain::seam::{
+    Begin, Compacted, Fork, Part, StoreError, TranscriptStore, TranscriptWriter, UndoneCompaction,
+};
 use yabby_domain::transcript::Transcript;
 use yabby_domain::transcript::context::Context;
 use yabby_domain::transcript::file_name::{ArchiveReason, TranscriptId};
@@ -41,6 +43,11 @@ impl TranscriptStore for TranscriptFolder {
     async fn compact(&self, id: &TranscriptId, keep: MaxLines) -> Result<Compacted, StoreError> {
         let (folder, id) = (self.clone(), id.clone());
         blocking(move || folder.compact_blocking(&id, keep)).await
+    }
+
+    async fn undo_compaction(&self, id: &TranscriptId) -> Result<UndoneCompaction, StoreError> {
+        let (folder, id) = (self.clone(), id.clone());
+        blocking(move || folder.undo_compaction_blocking(&id)).await
     }
 
     async fn archive(&self, id: &TranscriptId, reason: ArchiveReason) -> Result<Option<String>, StoreError> {

@@ -26,6 +26,11 @@ impl Writer {
         self.memory.file.transcript()
     }
 
+    /// Reads what stands before the entries in memory, if anything does.
+    pub(super) fn load_whole(&mut self) -> Result<(), StoreError> {
+        if self.transcript().is_whole() { Ok(()) } else { self.memory.widen(&self.pen) }
+    }
+
     /// See [`TranscriptWriter::append`].
     pub fn append(&mut self, entries: Vec<NewEntry>) -> Result<Vec<String>, StoreError> {
         if self.memory.lacks_target_of(&entries) {

@@ -70,7 +70,7 @@ fn begun_anew(setting: &Setting, source: &Source) -> Result<Option<Source>> {
         return Ok(None);
     }
     let found = Book::open(setting)?.find(found.key.as_str(), Some(&found.agent))?;
-    Ok(Some(Source { file: found.file.clone(), found: Some(found) }))
+    Ok(Some(Source { file: found.file.clone(), earlier_key: None, found: Some(found) }))
 }
 
 impl Source {

@@ -1,16 +1,14 @@
-//! `yabby sessions undo-compaction`: back to what a compaction summarised.
+//! `yabby sessions undo-compaction`: back to what a compaction summarised or dropped.
 
 use std::io::Write as _;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use yabby_domain::compaction::tokens::estimate_all;
 use yabby_domain::json::{Object, Value, number};
-use yabby_domain::seam::Begin;
+use yabby_domain::seam::{ContextSize, UndoneCompaction};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::KeyPolicy;
 use yabby_domain::session::renew::recounted;
-use yabby_domain::transcript::undo::{Undo, undo_compaction};
 
 use crate::book::{Book, Conversation, Found};
 use crate::setting::Setting;
@@ -18,7 +16,7 @@ use crate::terminal;
 
 #[derive(Args)]
 #[command(
-    after_help = "Nothing is deleted: the conversation goes on in a branch that begins before the compaction, and what was said since then is said again there. Once more, and the compaction before that is undone.\n\nExamples:\n  yabby sessions undo-compaction\n  yabby sessions undo-compaction neighbours --json\n  yabby history main --tree      shows both branches"
+    after_help = "Nothing is deleted. A summary: the conversation goes on in a branch that begins before the compaction, and what was said since then is said again there. Lines that `sessions compact` dropped: they come back from the backup, in front of the rest. Once more, and the compaction before that is undone.\n\nExamples:\n  yabby sessions undo-compaction\n  yabby sessions undo-compaction neighbours --json\n  yabby history main --tree      shows both branches"
 )]
 pub struct Arguments {
     /// Its key, its id (or how that begins), or its label [default: the main session]
@@ -29,14 +27,6 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-/// What came of it.
-struct Undone {
-    plan: Undo,
-    /// How many messages the model is told now, and an estimate of their tokens.
-    messages: usize,
-    tokens: u64,
 }
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
@@ -50,38 +40,26 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let wanted = arguments.session.as_deref().unwrap_or(main.as_str());
     let found = book.find(wanted, agent.as_ref())?;
     let undone = undo(&found)?;
-    record(&found, undone.tokens)?;
-    if arguments.json { print_json(&found, &undone) } else { print_text(&found, &undone) }
+    record(&found, context_size(&undone).tokens)?;
+    if arguments.json { print_json(&found, &undone) } else { print_text(setting, &found, &undone) }
 }
 
-fn undo(found: &Found) -> Result<Undone> {
+fn undo(found: &Found) -> Result<UndoneCompaction> {
     let Some(Conversation { folder, id }) = &found.conversation else { return Err(found.silence()) };
-    // Opening would begin a conversation where there is none.
-    if folder.load_blocking(id)?.is_none() {
-        return Err(found.silence());
+    match folder.undo_compaction_blocking(id)? {
+        UndoneCompaction::Missing => Err(found.silence()),
+        UndoneCompaction::Nothing => {
+            bail!("no compaction in {} is left to undo; the model is told all of it", found.key)
+        }
+        undone => Ok(undone),
     }
-    let begin = Begin {
-        session_id: found.entry.session_id().unwrap_or_default().to_owned(),
-        cwd: String::new(),
-        parent: None,
-    };
-    let mut writer = folder.open_blocking(id, &begin)?;
-    // Of a long conversation a writer knows the end only.
-    let whole = match writer.transcript().is_whole() {
-        true => writer.transcript().clone(),
-        false => folder.load_blocking(id)?.unwrap_or_else(|| writer.transcript().clone()),
-    };
-    let Some(plan) = undo_compaction(&whole) else {
-        bail!("no compaction in {} is left to undo; the model is told all of it", found.key);
-    };
-    writer.move_leaf(plan.leaf.as_deref())?;
-    let ids = writer.append(plan.entries.clone())?;
-    let labels = plan.labels(&ids);
-    if !labels.is_empty() {
-        writer.append(labels)?;
+}
+
+fn context_size(undone: &UndoneCompaction) -> ContextSize {
+    match undone {
+        UndoneCompaction::Summary { context, .. } | UndoneCompaction::Lines { context, .. } => *context,
+        UndoneCompaction::Missing | UndoneCompaction::Nothing => ContextSize { messages: 0, tokens: 0 },
     }
-    let messages = writer.transcript().context().messages;
-    Ok(Undone { plan, messages: messages.len(), tokens: estimate_all(&messages) })
 }
 
 /// What was counted for the shorter conversation says nothing about the whole.
@@ -96,33 +74,51 @@ fn record(found: &Found, tokens: u64) -> Result<()> {
     Ok(())
 }
 
-fn print_json(found: &Found, undone: &Undone) -> Result<()> {
+fn print_json(found: &Found, undone: &UndoneCompaction) -> Result<()> {
+    let context = context_size(undone);
+    let mut out = Object::new();
+    let mut put = |name: &str, value: Value| drop(out.insert(name.to_owned(), value));
+    put("ok", true.into());
+    put("key", found.key.as_str().into());
+    match undone {
+        UndoneCompaction::Summary { compaction, copied, .. } => {
+            put("compaction", compaction.clone().map_or(Value::Null, Value::from));
+            put("copied", (*copied).into());
+        }
+        UndoneCompaction::Lines { restored, backup, .. } => {
+            put("restored", (*restored).into());
+            put("backup", found.file.with_file_name(backup).display().to_string().into());
+        }
+        UndoneCompaction::Missing | UndoneCompaction::Nothing => {}
+    }
+    put("messages", context.messages.into());
     #[expect(clippy::cast_precision_loss, reason = "no conversation is that long")]
-    let tokens = number(undone.tokens as f64);
-    let out = [
-        ("ok", true.into()),
-        ("key", found.key.as_str().into()),
-        ("compaction", undone.plan.compaction.clone().map_or(Value::Null, Value::from)),
-        ("copied", undone.plan.copied().into()),
-        ("messages", undone.messages.into()),
-        ("totalTokens", tokens),
-    ];
-    let out: Object = out.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    put("totalTokens", number(context.tokens as f64));
     terminal::print_json(&Value::Object(out))
 }
 
-fn print_text(found: &Found, undone: &Undone) -> Result<()> {
+fn print_text(setting: &Setting, found: &Found, undone: &UndoneCompaction) -> Result<()> {
     let key = terminal::harmless(found.key.as_str());
-    let compaction = terminal::harmless(undone.plan.compaction.as_deref().unwrap_or("without an id"));
+    let context = context_size(undone);
+    let size = format!("{}, about {} tokens", terminal::counted(context.messages, "message"), context.tokens);
     let mut out = anstream::stdout().lock();
-    writeln!(
-        out,
-        "{key} goes on from before the compaction {compaction}: {}, about {} tokens.",
-        terminal::counted(undone.messages, "message"),
-        undone.tokens
-    )?;
+    match undone {
+        UndoneCompaction::Summary { compaction, .. } => {
+            let compaction = terminal::harmless(compaction.as_deref().unwrap_or("without an id"));
+            writeln!(out, "{key} goes on from before the compaction {compaction}: {size}.")?;
+        }
+        UndoneCompaction::Lines { restored, backup, .. } => {
+            let restored = match restored {
+                1 => "1 entry is".to_owned(),
+                more => format!("{more} entries are"),
+            };
+            let backup = setting.place.shortened(&found.file.with_file_name(backup));
+            writeln!(out, "{restored} back in {key}, restored from {backup}: {size}.")?;
+        }
+        UndoneCompaction::Missing | UndoneCompaction::Nothing => {}
+    }
     #[expect(clippy::cast_precision_loss, reason = "no conversation is that long")]
-    let tokens = undone.tokens as f64;
+    let tokens = context.tokens as f64;
     if let Some(window) = found.entry.context_tokens().filter(|window| tokens >= *window) {
         writeln!(
             out,

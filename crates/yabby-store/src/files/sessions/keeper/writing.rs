@@ -14,6 +14,7 @@ use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::store_journal::{self, Line, difference, keeps_order};
 
 use super::super::catalog::TooDeep;
+use super::super::earlier;
 use super::super::mirror::Records;
 use super::{Fold, Keeper};
 use crate::file_state::FileState;
@@ -41,18 +42,21 @@ impl Keeper {
             let mut lines = String::new();
             let mut changed = Vec::new();
             let mut wanted = Promise::Written;
+            let mut replaced = String::new();
             for Update { key, change, promise, reply } in updates.take().into_iter().flatten() {
                 if promise == Promise::Durable {
                     wanted = promise;
                 }
-                let record = keeper.make(&key, change, &mut lines);
+                let record = keeper.make(&key, change, &mut lines, &mut replaced);
                 if let Ok(record) = &record {
                     changed.push((key, record.clone()));
                 }
                 made.push(record);
                 waiting.push(reply);
             }
-            keeper.keep(lines, wanted, changed)
+            keeper.keep(lines, wanted, changed)?;
+            keeper.keep_earlier(&replaced);
+            Ok(())
         });
         if let Err(error) = &kept {
             // What is in memory may be ahead of the disk now.
@@ -69,12 +73,13 @@ impl Keeper {
         }
     }
 
-    /// Makes one change in memory, and adds its line.
+    /// Makes one change in memory, and adds its line, and one to `replaced` if it ends a conversation.
     fn make(
         &mut self,
         key: &SessionKey,
         change: Change,
         lines: &mut String,
+        replaced: &mut String,
     ) -> Result<Option<SessionEntry>, StoreError> {
         let at = self.clock.now();
         let before = self.loaded()?.catalog.entry(key.as_str()).map_err(|TooDeep| self.too_deep(key))?;
@@ -87,6 +92,7 @@ impl Keeper {
             entry.apply(&patch);
         }
         let Some(kind) = difference(before.as_ref(), after.as_ref()) else { return Ok(before) };
+        let ended = earlier::line(key, before.as_ref(), after.as_ref(), at);
         // What was changed need not be changed again in a copy, unless whoever reads the line would put
         // the fields in another order.
         let record = if keeps_order(before.as_ref(), after.as_ref()) {
@@ -105,6 +111,7 @@ impl Keeper {
             return Err(self.too_deep(key));
         }
         lines.push_str(&line);
+        replaced.extend(ended);
         if let Some(loaded) = &mut self.loaded {
             loaded.put(key.as_str(), record.clone());
             loaded.last_number = number;
@@ -144,6 +151,16 @@ impl Keeper {
             Fold::Due(_) => {}
         }
         Ok(())
+    }
+
+    /// Notes which conversations have ended. The change is safe without that.
+    fn keep_earlier(&mut self, lines: &str) {
+        if lines.is_empty() {
+            return;
+        }
+        if let Err(error) = earlier::append(&*self.disk, &self.store, lines) {
+            self.notice(format!("earlier conversations are not noted for now: {error}"));
+        }
     }
 
     /// Makes what was only written safe.
