@@ -85,12 +85,18 @@ async fn write_list(call: &Call) -> Result<ListText, Refusal> {
         // Which stores there are is asked of the disk.
         let only_named = path == MULTIPLE && gateway.stores().len() > 1;
         write_rows_with_words(&Looking { gateway, only_named }, found, titles, last_messages).await
-    } else if found.len() <= FEW {
-        write_rows(gateway, found)
     } else {
-        let gateway = gateway.clone();
-        let writing = tokio::task::spawn_blocking(move || write_rows(&gateway, found));
-        writing.await.map_err(|error| Refusal::unavailable(format!("Error: {error}")))?
+        let (is_long, gateway) = (found.len() > FEW, gateway.clone());
+        let write = move || {
+            let mut models = gateway.usual_models();
+            write_rows(found, |key, entry| listing::row(key, entry, &models.in_session(key, entry)))
+        };
+        if is_long {
+            let writing = tokio::task::spawn_blocking(write);
+            writing.await.map_err(|error| Refusal::unavailable(format!("Error: {error}")))?
+        } else {
+            write()
+        }
     };
     let common = gateway.engine.common_model();
     let defaults = json!({
@@ -125,12 +131,11 @@ impl RowsText {
     }
 }
 
-fn write_rows(gateway: &Gateway, found: Vec<Found>) -> RowsText {
-    let mut models = gateway.usual_models();
+fn write_rows(found: Vec<Found>, mut row: impl FnMut(&SessionKey, &SessionEntry) -> Object) -> RowsText {
     let mut rows = RowsText::default();
     for Found { key, record, .. } in found {
         if let Some(entry) = record.read() {
-            rows.push(&listing::row(&key, &entry, &models.in_session(&key, &entry)));
+            rows.push(&row(&key, &entry));
         }
     }
     rows
@@ -269,5 +274,56 @@ impl Looking<'_> {
         }
         let home = self.gateway.engine.home(agent).ok()?;
         home.transcripts.peek(&transcript_of(entry)?, part).await.ok().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::unpoisoned;
+
+    /// Notes when it is parsed, and when nobody needs it any more.
+    struct Noted {
+        number: usize,
+        notes: Arc<Mutex<Vec<(&'static str, usize)>>>,
+    }
+
+    impl StoredRecord for Noted {
+        fn read(&self) -> Option<SessionEntry> {
+            unpoisoned(&self.notes).push(("read", self.number));
+            let label = format!("label {}", self.number);
+            (self.number != 2)
+                .then(|| SessionEntry::new([("label".to_owned(), label.into())].into_iter().collect()))
+        }
+    }
+
+    impl Drop for Noted {
+        fn drop(&mut self) {
+            unpoisoned(&self.notes).push(("dropped", self.number));
+        }
+    }
+
+    #[test]
+    fn one_record_at_a_time_is_parsed_and_its_row_written() {
+        let notes = Arc::<Mutex<Vec<_>>>::default();
+        let found = (0..4).map(|number| Found {
+            agent: AgentId::default(),
+            key: SessionKey::new(format!("agent:main:{number}")),
+            updated_at: 0.0,
+            record: Arc::new(Noted { number, notes: notes.clone() }),
+        });
+        let rows = write_rows(found.collect(), |key, entry| {
+            [("key".to_owned(), key.as_str().into()), ("label".to_owned(), entry.label().into())]
+                .into_iter()
+                .collect()
+        });
+        assert_eq!(rows.count, 3, "what cannot be read is left out");
+        let written: Vec<json::Value> = serde_json::from_str(&format!("[{}]", rows.text)).unwrap();
+        assert_eq!(written[2], json!({"key": "agent:main:3", "label": "label 3"}));
+        let one_after_the_other: Vec<_> =
+            (0..4).flat_map(|number| [("read", number), ("dropped", number)]).collect();
+        assert_eq!(*unpoisoned(&notes), one_after_the_other);
     }
 }

@@ -50,9 +50,8 @@ async fn answer(call: Call) -> Answer {
         (None, Some(id), None) => {
             let wanted = Arc::new(Wanted { search: Some(id.to_owned()), ..wanted });
             let mut found = find(gateway, &wanted, usize::MAX).await?;
-            let has_id = |found: &Found| {
-                found.record.read().is_some_and(|entry| entry.session_id() == Some(id))
-            };
+            let has_id =
+                |found: &Found| found.record.read().is_some_and(|entry| entry.session_id() == Some(id));
             found.retain(|found| found.key.as_str() == id || has_id(found));
             one(found, "for sessionId", id, format!("No session found: {id}"))?
         }
