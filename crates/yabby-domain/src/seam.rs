@@ -16,6 +16,8 @@ pub mod settled;
 pub mod shelf;
 pub mod tool;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use crate::session::entry::SessionEntry;
@@ -54,6 +56,11 @@ pub trait SessionStore: Send + Sync {
     /// begun first. A store that has many looks at no more of them than it must, and may leave out of them what only
     /// runs of the session need.
     async fn newest(&self, choice: Choice) -> Result<Newest, StoreError>;
+
+    /// The same records, each parsed only when it is read: for callers that go through many of them.
+    async fn select(&self, choice: Choice) -> Result<Selection, StoreError> {
+        Ok(Selection::from(self.newest(choice).await?))
+    }
 
     /// How the store looks from outside, without reading it: as long as that is the same, so is every record. `None`
     /// if there is no telling.
@@ -109,6 +116,46 @@ impl Newest {
         entries.sort_by(|(_, a), (_, b)| at(b).total_cmp(&at(a)));
         entries.truncate(most);
         Self { count, entries }
+    }
+}
+
+/// The records that changed last, as their store keeps them.
+#[derive(Clone)]
+pub struct Selection {
+    /// As in [`Newest`].
+    pub count: usize,
+    pub records: Vec<SelectedRecord>,
+}
+
+/// A record that is parsed when it is read. It takes little memory beside the store's own.
+#[derive(Clone)]
+pub struct SelectedRecord {
+    pub key: SessionKey,
+    /// In milliseconds since 1970; zero if the record does not say.
+    pub updated_at: f64,
+    pub record: Arc<dyn StoredRecord>,
+}
+
+/// A record as a store keeps it.
+pub trait StoredRecord: Send + Sync {
+    /// Parses the record; `None` if it cannot be read.
+    fn read(&self) -> Option<SessionEntry>;
+}
+
+impl StoredRecord for SessionEntry {
+    fn read(&self) -> Option<SessionEntry> {
+        Some(self.clone())
+    }
+}
+
+impl From<Newest> for Selection {
+    fn from(newest: Newest) -> Self {
+        let select = |(key, entry): (SessionKey, SessionEntry)| SelectedRecord {
+            key,
+            updated_at: entry.updated_at().unwrap_or(0.0),
+            record: Arc::new(entry),
+        };
+        Self { count: newest.count, records: newest.entries.into_iter().map(select).collect() }
     }
 }
 

@@ -57,11 +57,24 @@ pub(crate) enum Payload {
     Written(Written),
 }
 
+impl From<Value> for Payload {
+    fn from(value: Value) -> Self {
+        Self::Value(value)
+    }
+}
+
+impl From<Written> for Payload {
+    fn from(written: Written) -> Self {
+        Self::Written(written)
+    }
+}
+
 /// A payload as it goes over the wire.
+#[derive(Debug)]
 pub(crate) struct Written {
     pub(crate) start: String,
     /// Others may be told the same.
-    pub(crate) rest: Arc<str>,
+    pub(crate) rest: Arc<String>,
 }
 
 /// Why something was not done, for whoever asked.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use yabby_domain::config::Config;
-use yabby_domain::json::{self, Value};
+use yabby_domain::json::Value;
 use yabby_domain::seam::Stamp;
 use yabby_engine::AgentHome;
 
@@ -17,7 +17,7 @@ use crate::{Gateway, unpoisoned};
 
 /// How many lists are kept.
 const MOST: usize = 8;
-/// How long all of them may be together. A list of thousands takes far more while it is made.
+/// How long all of them may be together.
 const LONGEST: usize = 8 * 1024 * 1024;
 
 /// The lists that were asked for last. Shared by all connections; nobody holds them for longer than it takes to look.
@@ -37,8 +37,23 @@ struct List {
     seen: Seen,
     /// The look by which it still held: whatever came before that is answered by it.
     held_at: Moment,
-    /// What follows the time at which it is told.
-    rest: Arc<str>,
+    text: ListText,
+}
+
+/// The text of a list without the time at which it is told.
+#[derive(Clone, Debug)]
+pub(crate) struct ListText {
+    /// What comes before the rows.
+    pub(crate) head: String,
+    /// The rows, and the end of the list. Everybody who is told the list shares them.
+    pub(crate) rows: Arc<String>,
+}
+
+impl ListText {
+    /// The list as it is told at a time.
+    pub(crate) fn at(&self, ts: i64) -> Written {
+        Written { start: format!("{{\"ts\":{ts},{}", self.head), rest: self.rows.clone() }
+    }
 }
 
 /// What a list comes from.
@@ -107,7 +122,7 @@ impl Kept {
                 holds = list.seen.still_holds(gateway);
             }
             if holds {
-                let written = written(gateway.now(), list.rest.clone());
+                let written = list.text.at(gateway.now());
                 lists.push_front(list);
                 return Known::Written(written);
             }
@@ -116,24 +131,17 @@ impl Kept {
         Seen::now(gateway).map_or(Known::Fleeting, Known::Keepable)
     }
 
-    /// Keeps a list as it is told to somebody whose request came at this moment.
-    pub(crate) fn keep(&self, params: Value, seen: Seen, mut list: Value, held_at: Moment) -> Written {
-        let at = list.as_object_mut().and_then(|list| list.shift_remove("ts")).unwrap_or_default();
-        let text = json::stringify(&list);
-        let rest: Arc<str> = text.strip_prefix('{').unwrap_or_default().into();
-        if rest.len() <= LONGEST {
-            let mut lists = unpoisoned(&self.lists);
-            lists.push_front(List { params, seen, held_at, rest: rest.clone() });
-            while lists.len() > MOST || lists.iter().map(|list| list.rest.len()).sum::<usize>() > LONGEST {
-                lists.pop_back();
-            }
+    /// Keeps a list that was made for a request that came at this moment, unless it is long.
+    pub(crate) fn keep(&self, params: Value, seen: Seen, text: ListText, held_at: Moment) {
+        if text.rows.len() > LONGEST {
+            return;
         }
-        written(at.as_i64().unwrap_or_default(), rest)
+        let mut lists = unpoisoned(&self.lists);
+        lists.push_front(List { params, seen, held_at, text });
+        while lists.len() > MOST || lists.iter().map(|list| list.text.rows.len()).sum::<usize>() > LONGEST {
+            lists.pop_back();
+        }
     }
-}
-
-fn written(at: i64, rest: Arc<str>) -> Written {
-    Written { start: format!("{{\"ts\":{at},"), rest }
 }
 
 #[cfg(test)]
@@ -147,19 +155,19 @@ mod tests {
         let keep = |name: &str, length: usize| {
             let config = Arc::new(Config::new(json!({})));
             let seen = Seen { config, agents: Stamp::of(&0), stores: Vec::new() };
-            let list = json!({"ts": 7, "sessions": "x".repeat(length)});
-            kept.keep(json!(name), seen, list, kept.moment()).start
+            let text = ListText { head: "\"sessions\":[".to_owned(), rows: Arc::new("x".repeat(length)) };
+            kept.keep(json!(name), seen, text, kept.moment());
         };
         let kept_now =
             || unpoisoned(&kept.lists).iter().map(|list| list.params.clone()).collect::<Vec<Value>>();
-        assert_eq!(keep("a", LONGEST / 2), "{\"ts\":7,");
+        keep("a", LONGEST / 2);
         keep("b", LONGEST / 4);
         assert_eq!(kept_now(), ["b", "a"]);
         keep("c", LONGEST / 2);
         assert_eq!(kept_now(), ["c", "b"]);
-        keep("too long", LONGEST);
+        keep("too long", LONGEST + 1);
         assert_eq!(kept_now(), ["c", "b"]);
-        (0..MOST).for_each(|_| drop(keep("short", 1)));
+        (0..MOST).for_each(|_| keep("short", 1));
         assert_eq!(kept_now(), ["short"; MOST]);
     }
 }

@@ -78,6 +78,7 @@ mod usage_status;
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use yabby_domain::device::Role;
@@ -85,10 +86,10 @@ use yabby_domain::json::Value;
 use yabby_domain::session::key::KeyPolicy;
 use yabby_domain::text;
 
-use crate::frames::{self, Answer, Payload, Refusal, Request};
+use crate::frames::{self, Payload, Refusal, Request};
 use crate::hub::{ADMIN, APPROVALS, Client, PAIRING};
 use crate::in_turn::Turn;
-use crate::kept::{Known, Moment};
+use crate::kept::Moment;
 use crate::schema::Schema;
 use crate::{Gateway, unpoisoned};
 
@@ -109,7 +110,22 @@ pub(crate) fn is_patient(name: &str) -> bool {
     [agent::METHOD.name, agent_wait::METHOD.name, exec_approval_request::METHOD.name].contains(&name)
 }
 
-pub(crate) type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Answer> + Send>>;
+pub(crate) type Handler = fn(Call) -> Pin<Box<dyn Answering>>;
+
+/// A call that is being answered, with a value or with a payload that is written already.
+pub(crate) trait Answering: Send {
+    fn poll_payload(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Payload, Refusal>>;
+}
+
+impl<F, P> Answering for F
+where
+    F: Future<Output = Result<P, Refusal>> + Send,
+    P: Into<Payload>,
+{
+    fn poll_payload(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Payload, Refusal>> {
+        self.poll(cx).map_ok(P::into)
+    }
+}
 
 /// Who may ask for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +168,8 @@ pub(crate) struct Call {
     pub(crate) id: String,
     /// As the method's schema has it.
     pub(crate) params: Value,
+    /// When the request came.
+    pub(crate) came: Moment,
     after: After,
 }
 
@@ -326,19 +344,9 @@ pub(crate) async fn answer(
         return Err(Refusal::invalid(format!("invalid {name} params: {fault}")));
     }
     let _room = if method.access.may_be_long() { client.out.room().await } else { None };
-    let call = Call { gateway: gateway.clone(), client: client.clone(), id, params, after };
-    if method.name != sessions_list::METHOD.name {
-        return (method.answer)(call).await.map(Payload::Value);
-    }
-    match gateway.kept.look(gateway, &call.params, came) {
-        Known::Written(list) => Ok(Payload::Written(list)),
-        Known::Keepable(seen) => {
-            let params = call.params.clone();
-            let list = (method.answer)(call).await?;
-            Ok(Payload::Written(gateway.kept.keep(params, seen, list, came)))
-        }
-        Known::Fleeting => (method.answer)(call).await.map(Payload::Value),
-    }
+    let call = Call { gateway: gateway.clone(), client: client.clone(), id, params, came, after };
+    let mut answering = (method.answer)(call);
+    std::future::poll_fn(|cx| answering.as_mut().poll_payload(cx)).await
 }
 
 /// The response to a frame that is at fault, before anything is done for it; `None` to any other, and to what is no

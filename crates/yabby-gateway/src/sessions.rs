@@ -7,7 +7,7 @@ use std::time::Duration;
 use yabby_domain::agent::{self, Agent};
 use yabby_domain::id::AgentId;
 use yabby_domain::model::ModelRef;
-use yabby_domain::seam::{Change, Choice, Newest};
+use yabby_domain::seam::{Change, Choice, Newest, Selection};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
 use yabby_domain::session::listing;
@@ -175,6 +175,11 @@ impl Gateway {
     /// Those that are wanted of an agent's sessions.
     pub(crate) async fn newest(&self, agent: &AgentId, choice: Choice) -> Result<Newest, Refusal> {
         Ok(self.engine.home(agent)?.sessions.newest(choice).await?)
+    }
+
+    /// The same, each parsed only when it is read.
+    pub(crate) async fn select(&self, agent: &AgentId, choice: Choice) -> Result<Selection, Refusal> {
+        Ok(self.engine.home(agent)?.sessions.select(choice).await?)
     }
 
     /// Who answers in a session.

@@ -30,7 +30,7 @@ macro_rules! later {
             listing: Listing::$listing,
             params: $params,
             about: concat!($about, " Not here yet."),
-            answer: |_| Box::pin(async { Err(Refusal::unavailable($why)) }),
+            answer: |_| Box::pin(async { Err::<Value, _>(Refusal::unavailable($why)) }),
         };
     )*};
 }

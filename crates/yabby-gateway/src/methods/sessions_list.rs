@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use yabby_domain::id::AgentId;
-use yabby_domain::json::{self, Object, Value};
-use yabby_domain::seam::{Choice, Part, Records};
+use yabby_domain::json::{self, Object};
+use yabby_domain::seam::{Choice, Part, Records, SelectedRecord, StoredRecord};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::label;
@@ -17,7 +17,8 @@ use yabby_domain::transcript::preview::{FIRST_BYTES, LAST_BYTES, first_user_mess
 use super::{Access, Call, Listing, Method};
 use crate::Gateway;
 use crate::asking::transcript_of;
-use crate::frames::{Answer, Refusal};
+use crate::frames::{Refusal, Written};
+use crate::kept::{Known, ListText};
 use crate::schema::{BOOLEAN, NON_EMPTY, Schema, TEXT, at_least, optional};
 
 pub(super) const METHOD: Method = Method {
@@ -40,7 +41,24 @@ pub(super) const METHOD: Method = Method {
     answer: |call| Box::pin(answer(call)),
 };
 
-async fn answer(call: Call) -> Answer {
+async fn answer(call: Call) -> Result<Written, Refusal> {
+    let gateway = &call.gateway;
+    let seen = match gateway.kept.look(gateway, &call.params, call.came) {
+        Known::Written(list) => return Ok(list),
+        Known::Keepable(seen) => Some(seen),
+        Known::Fleeting => None,
+    };
+    let list = write_list(&call).await?;
+    let written = list.at(gateway.now());
+    if let Some(seen) = seen {
+        gateway.kept.keep(call.params, seen, list, call.came);
+    }
+    Ok(written)
+}
+
+async fn write_list(call: &Call) -> Result<ListText, Refusal> {
+    /// So many rows are written in less time than it takes to hand them over.
+    const FEW: usize = 100;
     let gateway = &call.gateway;
     let now = gateway.now_ms();
     let words = |name: &str| call.text(name).and_then(text::non_blank).map(str::to_owned);
@@ -60,40 +78,90 @@ async fn answer(call: Call) -> Answer {
     )]
     let most = call.number("limit").map_or(usize::MAX, |limit| limit as usize);
     let found = find(gateway, &Arc::new(wanted), most).await?;
-    let mut models = gateway.usual_models();
-    let mut rows = Vec::with_capacity(found.len());
     let path = shown_path(gateway);
-    let peeks =
-        ["includeDerivedTitles", "includeLastMessage"].iter().any(|name| call.flag(name) == Some(true));
-    // Which stores there are is asked of the disk.
-    let only_named = peeks && path == MULTIPLE && gateway.stores().len() > 1;
-    let looking = Looking { gateway, only_named };
-    for Found { agent, key, entry } in found {
+    let titles = call.flag("includeDerivedTitles") == Some(true);
+    let last_messages = call.flag("includeLastMessage") == Some(true);
+    let rows = if titles || last_messages {
+        // Which stores there are is asked of the disk.
+        let only_named = path == MULTIPLE && gateway.stores().len() > 1;
+        write_rows_with_words(&Looking { gateway, only_named }, found, titles, last_messages).await
+    } else {
+        let (is_long, gateway) = (found.len() > FEW, gateway.clone());
+        let write = move || {
+            let mut models = gateway.usual_models();
+            write_rows(found, |key, entry| listing::row(key, entry, &models.in_session(key, entry)))
+        };
+        if is_long {
+            let writing = tokio::task::spawn_blocking(write);
+            writing.await.map_err(|error| Refusal::unavailable(format!("Error: {error}")))?
+        } else {
+            write()
+        }
+    };
+    let common = gateway.engine.common_model();
+    let defaults = json!({
+        "modelProvider": common.provider,
+        "model": common.model,
+        "contextTokens": json::number(gateway.window_of(&common)),
+    });
+    let head = format!(
+        "\"path\":{},\"count\":{},\"defaults\":{},\"sessions\":[",
+        json::stringify(&path.into()),
+        rows.count,
+        json::stringify(&defaults)
+    );
+    Ok(ListText { head, rows: Arc::new(rows.text + "]}") })
+}
+
+/// The rows of a list as text. Each record is dropped before the next one is parsed, so that a list of all sessions
+/// takes little more memory than its text.
+#[derive(Default)]
+struct RowsText {
+    text: String,
+    count: usize,
+}
+
+impl RowsText {
+    fn push(&mut self, row: &Object) {
+        if self.count > 0 {
+            self.text.push(',');
+        }
+        self.text.push_str(&json::stringify_object(row));
+        self.count += 1;
+    }
+}
+
+fn write_rows(found: Vec<Found>, mut row: impl FnMut(&SessionKey, &SessionEntry) -> Object) -> RowsText {
+    let mut rows = RowsText::default();
+    for Found { key, record, .. } in found {
+        if let Some(entry) = record.read() {
+            rows.push(&row(&key, &entry));
+        }
+    }
+    rows
+}
+
+/// The same with words of the conversations.
+async fn write_rows_with_words(
+    looking: &Looking<'_>,
+    found: Vec<Found>,
+    titles: bool,
+    last_messages: bool,
+) -> RowsText {
+    let mut models = looking.gateway.usual_models();
+    let mut rows = RowsText::default();
+    for Found { agent, key, record, .. } in found {
+        let Some(entry) = record.read() else { continue };
         let mut row = listing::row(&key, &entry, &models.in_session(&key, &entry));
-        if call.flag("includeDerivedTitles") == Some(true) {
+        if titles {
             put(&mut row, "derivedTitle", looking.title(&agent, &entry).await);
         }
-        if call.flag("includeLastMessage") == Some(true) {
+        if last_messages {
             put(&mut row, "lastMessagePreview", looking.last_words(&agent, &entry).await);
         }
-        rows.push(Value::Object(row));
+        rows.push(&row);
     }
-    let common = gateway.engine.common_model();
-    let mut told = json!({
-        "ts": gateway.now(),
-        "path": path,
-        "count": rows.len(),
-        "defaults": {
-            "modelProvider": common.provider,
-            "model": common.model,
-            "contextTokens": json::number(gateway.window_of(&common)),
-        },
-    });
-    // Not within the macro, which would copy thousands of rows.
-    if let Some(told) = told.as_object_mut() {
-        told.insert("sessions".to_owned(), Value::Array(rows));
-    }
-    Ok(told)
+    rows
 }
 
 /// How all stores are called together.
@@ -115,7 +183,8 @@ pub(super) struct Found {
     pub(super) agent: AgentId,
     /// As clients see it.
     pub(super) key: SessionKey,
-    pub(super) entry: SessionEntry,
+    updated_at: f64,
+    pub(super) record: Arc<dyn StoredRecord>,
 }
 
 /// Looks into all stores. One that cannot be read hides nobody else's sessions; it is told of where it is asked for, or
@@ -136,8 +205,8 @@ pub(super) async fn find(
             records: wanted.looks_at_records().then_some(records),
             most,
         };
-        let newest = match gateway.newest(&agent, choice).await {
-            Ok(newest) => newest,
+        let selection = match gateway.select(&agent, choice).await {
+            Ok(selection) => selection,
             Err(refusal) => {
                 tracing::warn!(%agent, error = %refusal, "the sessions of an agent cannot be listed");
                 if wanted.agent.as_ref().is_none_or(|wanted| *wanted == agent) {
@@ -146,16 +215,15 @@ pub(super) async fn find(
                 continue;
             }
         };
-        found.extend(newest.entries.into_iter().map(|(key, entry)| {
+        found.extend(selection.records.into_iter().map(|SelectedRecord { key, updated_at, record }| {
             let key = listing::listed_key(&agent, &key);
-            Found { agent: agent.clone(), key, entry }
+            Found { agent: agent.clone(), key, updated_at, record }
         }));
     }
     if let Some(refusal) = unread.filter(|_| found.is_empty()) {
         return Err(refusal);
     }
-    let at = |found: &Found| found.entry.updated_at().unwrap_or(0.0);
-    found.sort_by(|a, b| at(b).total_cmp(&at(a)));
+    found.sort_by(|a, b| b.updated_at.total_cmp(&a.updated_at));
     // A session may be in a store under two spellings; the newer record counts.
     let mut seen = std::collections::HashSet::new();
     found.retain(|found| seen.insert(found.key.clone()));
@@ -206,5 +274,56 @@ impl Looking<'_> {
         }
         let home = self.gateway.engine.home(agent).ok()?;
         home.transcripts.peek(&transcript_of(entry)?, part).await.ok().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::unpoisoned;
+
+    /// Notes when it is parsed, and when nobody needs it any more.
+    struct Noted {
+        number: usize,
+        notes: Arc<Mutex<Vec<(&'static str, usize)>>>,
+    }
+
+    impl StoredRecord for Noted {
+        fn read(&self) -> Option<SessionEntry> {
+            unpoisoned(&self.notes).push(("read", self.number));
+            let label = format!("label {}", self.number);
+            (self.number != 2)
+                .then(|| SessionEntry::new([("label".to_owned(), label.into())].into_iter().collect()))
+        }
+    }
+
+    impl Drop for Noted {
+        fn drop(&mut self) {
+            unpoisoned(&self.notes).push(("dropped", self.number));
+        }
+    }
+
+    #[test]
+    fn one_record_at_a_time_is_parsed_and_its_row_written() {
+        let notes = Arc::<Mutex<Vec<_>>>::default();
+        let found = (0..4).map(|number| Found {
+            agent: AgentId::default(),
+            key: SessionKey::new(format!("agent:main:{number}")),
+            updated_at: 0.0,
+            record: Arc::new(Noted { number, notes: notes.clone() }),
+        });
+        let rows = write_rows(found.collect(), |key, entry| {
+            [("key".to_owned(), key.as_str().into()), ("label".to_owned(), entry.label().into())]
+                .into_iter()
+                .collect()
+        });
+        assert_eq!(rows.count, 3, "what cannot be read is left out");
+        let written: Vec<json::Value> = serde_json::from_str(&format!("[{}]", rows.text)).unwrap();
+        assert_eq!(written[2], json!({"key": "agent:main:3", "label": "label 3"}));
+        let one_after_the_other: Vec<_> =
+            (0..4).flat_map(|number| [("read", number), ("dropped", number)]).collect();
+        assert_eq!(*unpoisoned(&notes), one_after_the_other);
     }
 }

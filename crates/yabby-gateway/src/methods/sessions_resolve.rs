@@ -8,7 +8,7 @@ use yabby_domain::session::label::{self, parse_label};
 use yabby_domain::session::listing::Wanted;
 use yabby_domain::text;
 
-use super::sessions_list::find;
+use super::sessions_list::{Found, find};
 use super::{Access, Call, Listing, Method};
 use crate::frames::{Answer, Refusal};
 use crate::schema::{BOOLEAN, NON_EMPTY, Schema, optional};
@@ -50,7 +50,9 @@ async fn answer(call: Call) -> Answer {
         (None, Some(id), None) => {
             let wanted = Arc::new(Wanted { search: Some(id.to_owned()), ..wanted });
             let mut found = find(gateway, &wanted, usize::MAX).await?;
-            found.retain(|found| found.entry.session_id() == Some(id) || found.key.as_str() == id);
+            let has_id =
+                |found: &Found| found.record.read().is_some_and(|entry| entry.session_id() == Some(id));
+            found.retain(|found| found.key.as_str() == id || has_id(found));
             one(found, "for sessionId", id, format!("No session found: {id}"))?
         }
         (None, None, Some(label)) => {
@@ -65,7 +67,7 @@ async fn answer(call: Call) -> Answer {
 }
 
 fn one(
-    mut found: Vec<super::sessions_list::Found>,
+    mut found: Vec<Found>,
     how: &str,
     name: &str,
     none: String,

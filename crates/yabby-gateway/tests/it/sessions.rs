@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use yabby_domain::message::Message;
-use yabby_domain::seam::{Begin, TranscriptStore as _};
+use yabby_domain::seam::{Begin, SessionStore as _, TranscriptStore as _};
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::key::SessionKey;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::transcript::tree::{NewCompaction, NewEntry};
 
@@ -68,6 +70,32 @@ async fn what_was_changed_last_stands_first_however_soon_it_came() {
             list["sessions"].as_array().unwrap().iter().map(|row| row["key"].as_str().unwrap()).collect();
         assert_eq!(keys, listed);
     }
+}
+
+#[tokio::test]
+async fn a_list_of_hundreds_is_told_in_one_response() {
+    const MANY: usize = 250;
+    let stand = Stand::new(json!({})).await;
+    for number in 0..MANY {
+        let key = SessionKey::new(format!("agent:main:n{number}"));
+        let fields = json!({"sessionId": format!("s{number}"), "updatedAt": number, "label": "\"quoted\""});
+        let entry = SessionEntry::new(fields.as_object().unwrap().clone());
+        stand.stage.sessions.update(&key, Box::new(|record| *record = Some(entry))).await.unwrap();
+    }
+    let mut owner = stand.owner().await;
+    let list = owner.get("sessions.list", json!({})).await;
+    let members: Vec<&String> = list.as_object().unwrap().keys().collect();
+    assert_eq!(members, ["ts", "path", "count", "defaults", "sessions"]);
+    assert_eq!(list["count"], MANY);
+    let rows = list["sessions"].as_array().unwrap();
+    let keys: Vec<&str> = rows.iter().map(|row| row["key"].as_str().unwrap()).collect();
+    let newest_first: Vec<String> = (0..MANY).rev().map(|number| format!("agent:main:n{number}")).collect();
+    assert_eq!(keys, newest_first);
+    assert_eq!(rows[0]["label"], "\"quoted\"");
+    let few = owner.get("sessions.list", json!({"limit": 3})).await;
+    assert_eq!(few["sessions"], json!(rows[..3]));
+    let titled = owner.get("sessions.list", json!({"limit": 1, "includeDerivedTitles": true})).await;
+    assert_eq!(titled["sessions"][0]["key"], keys[0]);
 }
 
 #[tokio::test]

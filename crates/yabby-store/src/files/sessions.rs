@@ -24,7 +24,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 use yabby_domain::seam::journal::Promise;
-use yabby_domain::seam::{Change, Choice, Clock, Newest, SessionStore, Stamp, StoreError};
+use yabby_domain::seam::{
+    Change, Choice, Clock, Newest, SelectedRecord, Selection, SessionStore, Stamp, StoreError,
+};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::glance::Glance;
 use yabby_domain::session::key::SessionKey;
@@ -34,7 +36,7 @@ use crate::clock::SystemClock;
 use crate::disk::{Disk, Doing, LocalDisk, shown};
 use crate::file_state::FileState;
 use keeper::reading::older_store;
-use keeper::{Keeper, Message, journal_of};
+use keeper::{Found, Keeper, Message, journal_of};
 use mirror::Mirror;
 
 pub use earlier::earlier_keys;
@@ -235,22 +237,34 @@ impl SessionStore for SessionFile {
     async fn newest(&self, choice: Choice) -> Result<Newest, StoreError> {
         /// So many records are parsed in less time than it takes to hand them over.
         const FEW: usize = 100;
-        let Choice { keys, records, most } = choice;
-        let Some(records) = records else {
-            let (count, found) = self.waiting(|reply| Message::Newest { keys, most, reply }).await??;
-            let parsed = move || -> Vec<_> {
-                found.into_iter().filter_map(|(key, record)| Some((key, record.brief()?))).collect()
-            };
-            let entries = match most > FEW && count > FEW {
-                true => tokio::task::spawn_blocking(parsed).await.map_err(|_| self.closed())?,
-                false => parsed(),
-            };
-            return Ok(Newest { count, entries });
+        let Selection { count, records } = self.select(choice).await?;
+        let is_long = records.len() > FEW;
+        let parse = move || -> Vec<_> {
+            records.into_iter().filter_map(|selected| Some((selected.key, selected.record.read()?))).collect()
         };
-        let count = self.waiting(|reply| Message::Count { reply }).await??;
-        let catalog = self.waiting(|reply| Message::List { reply }).await??;
-        let looking = tokio::task::spawn_blocking(move || catalog.chosen(&keys, &records, most));
-        Ok(Newest { count, entries: looking.await.map_err(|_| self.closed())? })
+        let entries = match is_long {
+            true => tokio::task::spawn_blocking(parse).await.map_err(|_| self.closed())?,
+            false => parse(),
+        };
+        Ok(Newest { count, entries })
+    }
+
+    async fn select(&self, choice: Choice) -> Result<Selection, StoreError> {
+        let Choice { keys, records, most } = choice;
+        let (count, found) = match records {
+            None => self.waiting(|reply| Message::Newest { keys, most, reply }).await??,
+            Some(records) => {
+                let count = self.waiting(|reply| Message::Count { reply }).await??;
+                let catalog = self.waiting(|reply| Message::List { reply }).await??;
+                let looking = tokio::task::spawn_blocking(move || catalog.chosen(&keys, &records, most));
+                (count, looking.await.map_err(|_| self.closed())?)
+            }
+        };
+        let select = |(key, record): Found| {
+            let updated_at = record.changed_at().unwrap_or(0.0);
+            SelectedRecord { key, updated_at, record }
+        };
+        Ok(Selection { count, records: found.into_iter().map(select).collect() })
     }
 
     fn stamp(&self) -> Option<Stamp> {

@@ -11,7 +11,7 @@ use std::thread;
 
 use indexmap::IndexMap;
 use yabby_domain::json::Value;
-use yabby_domain::seam::{Keys, Records};
+use yabby_domain::seam::{Keys, Records, StoredRecord};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::glance::{Field, Glance};
 use yabby_domain::session::key::SessionKey;
@@ -104,18 +104,18 @@ impl Catalog {
         keys: &Keys,
         records: &Records,
         most: usize,
-    ) -> Vec<(SessionKey, SessionEntry)> {
-        let mut meant: Vec<(f64, SessionKey, &Record)> = Vec::new();
+    ) -> Vec<(SessionKey, Arc<Record>)> {
+        let mut meant: Vec<(f64, SessionKey, &Arc<Record>)> = Vec::new();
         for (key, record) in self.records.iter() {
             let key = SessionKey::new(key.clone());
             let is_meant = || record.glance().is_some_and(|glance| records(&key, &glance));
             if keys(&key) && is_meant() {
-                meant.extend(record.changed_at().map(|at| (at, key, &**record)));
+                meant.extend(record.changed_at().map(|at| (at, key, record)));
             }
         }
         meant.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
         meant.truncate(most);
-        meant.into_iter().filter_map(|(_, key, record)| Some((key, record.brief()?))).collect()
+        meant.into_iter().map(|(_, key, record)| (key, record.clone())).collect()
     }
 
     pub(super) fn record(&self, key: &str) -> Option<&Arc<Record>> {
@@ -254,14 +254,6 @@ impl Record {
         }
     }
 
-    /// Without what only runs of the session need; `None` for what is no record, or cannot be read.
-    pub(super) fn brief(&self) -> Option<SessionEntry> {
-        match &self.content {
-            Content::Entry(entry) => Some(brief(entry)),
-            Content::Text(text) => read_brief_record(text.as_str()),
-        }
-    }
-
     fn glance(&self) -> Option<Glance> {
         match &self.content {
             Content::Entry(entry) => Some(Glance::of(entry)),
@@ -286,6 +278,16 @@ impl Record {
                 });
                 if written.is_empty() { read } else { written }
             }
+        }
+    }
+}
+
+impl StoredRecord for Record {
+    /// Without what only runs of the session need; `None` for what is no record, or cannot be read.
+    fn read(&self) -> Option<SessionEntry> {
+        match &self.content {
+            Content::Entry(entry) => Some(brief(entry)),
+            Content::Text(text) => read_brief_record(text.as_str()),
         }
     }
 }
