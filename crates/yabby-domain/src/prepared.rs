@@ -1,4 +1,4 @@
-//! The context of a conversation, prepared for a model and kept from one request to the next.
+//! The context of a conversation, prepared for a model and kept from one request to the next (`transcripts.md` §8).
 //!
 //! Most of a long conversation was prepared for the last request already. It is cut where an answer is followed by a
 //! user message: the rules of [`crate::sanitize`] and [`crate::provider_rules`] look across such a place only to keep

@@ -58,9 +58,7 @@ pub trait SessionStore: Send + Sync {
     async fn newest(&self, choice: Choice) -> Result<Newest, StoreError>;
 
     /// The same records, each parsed only when it is read: for callers that go through many of them.
-    async fn select(&self, choice: Choice) -> Result<Selection, StoreError> {
-        Ok(Selection::from(self.newest(choice).await?))
-    }
+    async fn select(&self, choice: Choice) -> Result<Selection, StoreError>;
 
     /// How the store looks from outside, without reading it: as long as that is the same, so is every record. `None`
     /// if there is no telling.

@@ -69,6 +69,9 @@ fn about_us(gateway: &Gateway, config: &Config, source: Source, request: &Reques
     Some(match path {
         "/healthz" => plain(StatusCode::OK, "ok\n"),
         "/readyz" if gateway.ending.is_cancelled() => plain(StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
+        "/readyz" if gateway.folder.check().is_err() => {
+            plain(StatusCode::SERVICE_UNAVAILABLE, "the state folder was moved away\n")
+        }
         "/readyz" => plain(StatusCode::OK, "ready\n"),
         _ => {
             // Figures are for this machine, and for whoever knows the secret.

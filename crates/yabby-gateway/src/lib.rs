@@ -46,10 +46,10 @@ use yabby_domain::seam::{Clock, StoreError};
 use yabby_domain::session::key::KeyPolicy;
 use yabby_engine::Engine;
 use yabby_memory::memory::Memory;
-use yabby_store::disk::LocalDisk;
 use yabby_store::files::devices::DeviceFiles;
 use yabby_store::files::nodes::NodeFiles;
 use yabby_store::paths::Place;
+use yabby_store::state_disk::{KnownFolder, StateDisk};
 
 use approvals::Approvals;
 use auth::SharedSecret;
@@ -74,6 +74,8 @@ pub use tls::TlsError;
 pub(crate) const TICK: Duration = Duration::from_secs(30);
 /// How often we look how we are.
 const HEALTH: Duration = Duration::from_secs(60);
+/// How often it is looked whether the state folder is still where it was.
+const FOLDER: Duration = Duration::from_secs(1);
 
 /// What a gateway is made of.
 pub struct Parts {
@@ -101,6 +103,8 @@ pub(crate) struct Gateway {
     config: RwLock<Arc<Config>>,
     clock: Arc<dyn Clock>,
     pub(crate) place: Place,
+    /// The state folder as it was when we began.
+    pub(crate) folder: KnownFolder,
     pub(crate) version: String,
     started: Instant,
     port: AtomicU16,
@@ -132,14 +136,17 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     fn new(parts: Parts) -> (Self, mpsc::UnboundedReceiver<RestartWish>) {
-        let devices = DeviceFiles::of(&parts.place.folder, Arc::new(LocalDisk));
-        let nodes = NodeFiles::of(&parts.place.folder, Arc::new(LocalDisk));
+        let folder = KnownFolder::at(parts.place.folder.path());
+        let disk = Arc::new(StateDisk(folder.clone()));
+        let devices = DeviceFiles::of(&parts.place.folder, disk.clone());
+        let nodes = NodeFiles::of(&parts.place.folder, disk);
         let (restarts, wishes) = mpsc::unbounded_channel();
         let gateway = Self {
             engine: parts.engine,
             config: RwLock::new(parts.config),
             clock: parts.clock,
             place: parts.place,
+            folder,
             presence: Presence::new(machine::this()),
             version: parts.version,
             started: Instant::now(),

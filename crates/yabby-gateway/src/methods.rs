@@ -343,6 +343,12 @@ pub(crate) async fn answer(
     if let Some(fault) = method.params.fault(&params) {
         return Err(Refusal::invalid(format!("invalid {name} params: {fault}")));
     }
+    // Where another folder has the name of ours, everything that is read and written there is somebody else's.
+    if let Err(moved) = gateway.folder.check()
+        && name != health::METHOD.name
+    {
+        return Err(Refusal::unavailable(format!("Error: {moved}")));
+    }
     let _room = if method.access.may_be_long() { client.out.room().await } else { None };
     let call = Call { gateway: gateway.clone(), client: client.clone(), id, params, came, after };
     let mut answering = (method.answer)(call);

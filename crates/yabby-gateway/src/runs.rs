@@ -273,6 +273,19 @@ impl Runs {
         }
     }
 
+    /// Comes back when the end of every run was told.
+    pub(crate) async fn all_ended(&self) {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if self.count() == 0 {
+                return;
+            }
+            changed.await;
+        }
+    }
+
     /// Tells the end of a run; comes back when everybody was told.
     pub(crate) async fn finish(&self, run: &Arc<Run>, ending: Ending) {
         let (told, heard) = oneshot::channel();

@@ -21,7 +21,7 @@ use crate::auth::SecretKind;
 use crate::http::{self, Source};
 use crate::hub::{Farewell, Weight};
 use crate::tls::{self, TlsError};
-use crate::{Gateway, HEALTH, Parts, RestartWish, TICK};
+use crate::{FOLDER, Gateway, HEALTH, Parts, RestartWish, TICK};
 use crate::{asking, runs};
 
 /// How long somebody may take to say what they want.
@@ -112,6 +112,15 @@ impl Listening {
     pub fn set_config(&self, config: Arc<Config>) {
         self.gateway.engine.set_config(config.clone());
         self.gateway.set_config(config);
+    }
+
+    /// Waits until no turn goes on and the end of every run was told; gives up after `limit`.
+    pub async fn idle(&self, limit: Duration) {
+        let idle = async {
+            self.gateway.engine.idle(limit).await;
+            self.gateway.runs.all_ended().await;
+        };
+        let _ = tokio::time::timeout(limit, idle).await;
     }
 
     /// Tells everybody that we stop, and stops.
@@ -220,11 +229,23 @@ where
 async fn beside(gateway: Arc<Gateway>) {
     gateway.look_at_health().await;
     let later = |period: Duration| tokio::time::interval_at(tokio::time::Instant::now() + period, period);
-    let (mut ticks, mut looks) = (later(TICK), later(HEALTH));
+    let (mut ticks, mut looks, mut folder_looks) = (later(TICK), later(HEALTH), later(FOLDER));
+    let mut is_away = false;
     loop {
         tokio::select! {
             _ = ticks.tick() => gateway.tell("tick", &json!({"ts": gateway.now()}), Weight::Droppable, None),
             _ = looks.tick() => drop(gateway.look_at_health().await),
+            _ = folder_looks.tick() => match (gateway.folder.check(), is_away) {
+                (Err(moved), false) => {
+                    tracing::error!("{moved}; until then every request is refused");
+                    is_away = true;
+                }
+                (Ok(()), true) => {
+                    tracing::info!("the state folder is back; requests are answered again");
+                    is_away = false;
+                }
+                _ => {}
+            },
             () = gateway.ending.cancelled() => return,
         }
     }

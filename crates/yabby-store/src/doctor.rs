@@ -32,7 +32,7 @@ use crate::paths::Place;
 pub use examination::{Checked, Examination};
 pub use finding::{Area, Code, Finding, Severity};
 pub use proof::Proof;
-pub use repair::{Done, Treatment};
+pub use repair::{Done, Sweep, Treatment};
 
 /// Who examines which folder, and with what.
 #[derive(Clone)]

@@ -12,3 +12,4 @@ pub mod files;
 pub mod import;
 pub mod paths;
 mod process;
+pub mod state_disk;

@@ -125,7 +125,7 @@ impl Journal for MemoryJournal {
         // What is read again went through its line.
         kept.records.extend(records.iter().filter_map(|record| Record::parse(&record.line())));
         if kept.records.len() > kept.threshold.max(LIMIT) {
-            kept.records = retained(std::mem::take(&mut kept.records), now, |_| false);
+            kept.records = retained(std::mem::take(&mut kept.records), now, |_| false).collect();
             kept.threshold = kept.records.len() * 2;
         }
         Ok(())
@@ -150,7 +150,7 @@ impl Journal for MemoryJournal {
             }
             !kept.is_abandoned
         });
-        let records = retained(merged(all), now, |_| false);
+        let records: Vec<Record> = retained(merged(all), now, |_| false).collect();
         let kept = Kept { records: records.clone(), ..Kept::default() };
         place.journals.insert(self.0.number, kept);
         Ok(records)
@@ -164,7 +164,7 @@ impl Drop for Process {
         let is_alive = place.journals.get(&self.number).is_some_and(|kept| !kept.is_abandoned);
         if is_alive && let Some(mut kept) = place.journals.remove(&self.number) {
             kept.is_abandoned = true;
-            kept.records = retained(kept.records, self.clock.now().as_millisecond(), |_| false);
+            kept.records = retained(kept.records, self.clock.now().as_millisecond(), |_| false).collect();
             if !kept.records.is_empty() {
                 place.journals.insert(self.number, kept);
             }

@@ -44,6 +44,13 @@ impl SessionStore for MemorySessions {
         Ok(yabby_domain::seam::Newest::of(self.list().await?, choice))
     }
 
+    async fn select(
+        &self,
+        choice: yabby_domain::seam::Choice,
+    ) -> Result<yabby_domain::seam::Selection, StoreError> {
+        Ok(self.newest(choice).await?.into())
+    }
+
     async fn get(&self, key: &SessionKey) -> Result<Option<SessionEntry>, StoreError> {
         let found = unpoisoned(&self.0).iter().find(|(name, _)| name == key).map(|(_, entry)| entry.clone());
         // As with a file, somebody else may change it before this is known.

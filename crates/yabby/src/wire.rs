@@ -33,14 +33,15 @@ use yabby_memory::listening::Listening;
 use yabby_memory::memory::Memory;
 use yabby_models::{Retries, offline};
 use yabby_store::clock::SystemClock;
-use yabby_store::disk::{Disk as _, LocalDisk};
+use yabby_store::disk::Disk;
 use yabby_store::files::exec_approvals::ExecApprovalsFile;
 use yabby_store::files::ledger::UsageLedger;
 use yabby_store::files::sessions::{self, SessionFile};
 use yabby_store::files::shelf::{FolderShelf, ShelfPlaces};
-use yabby_store::files::transcripts::TranscriptFolder;
+use yabby_store::files::transcripts::{self, TranscriptFolder};
 use yabby_store::files::turns::{self, Kind, TurnJournal};
 use yabby_store::paths::Place;
+use yabby_store::state_disk::{KnownFolder, StateDisk};
 use yabby_tools::{Conversations, Leash, SkillVariables};
 
 use crate::setting::Setting;
@@ -60,10 +61,11 @@ impl Wired {
     /// The engine for one kind of process.
     pub fn new(setting: &Setting, config: Config, kind: Kind) -> Result<Self> {
         let place = setting.place.clone();
-        let settings = turns::Settings::default();
+        let disk: Arc<dyn Disk> = Arc::new(StateDisk(KnownFolder::at(place.folder.path())));
+        let settings = turns::Settings { disk: disk.clone(), ..turns::Settings::default() };
         let journal = TurnJournal::open(place.folder.turns(), kind, settings)
             .context("cannot open the journal of turns")?;
-        let ledger = UsageLedger::open(place.folder.usage())?;
+        let ledger = UsageLedger::open_with(place.folder.usage(), disk.clone())?;
         let config = Arc::new(config);
         let (models, default_model) =
             (models::providers(&place, &config, Retries::default())?, models::default_model(&place, &config));
@@ -73,7 +75,7 @@ impl Wired {
             Kind::Gateway => true,
             Kind::Agent => false,
         };
-        let common = Common::new(&place, &config, secrets.clone(), memories.clone(), stays);
+        let common = Common::new(&place, disk, &config, secrets.clone(), memories.clone(), stays);
         let engine = Engine::new(Parts {
             config,
             clock: Arc::new(SystemClock),
@@ -126,12 +128,17 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
         [place.folder.path(), &place.home, &place.current].map(|path| path.to_string_lossy().into_owned());
     let folders = Folders { state: &state, home: &home, current: &current };
     let store = path::store_path(config.text(&["session", "store"]), agent, &folders);
-    let sessions = Arc::new(SessionFile::open(store, sessions::Settings::from_environment())?);
+    let disk = common.disk.clone();
+    let settings = sessions::Settings { disk: disk.clone(), ..sessions::Settings::from_environment() };
+    let sessions = Arc::new(SessionFile::open(store, settings)?);
     let conversations = path::sessions_folder(&state, agent);
-    let transcripts: Arc<dyn TranscriptStore> = Arc::new(TranscriptFolder::open(&conversations));
+    let transcripts: Arc<dyn TranscriptStore> = {
+        let settings = transcripts::Settings { disk: disk.clone(), ..transcripts::Settings::default() };
+        Arc::new(TranscriptFolder::open_with(&conversations, settings))
+    };
     let workspace = workspace(config, agent, &folders);
     if !workspace.exists() {
-        LocalDisk.create_folder(&workspace).map_err(|source| StoreError::Io {
+        disk.create_folder(&workspace).map_err(|source| StoreError::Io {
             doing: "create",
             path: workspace.display().to_string(),
             source: Arc::new(source),
@@ -151,7 +158,7 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
     };
     let talks = Conversations { sessions: sessions.clone(), transcripts: transcripts.clone() };
     let skills = Arc::new(FolderShelf::new(shelf.clone()));
-    let mut tools = yabby_tools::all(talks, leash(place, config, &shelf, &skills), memory.as_ref());
+    let mut tools = yabby_tools::all(talks, leash(place, &disk, config, &shelf, &skills), memory.as_ref());
     tools.extend(common.web.iter().cloned());
     Ok(AgentHome {
         sessions,
@@ -228,6 +235,7 @@ fn places_but_bundled(place: &Place) -> ShelfPlaces {
 
 /// What all agents share.
 struct Common {
+    disk: Arc<dyn Disk>,
     web: Vec<Arc<dyn Tool>>,
     sources: Vec<Arc<dyn ToolSource>>,
     secrets: Arc<Secrets>,
@@ -237,11 +245,18 @@ struct Common {
 }
 
 impl Common {
-    fn new(place: &Place, config: &Config, secrets: Arc<Secrets>, memories: Memories, stays: bool) -> Self {
+    fn new(
+        place: &Place,
+        disk: Arc<dyn Disk>,
+        config: &Config,
+        secrets: Arc<Secrets>,
+        memories: Memories,
+        stays: bool,
+    ) -> Self {
         let servers = McpServers::new(config, variables(place));
         let servers = (!servers.is_empty()).then(|| Arc::new(servers) as Arc<dyn ToolSource>);
         let web = yabby_tools::web(config, variables(place));
-        Self { web, sources: servers.into_iter().collect(), secrets, memories, stays }
+        Self { disk, web, sources: servers.into_iter().collect(), secrets, memories, stays }
     }
 }
 
@@ -252,7 +267,13 @@ fn variables(place: &Place) -> impl Fn(&str) -> Option<String> + Send + Sync + '
 }
 
 /// What commands are run with.
-fn leash(place: &Place, config: &Config, shelf: &ShelfPlaces, skills: &Arc<FolderShelf>) -> Leash {
+fn leash(
+    place: &Place,
+    disk: &Arc<dyn Disk>,
+    config: &Config,
+    shelf: &ShelfPlaces,
+    skills: &Arc<FolderShelf>,
+) -> Leash {
     let text = |value: std::ffi::OsString| value.into_string().ok();
     Leash {
         // Whatever is found elsewhere under our name may be another release.
@@ -262,7 +283,7 @@ fn leash(place: &Place, config: &Config, shelf: &ShelfPlaces, skills: &Arc<Folde
         environment: std::env::vars_os()
             .filter_map(|(name, value)| Some((text(name)?, text(value)?)))
             .collect(),
-        approvals: Arc::new(ExecApprovalsFile::of(place, Arc::new(LocalDisk))),
+        approvals: Arc::new(ExecApprovalsFile::of(place, disk.clone())),
         // Skills are read where they lie.
         readable: shelf.folders(config).into_iter().map(|(_, folder)| folder).collect(),
         skill_variables: skill_variables(skills),

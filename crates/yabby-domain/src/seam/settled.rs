@@ -1,4 +1,4 @@
-//! Messages of a request that will not change any more while their conversation goes on.
+//! Messages of a request that will not change any more while their conversation goes on (`transcripts.md` §8).
 //!
 //! They are prepared once and kept as text, together with the text that was last sent for them, so that the cost of
 //! a request does not grow with what was said long ago.

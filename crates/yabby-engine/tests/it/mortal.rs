@@ -151,6 +151,13 @@ impl SessionStore for MortalSessions {
         Ok(yabby_domain::seam::Newest::of(self.list().await?, choice))
     }
 
+    async fn select(
+        &self,
+        choice: yabby_domain::seam::Choice,
+    ) -> Result<yabby_domain::seam::Selection, StoreError> {
+        Ok(self.newest(choice).await?.into())
+    }
+
     async fn get(&self, key: &SessionKey) -> Result<Option<SessionEntry>, StoreError> {
         self.0.get(key).await
     }

@@ -242,6 +242,13 @@ impl SessionStore for Counted {
         Ok(yabby_domain::seam::Newest::of(self.list().await?, choice))
     }
 
+    async fn select(
+        &self,
+        choice: yabby_domain::seam::Choice,
+    ) -> Result<yabby_domain::seam::Selection, StoreError> {
+        Ok(self.newest(choice).await?.into())
+    }
+
     async fn get(&self, key: &SessionKey) -> Result<Option<SessionEntry>, StoreError> {
         self.sessions.get(key).await
     }

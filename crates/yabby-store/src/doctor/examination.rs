@@ -144,6 +144,9 @@ pub(super) struct LeftDraft {
     pub(super) path: PathBuf,
     /// What it was going to be.
     pub(super) of: PathBuf,
+    /// Whether it may hold words or records that are nowhere else. A setting that was never put in its place never
+    /// was in force.
+    pub(super) is_of_sessions: bool,
 }
 
 /// A transcript to be mended.
@@ -183,7 +186,19 @@ pub(super) struct Round<'d> {
     pub(super) held: HashMap<PathBuf, Held>,
 }
 
-impl Round<'_> {
+impl<'d> Round<'d> {
+    pub(super) fn new(doctor: &'d Doctor, progress: &'d mut dyn FnMut(Progress<'_>)) -> Self {
+        Self {
+            doctor,
+            progress,
+            checked: Checked::default(),
+            findings: Vec::new(),
+            plan: Plan::default(),
+            references: References::default(),
+            held: HashMap::new(),
+        }
+    }
+
     pub(super) fn found(&mut self, finding: Finding) {
         self.findings.push(finding);
     }
@@ -204,15 +219,7 @@ impl Round<'_> {
 impl Doctor {
     /// Looks at everything, and changes nothing.
     pub fn examine(&self, progress: &mut dyn FnMut(Progress<'_>)) -> Examination {
-        let mut round = Round {
-            doctor: self,
-            progress,
-            checked: Checked::default(),
-            findings: Vec::new(),
-            plan: Plan::default(),
-            references: References::default(),
-            held: HashMap::new(),
-        };
+        let mut round = Round::new(self, progress);
         if space::examine(&mut round) {
             let config = config::examine(&mut round);
             config_paths::examine(&mut round, &config);

@@ -1,7 +1,7 @@
 //! Locks and drafts: of processes that are at work, and of those that are not any more (`sessions.md` §6,
 //! `transcripts.md` §7.4).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use yabby_domain::session::store_lock::{self, WhenLocked, when_locked};
 
@@ -43,7 +43,11 @@ impl Round<'_> {
                     let state = self.transcript_lock(&file.path);
                     self.judge(&file.path, LeftLock::OfTranscript(ward.folder.clone(), id.clone()), state);
                 }
-                Name::Draft { of, pid } => self.examine_draft(&file.path, ward.folder.join(of), *pid),
+                Name::Draft { of, pid } => {
+                    let left =
+                        LeftDraft { path: file.path.clone(), of: ward.folder.join(of), is_of_sessions: true };
+                    self.examine_draft(left, *pid);
+                }
                 _ => {}
             }
         }
@@ -111,14 +115,15 @@ impl Round<'_> {
         })
     }
 
-    fn examine_draft(&mut self, draft: &Path, of: PathBuf, pid: i64) {
+    pub(super) fn examine_draft(&mut self, left: LeftDraft, pid: i64) {
+        let draft = &left.path;
         if process::look_up(pid) != store_lock::Process::Gone && !is_older_than_its_writer(draft, pid) {
             self.found(Finding::new(Code::DraftLive, draft, format!("Process {pid} is writing it.")));
             return;
         }
         let what = format!("Process {pid} was writing it, and is gone.");
         self.found(Finding::new(Code::DraftLeft, draft, what));
-        self.plan.drafts.push(LeftDraft { path: draft.to_owned(), of });
+        self.plan.drafts.push(left);
     }
 }
 

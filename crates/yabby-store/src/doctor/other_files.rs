@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use yabby_domain::json;
 use yabby_domain::text::lossy;
 
-use super::examination::Round;
+use super::examination::{LeftDraft, Round};
 use super::finding::{Code, Finding};
+use super::names::draft;
 
 /// Folders whose JSON files are looked at, and single files.
 const FOLDERS: [&str; 6] = ["cron", "credentials", "devices", "identity", "nodes", "settings"];
@@ -33,10 +34,28 @@ pub(super) fn examine(round: &mut Round<'_>) {
     for file in files {
         look_at(round, &file);
     }
+    examine_drafts(round);
     for backup in fs::read_dir(state.join("backups")).into_iter().flatten().flatten() {
         if backup.file_name().to_string_lossy().ends_with(super::backup::UNFINISHED) {
             let what = "It was begun and not finished.";
             round.found(Finding::new(Code::BackupUnfinished, backup.path(), what));
+        }
+    }
+}
+
+/// Looks for drafts of the files beside sessions.
+pub(super) fn examine_drafts(round: &mut Round<'_>) {
+    let state = round.doctor.place.folder.path().to_owned();
+    let of_agents = fs::read_dir(state.join("agents")).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = of_agents.map(|agent| agent.path().join("agent")).collect();
+    folders.extend(FOLDERS.iter().map(|folder| state.join(folder)));
+    folders.push(state);
+    for entry in folders.iter().flat_map(fs::read_dir).flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if let (true, Some((of, pid))) = (is_file, draft(&name)) {
+            let of = entry.path().with_file_name(of);
+            round.examine_draft(LeftDraft { path: entry.path(), of, is_of_sessions: false }, pid);
         }
     }
 }

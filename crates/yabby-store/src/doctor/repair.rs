@@ -16,9 +16,11 @@ use yabby_domain::session::entry::Patch;
 use yabby_domain::session::key::SessionKey;
 
 use super::config_paths::MovedPath;
-use super::examination::{LeftLock, Mode, Patient, Plan, counted};
+use super::examination::{LeftLock, Mode, Patient, Plan, Round, counted};
 use super::proof::{Backup, Inventory, Proof};
-use super::{Doctor, Examination, Finding, Progress, backup};
+use super::wards::wards;
+use super::{Doctor, Examination, Finding, Progress, backup, other_files};
+use crate::config_file::Snapshot;
 use crate::config_file::edit::{ConfigFile, Edit, EditError};
 use crate::disk::{Doing, beside, parent, shown};
 use crate::files::sessions::{SessionFile, free_lock, mend};
@@ -54,6 +56,14 @@ pub struct Done {
     pub what: String,
     /// Files beside it that hold what is no longer in it.
     pub kept: Vec<PathBuf>,
+}
+
+/// What was swept up of killed processes.
+#[derive(Debug)]
+pub struct Sweep {
+    pub removed: Vec<Done>,
+    /// What could not be removed, and why.
+    pub failed: Vec<Done>,
 }
 
 impl Doctor {
@@ -93,6 +103,24 @@ impl Doctor {
         let copies = backup.as_deref().map(|folder| Backup { state, folder });
         let proof = inventory.check(&after.plan, copies.as_ref());
         Ok(Treatment { before: told, backup, fixed, failed, after, proof })
+    }
+
+    /// Removes the locks and drafts that killed processes left behind, and nothing else. What a draft of sessions
+    /// holds and its file does not is kept under a name of its own. May be done while a gateway is at work.
+    pub fn sweep(&self) -> Sweep {
+        let mut no_progress = |_: Progress<'_>| {};
+        let mut round = Round::new(self, &mut no_progress);
+        let config = Snapshot::read(&self.place).config;
+        for ward in wards(&mut round, &config) {
+            let files = ward.list(&mut round);
+            round.examine_locks(&ward, &files);
+        }
+        other_files::examine_drafts(&mut round);
+        let plan = round.plan;
+        let mut work = Work { doctor: self, plan: &plan, fixed: Vec::new(), failed: Vec::new() };
+        work.free_locks();
+        work.sweep_drafts();
+        Sweep { removed: work.fixed, failed: work.failed }
     }
 
     /// Gives the owner what is closed to them, and looks again: what cannot be read can neither be copied

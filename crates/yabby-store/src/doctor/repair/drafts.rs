@@ -1,7 +1,7 @@
 //! Drafts that nobody will finish (`sessions.md` §6, `transcripts.md` §7.3).
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use yabby_domain::seam::StoreError;
 use yabby_domain::session::salvage::Survey;
@@ -10,6 +10,7 @@ use yabby_domain::text::lossy;
 
 use super::Work;
 use crate::disk::{Disk, Doing};
+use crate::doctor::examination::LeftDraft;
 use crate::doctor::transcripts::read;
 use crate::files::atomic::sync_parent;
 use crate::files::keeping::{named_by_content, put_away};
@@ -19,10 +20,13 @@ impl Work<'_> {
     /// Removes drafts that hold nothing of their own, and keeps the others under a name of their own.
     pub(super) fn sweep_drafts(&mut self) {
         for draft in &self.plan.drafts {
-            match sweep(&*self.doctor.disk, &draft.path, &draft.of) {
+            match sweep(&*self.doctor.disk, draft) {
                 Ok(Swept::Gone) => {}
-                Ok(Swept::Removed) => {
+                Ok(Swept::Removed) if draft.is_of_sessions => {
                     self.done(&draft.path, "All of it is in its file; it was removed.", Vec::new());
+                }
+                Ok(Swept::Removed) => {
+                    self.done(&draft.path, "It never was in force; it was removed.", Vec::new());
                 }
                 Ok(Swept::Kept(name)) => {
                     self.done(
@@ -46,11 +50,13 @@ enum Swept {
     Awaited,
 }
 
-fn sweep(disk: &dyn Disk, draft: &Path, of: &Path) -> Result<Swept, StoreError> {
+fn sweep(disk: &dyn Disk, left: &LeftDraft) -> Result<Swept, StoreError> {
+    let LeftDraft { path: draft, of, is_of_sessions } = left;
     let Some(bytes) = read(draft)? else { return Ok(Swept::Gone) };
     let name = draft.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let is_store = of.extension().is_some_and(|ending| ending == "json");
-    let holds_something = if of.extension().is_some_and(|ending| ending == "lock") {
+    let is_lock = of.extension().is_some_and(|ending| ending == "lock");
+    let holds_something = if is_lock || !is_of_sessions {
         false
     } else if is_store {
         let look = Look::at(of)?;

@@ -1,5 +1,6 @@
 //! What stands in the file of a journal, whatever happened to it.
 
+use std::borrow::Borrow;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 
@@ -17,24 +18,38 @@ pub(super) struct Text {
 
 impl Text {
     pub(super) fn read(bytes: &[u8]) -> Self {
-        let mut text = Self::default();
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        text.is_cut_off = whole < bytes.len();
-        let lines = bytes.get(..whole).unwrap_or_default().split(|byte| *byte == b'\n');
-        for (at, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
-            match std::str::from_utf8(line).ok().and_then(Record::parse) {
-                Some(record) => text.records.push(record),
-                None => text.damaged.push(at + 1),
-            }
-        }
-        text
+        let mut damaged = Vec::new();
+        let records = records(bytes, &mut damaged).collect();
+        Self { records, damaged, is_cut_off: whole_lines(bytes) < bytes.len() }
     }
 }
 
+/// How much of a text is whole lines.
+fn whole_lines(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
+}
+
+/// The records of a text, one after the other; notes which of the lines are none.
+pub(super) fn records<'t>(
+    bytes: &'t [u8],
+    damaged: &'t mut Vec<usize>,
+) -> impl Iterator<Item = Record> + use<'t> {
+    let lines = bytes.get(..whole_lines(bytes)).unwrap_or_default().split(|byte| *byte == b'\n');
+    let lines = lines.enumerate().filter(|(_, line)| !line.is_empty());
+    lines.filter_map(|(at, line)| {
+        let record = std::str::from_utf8(line).ok().and_then(Record::parse);
+        if record.is_none() {
+            damaged.push(at + 1);
+        }
+        record
+    })
+}
+
 /// Records as they are written.
-pub(super) fn lines(records: &[Record]) -> Vec<u8> {
+pub(super) fn lines<R: Borrow<Record>>(records: impl IntoIterator<Item = R>) -> Vec<u8> {
     let mut lines = String::new();
     for record in records {
+        let record: &Record = record.borrow();
         lines.push_str(&record.line());
         lines.push('\n');
     }

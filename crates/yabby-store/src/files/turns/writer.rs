@@ -15,7 +15,7 @@ use super::Settings;
 use super::adopting::{Inheritance, Lingering};
 use super::name::Kind;
 use super::own_file::OwnFile;
-use super::reading::{Text, damage, lines};
+use super::reading::{Text, damage, lines, records};
 use crate::disk::{Disk, parent, shown};
 
 pub(super) enum Message {
@@ -111,9 +111,7 @@ impl Writer {
                         let _ = reply.send(self.replay());
                     }
                     Message::Read { turn, reply } => {
-                        let of_turn = |record: &Record| record.turn == turn;
-                        let own = self.read_own();
-                        let _ = reply.send(own.map(|own| own.into_iter().filter(of_turn).collect()));
+                        let _ = reply.send(self.records_of(&turn));
                     }
                     Message::Notices { reply } => {
                         let _ = reply.send(std::mem::take(&mut self.notices));
@@ -179,14 +177,16 @@ impl Writer {
     /// What is left of the file's text when it is written anew.
     fn shortened(&mut self) -> Result<Vec<u8>, StoreError> {
         self.let_go_of_adopted();
-        let records = self.read_own()?;
-        if !Text::read(&self.file.text()?).damaged.is_empty() {
+        let (text, mut damaged) = (self.file.text()?, Vec::new());
+        let shortened = lines(self.retained(records(&text, &mut damaged)));
+        if !damaged.is_empty() {
             self.file.keep_copy()?;
         }
-        Ok(lines(&self.retained(records)))
+        self.notice_damage(&damaged);
+        Ok(shortened)
     }
 
-    fn retained(&self, records: Vec<Record>) -> Vec<Record> {
+    fn retained(&self, records: impl IntoIterator<Item = Record>) -> impl Iterator<Item = Record> {
         let now = self.clock.now().as_millisecond();
         // While a file with its beginning may come back, it has to be known that a turn is settled.
         retained(records, now, |turn| self.lingering.iter().any(|file| file.turns.contains(turn)))
@@ -194,10 +194,21 @@ impl Writer {
 
     fn read_own(&mut self) -> Result<Vec<Record>, StoreError> {
         let text = Text::read(&self.file.text()?);
-        if !text.damaged.is_empty() {
-            self.notice(damage(&shown(self.file.path()), &text.damaged));
-        }
+        self.notice_damage(&text.damaged);
         Ok(text.records)
+    }
+
+    fn records_of(&mut self, turn: &TurnId) -> Result<Vec<Record>, StoreError> {
+        let (text, mut damaged) = (self.file.text()?, Vec::new());
+        let found = records(&text, &mut damaged).filter(|record| record.turn == *turn).collect();
+        self.notice_damage(&damaged);
+        Ok(found)
+    }
+
+    fn notice_damage(&mut self, damaged: &[usize]) {
+        if !damaged.is_empty() {
+            self.notice(damage(&shown(self.file.path()), damaged));
+        }
     }
 
     /// What is to be gone on with: our own, and what others left behind. Their files are read and stay where they are
@@ -229,13 +240,13 @@ impl Writer {
             self.gather(&records)?;
         }
         self.let_go_of_adopted();
-        Ok(retained(records, self.clock.now().as_millisecond(), |_| false))
+        Ok(retained(records, self.clock.now().as_millisecond(), |_| false).collect())
     }
 
     /// Writes everything that is still of use into our own file: one that is killed again and again leaves a file each
     /// time.
     fn gather(&mut self, records: &[Record]) -> Result<(), StoreError> {
-        let text = lines(&self.retained(records.to_vec()));
+        let text = lines(self.retained(records.iter().cloned()));
         self.file.replace(&text)?;
         self.lingering.iter_mut().for_each(|file| file.unsettled.clear());
         Ok(())
@@ -282,8 +293,9 @@ impl Writer {
             turns.extend(file.turns.iter().cloned());
         }
         let now = self.clock.now().as_millisecond();
-        let mut settled = retained(merged(journals), now, |turn| elsewhere.contains(turn));
-        settled.retain(|record| turns.contains(&record.turn) && !own.contains(record));
+        let settled = retained(merged(journals), now, |turn| elsewhere.contains(turn));
+        let settled = settled.filter(|record| turns.contains(&record.turn) && !own.contains(record));
+        let settled: Vec<Record> = settled.collect();
         if settled.is_empty() {
             return Ok(());
         }

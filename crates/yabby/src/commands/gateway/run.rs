@@ -6,6 +6,7 @@
 pub mod first;
 pub mod reload;
 mod sentinel;
+mod sweep;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use yabby_store::clock::SystemClock;
 use yabby_store::config_file::Snapshot;
 use yabby_store::files::gateway_lock::{GatewayLock, LockError, PATIENCE};
 use yabby_store::files::turns::Kind;
+use yabby_store::state_disk::KnownFolder;
 
 use super::{listen, status};
 use crate::failure::Failure;
@@ -117,12 +119,15 @@ pub fn run(setting: &Setting, options: &Options) -> Result<()> {
     first::prepare_dev_folder(setting)?;
     let mut config = Arc::new(options.checked(setting)?);
     let _lock = lock(setting, options)?;
+    let folder = KnownFolder::at(setting.place.folder.path());
     let telling = logs::gateway::begin(&config, &log_file(&config, &setting.place), options.verbose);
     raise_limits();
     // Heard from the first moment to the last, also while there is no gateway between two of them.
     let mut signals = None;
     let mut proven = None;
     loop {
+        // What has its name now is another home.
+        folder.check().map_err(|moved| said(&format!("Gateway stopped: {moved}")))?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         telling.follow(&config, &log_file(&config, &setting.place));
         let served = runtime.block_on(async {
@@ -367,6 +372,7 @@ async fn serve(
         listening.set_config(config.clone());
         telling.follow(config, &log_file(config, &setting.place));
     };
+    let sweeping = tokio::spawn(sweep::at_start_and_daily(setting.place.clone()));
     let reloading = watching.follow(setting, config, |loaded| options.applied(loaded), apply);
     let wish = tokio::select! {
         next = signals.next() => Wish::Now(next),
@@ -383,7 +389,7 @@ async fn serve(
             next = signals.next() => next,
             () = async {
                 tokio::time::sleep(delay).await;
-                wired.engine.idle(DEADLINE).await;
+                listening.idle(DEADLINE).await;
             } => Next::Again,
         },
     };
@@ -392,6 +398,7 @@ async fn serve(
         Next::Again => ("gateway restarting", Some(BACK_IN_MS), SHORT_DEADLINE),
     };
     tracing::info!("{reason}");
+    sweeping.abort();
     listening.stop(reason, back).await;
     let next = finish(&wired.engine, next, deadline, signals).await;
     wired.close().await;

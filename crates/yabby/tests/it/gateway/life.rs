@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use yabby_testkit::stand_in::recorded_model::RecordedModel;
 
 use super::{Caller, Gateway, config, free_port};
-use crate::home::Home;
+use crate::home::{Home, MAIN, message};
 
 /// A model that takes its time if it is told `SLOW`.
 fn slow_model(port: u16) -> Value {
@@ -469,4 +469,80 @@ fn a_page_further_down_is_told_where_it_is() {
     config(&home, port, json!({"gateway": {"controlUi": {"basePath": "/oc/"}}}));
     let status = home.run(&["gateway", "status"]).out;
     assert!(status.contains(&format!("http://127.0.0.1:{port}/oc/")), "{status}");
+}
+
+#[tokio::test]
+async fn a_state_folder_that_is_moved_away_is_not_begun_anew() {
+    let (home, mut gateway) = Gateway::fresh();
+    let mut caller = Caller::connected(gateway.port).await;
+    let say = |key: &str| json!({"sessionKey": "main", "message": "hello", "idempotencyKey": key});
+    caller.call("chat.send", say("before")).await.unwrap();
+    caller.wait(is_final("before")).await;
+    let [folder, away] = [".openclaw", "away"].map(|name| home.path().join(name));
+    std::fs::rename(&folder, &away).unwrap();
+    gateway.wait_for("was moved away or replaced");
+    let requests = [
+        ("chat.send", say("meanwhile")),
+        ("agent", say("meanwhile, too")),
+        ("sessions.list", json!({})),
+        ("sessions.patch", json!({"key": "agent:main:main", "label": "x"})),
+        ("sessions.reset", json!({"key": "main"})),
+        ("config.get", json!({})),
+    ];
+    for (method, params) in &requests {
+        let refusal = caller.call(method, params.clone()).await.unwrap_err();
+        assert!(refusal.contains("was moved away or replaced while yabby runs: put it back"), "{refusal}");
+    }
+    assert!(gateway.get("/readyz").contains("503"));
+    // Another folder of that name is not it.
+    let begun: Vec<_> =
+        std::fs::read_dir(&folder).into_iter().flatten().map(|file| file.unwrap().path()).collect();
+    assert!(!folder.exists(), "a new one was begun: {begun:?}");
+    std::fs::create_dir(&folder).unwrap();
+    caller.call("chat.send", say("elsewhere")).await.unwrap_err();
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+
+    std::fs::remove_dir(&folder).unwrap();
+    std::fs::rename(&away, &folder).unwrap();
+    gateway.wait_for("the state folder is back");
+    caller.call("chat.send", say("after")).await.unwrap();
+    caller.wait(is_final("after")).await;
+    let said = std::fs::read_to_string(home.transcript(&home.session_id("agent:main:main"))).unwrap();
+    assert_eq!(said.matches(r#""role":"user""#).count(), 2, "{said}");
+}
+
+#[test]
+fn what_killed_processes_left_is_swept_up_at_the_start() {
+    let (home, port) = (Home::saying(&[message("1", "user", "hello")]), free_port());
+    config(&home, port, json!({}));
+    let gone = {
+        let mut process = std::process::Command::new("true").spawn().unwrap();
+        process.wait().unwrap();
+        process.id()
+    };
+    let uuid = "5d1c7a10-6f0e-4c52-9a35-2b1f0c6f8e11";
+    let draft = |of: &str, pid: u32| format!("{of}.{pid}.{uuid}.tmp");
+    let transcript = "agents/main/sessions/11111111-2222-4333-8444-555555555555.jsonl";
+    let said = std::fs::read_to_string(home.transcript(MAIN)).unwrap();
+    let state = home.path().join(".openclaw");
+    let write = |file: &str, text: &str| home.write(&format!(".openclaw/{file}"), text);
+    let own = format!("agents/main/sessions/{MAIN}.jsonl");
+    let with_lock = format!("{transcript}.lock");
+    write(&draft(&own, gone), &said);
+    write(&draft(transcript, gone), r#"{"type":"message","words":"nowhere else"}"#);
+    write(&draft("devices/paired.json", gone), "{}");
+    write(&draft("agents/main/sessions/other.jsonl", std::process::id()), "somebody writes");
+    write(&with_lock, &json!({"pid": gone, "createdAt": "2026-02-03T12:00:00.000Z"}).to_string());
+
+    let mut gateway = Gateway::start(&home, port);
+    for _ in 0..4 {
+        gateway.wait_for("swept up after a process that is gone");
+    }
+    for file in [draft(&own, gone), draft(transcript, gone), draft("devices/paired.json", gone), with_lock] {
+        assert!(!state.join(&file).exists(), "{file} is still there");
+    }
+    assert!(state.join(draft("agents/main/sessions/other.jsonl", std::process::id())).exists());
+    assert_eq!(std::fs::read_to_string(home.transcript(MAIN)).unwrap(), said);
+    let kept = home.files().into_iter().find(|file| file.contains("set-aside")).unwrap();
+    assert!(kept.contains("11111111-2222"), "{kept}");
 }
