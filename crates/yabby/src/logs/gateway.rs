@@ -221,6 +221,8 @@ impl Log {
     fn write(&mut self, line: &str) -> io::Result<()> {
         let open = match self.open.take() {
             Some(open) if open.is_at(&self.path) => open,
+            // Whoever moved its folder away moved the file with it, and wants no other in its place.
+            Some(open) if !self.path.parent().is_some_and(Path::is_dir) => open,
             // Somebody put it aside, or nobody has opened it yet.
             _ => self.begin()?,
         };

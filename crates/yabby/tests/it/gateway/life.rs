@@ -480,7 +480,7 @@ async fn a_state_folder_that_is_moved_away_is_not_begun_anew() {
     caller.wait(is_final("before")).await;
     let [folder, away] = [".openclaw", "away"].map(|name| home.path().join(name));
     std::fs::rename(&folder, &away).unwrap();
-    gateway.wait_for("was moved away or replaced");
+    gateway.wait_for("until then every request is refused");
     let requests = [
         ("chat.send", say("meanwhile")),
         ("agent", say("meanwhile, too")),
@@ -495,9 +495,7 @@ async fn a_state_folder_that_is_moved_away_is_not_begun_anew() {
     }
     assert!(gateway.get("/readyz").contains("503"));
     // Another folder of that name is not it.
-    let begun: Vec<_> =
-        std::fs::read_dir(&folder).into_iter().flatten().map(|file| file.unwrap().path()).collect();
-    assert!(!folder.exists(), "a new one was begun: {begun:?}");
+    assert!(!folder.exists(), "a new one was begun");
     std::fs::create_dir(&folder).unwrap();
     caller.call("chat.send", say("elsewhere")).await.unwrap_err();
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
