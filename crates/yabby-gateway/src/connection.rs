@@ -319,8 +319,7 @@ impl Drop for Leaving<'_> {
             if gateway.ending.is_cancelled() {
                 return;
             }
-            let payload = json!({"presence": gateway.presence.list(now)});
-            gateway.tell_state("presence", &payload, Weight::Droppable);
+            gateway.refresh_presence();
         }
     }
 }

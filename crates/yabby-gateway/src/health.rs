@@ -1,8 +1,8 @@
 //! How we are (`gateway.md` §7, `health`): looked at when somebody comes, when somebody asks, and now and then.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use yabby_domain::channel;
 use yabby_domain::channel::status::ConfiguredChannel;
@@ -12,14 +12,12 @@ use yabby_domain::json::{self, Object, Value};
 use yabby_domain::session::key::default_agent;
 use yabby_domain::session::listing;
 
+use crate::coalesced::Coalesced;
 use crate::hub::Weight;
 use crate::{Gateway, unpoisoned};
 
 /// How long it is good enough what was seen.
 const LASTS_MS: i64 = 60_000;
-
-/// How long clients that come wait at most to be told together.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// Why nobody can say how a channel is.
 pub(crate) const NO_CHANNELS: &str = "channels are not served yet; this is what the configuration says";
@@ -27,10 +25,7 @@ pub(crate) const NO_CHANNELS: &str = "channels are not served yet; this is what 
 pub(crate) struct Health {
     last: Mutex<Value>,
     version: AtomicU64,
-    /// Held while somebody looks for everybody.
-    looking: tokio::sync::Mutex<()>,
-    /// Somebody came since the last look began.
-    is_wanted: AtomicBool,
+    looks: Coalesced,
 }
 
 impl Default for Health {
@@ -38,8 +33,7 @@ impl Default for Health {
         Self {
             last: Mutex::new(Value::Object(Object::new())),
             version: AtomicU64::new(1),
-            looking: tokio::sync::Mutex::default(),
-            is_wanted: AtomicBool::new(false),
+            looks: Coalesced::default(),
         }
     }
 }
@@ -69,21 +63,11 @@ impl Gateway {
         health
     }
 
-    /// Looks how we are, and tells everybody; nobody waits for it. All who come within a moment of the last look are
-    /// told by one more look: a thousand who come at once are not told a thousand times each.
+    /// Looks how we are, and tells everybody; nobody waits for it. Those who come at once are told by one look.
     pub(crate) fn refresh_health(self: &Arc<Self>) {
         let gateway = self.clone();
-        gateway.health.is_wanted.store(true, Ordering::SeqCst);
         tokio::spawn(async move {
-            let health = &gateway.health;
-            // Who comes between the last look and the end of looking finds that somebody looks, and is seen here.
-            while health.is_wanted.load(Ordering::SeqCst) {
-                let Ok(_looking) = health.looking.try_lock() else { return };
-                if health.is_wanted.swap(false, Ordering::SeqCst) {
-                    gateway.look_at_health().await;
-                    tokio::time::sleep(PAUSE).await;
-                }
-            }
+            gateway.health.looks.announce(|| async { drop(gateway.look_at_health().await) }).await;
         });
     }
 

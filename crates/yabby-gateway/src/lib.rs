@@ -9,6 +9,7 @@ mod asking;
 mod assistant;
 mod auth;
 mod back_off;
+mod coalesced;
 mod connection;
 mod control_ui;
 mod dedupe;
@@ -54,6 +55,7 @@ use yabby_store::state_disk::{KnownFolder, StateDisk};
 use approvals::Approvals;
 use auth::SharedSecret;
 use back_off::BackOff;
+use coalesced::Coalesced;
 use dedupe::Dedupe;
 use frames::{Event, Refusal, StateVersion};
 use health::Health;
@@ -112,6 +114,7 @@ pub(crate) struct Gateway {
     pub(crate) presence: Presence,
     pub(crate) health: Health,
     presence_version: AtomicU64,
+    presence_news: Coalesced,
     pub(crate) runs: Runs,
     pub(crate) dedupe: Dedupe,
     pub(crate) kept: Kept,
@@ -154,6 +157,7 @@ impl Gateway {
             hub: Hub::default(),
             health: Health::default(),
             presence_version: AtomicU64::new(1),
+            presence_news: Coalesced::default(),
             runs: Runs::default(),
             dedupe: Dedupe::default(),
             kept: Kept::default(),
@@ -264,6 +268,18 @@ impl Gateway {
     pub(crate) fn tell_state(&self, event: &str, payload: &Value, weight: Weight) {
         let event = Event::new(event, payload, Some(self.state_version()));
         self.hub.tell(&event, weight, Hearers::Everybody);
+    }
+
+    /// Tells everybody who is there; nobody waits for it. Those who leave at once are told of by one event.
+    pub(crate) fn refresh_presence(self: &Arc<Self>) {
+        let gateway = self.clone();
+        tokio::spawn(async move {
+            let tell = || async {
+                let payload = serde_json::json!({"presence": gateway.presence.list(gateway.now_ms())});
+                gateway.tell_state("presence", &payload, Weight::Droppable);
+            };
+            gateway.presence_news.announce(tell).await;
+        });
     }
 
     /// Changes the devices, away from the runtime's own threads.

@@ -50,3 +50,26 @@ pub(crate) fn events(response: Response) -> impl Stream<Item = Result<String, Fa
     };
     Box::pin(SseStream::from_bytes_stream(bytes).filter_map(move |event| std::future::ready(data(event))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_without_an_end_is_not_held_for_ever() {
+        const CHUNK: usize = 1024 * 1024;
+        let sent = Arc::new(AtomicUsize::new(0));
+        let counted = sent.clone();
+        let begin = stream::iter([Ok::<_, std::io::Error>(b"data: one\n\ndata: ".to_vec())]);
+        let endless = stream::repeat_with(move || {
+            counted.fetch_add(CHUNK, Ordering::Relaxed);
+            Ok(vec![b'x'; CHUNK])
+        });
+        let body = reqwest::Body::wrap_stream(begin.chain(endless));
+        let mut events = events(axum::http::Response::new(body).into());
+        assert_eq!(events.next().await.unwrap().unwrap(), "one");
+        let failure = events.next().await.unwrap().unwrap_err();
+        assert!(format!("{failure:?}").contains("a line without an end"), "{failure:?}");
+        assert!(sent.load(Ordering::Relaxed) <= MAX_EVENT_BYTES + 2 * CHUNK);
+    }
+}

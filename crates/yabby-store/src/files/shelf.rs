@@ -347,3 +347,25 @@ impl Shelf for FolderShelf {
         self.0.places.variables.iter().any(|known| known == name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_large_file_only_the_ends_are_read() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("AGENTS.md");
+        let file = fs::File::create(&path).unwrap();
+        // It takes no room on the disk.
+        file.set_len(500 * 1024 * 1024).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, b"begins", 0).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, b"ends", 500 * 1024 * 1024 - 4).unwrap();
+        let bytes = read_ends(&path).unwrap();
+        assert!(bytes.len() < 3 * 1024 * 1024, "{} bytes were read", bytes.len());
+        assert!(bytes.starts_with(b"begins") && bytes.ends_with(b"ends"));
+        assert!(text::lossy(&bytes).contains("bytes left out"));
+        fs::write(&path, "small").unwrap();
+        assert_eq!(read_ends(&path).unwrap(), b"small");
+    }
+}

@@ -297,6 +297,17 @@ fn a_deleted_session_leaves_its_conversation_behind() {
 }
 
 #[test]
+fn a_script_deletes_nothing_without_yes() {
+    let home = home();
+    let before = (home.records(), home.files());
+    for arguments in [&["sessions", "delete", "2222"][..], &["sessions", "delete", "2222", "--json"]] {
+        let told = home.run(arguments);
+        assert!(!told.is_ok && told.err.contains("--yes"), "{told:?}");
+    }
+    assert_eq!((home.records(), home.files()), before);
+}
+
+#[test]
 fn a_transcript_that_others_use_or_want_stays() {
     let home = home();
     let mut records = home.records();
