@@ -44,20 +44,23 @@ mod tests {
         let come = || {
             let (coalesced, told) = (coalesced.clone(), told.clone());
             tokio::spawn(async move {
-                coalesced.announce(|| async { drop(told.fetch_add(1, Ordering::SeqCst)) }).await;
+                let tell = || async {
+                    told.fetch_add(1, Ordering::SeqCst);
+                };
+                coalesced.announce(tell).await;
             })
         };
         let first: Vec<_> = (0..400).map(|_| come()).collect();
         for one in first {
             one.await.unwrap();
         }
-        assert_eq!(told.load(Ordering::SeqCst), 1, "all of them came before it was told");
+        assert_eq!(told.load(Ordering::SeqCst), 2, "the first at once, all others together");
         let first = come();
         tokio::time::sleep(PAUSE / 2).await;
         let later: Vec<_> = (0..400).map(|_| come()).collect();
         for one in later.into_iter().chain([first]) {
             one.await.unwrap();
         }
-        assert_eq!(told.load(Ordering::SeqCst), 3, "whoever came later was told together");
+        assert_eq!(told.load(Ordering::SeqCst), 4, "those who came in the pause were told together");
     }
 }

@@ -18,7 +18,7 @@ use crate::Gateway;
 use crate::auth::Peer;
 use crate::frames::{self, Event, Payload, Refusal, Request};
 use crate::handshake::{self, Admitted, Rejection};
-use crate::hub::{Client, Farewell, Outgoing, Weight};
+use crate::hub::{Client, Farewell, Outgoing};
 use crate::kept::Moment;
 use crate::methods::{self, After};
 
