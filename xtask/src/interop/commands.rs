@@ -26,7 +26,7 @@ pub fn sessions(stage: &Stage, judge: &mut Peer) -> Told {
     told(stage, &["sessions", "label", "main", "Mine", "--add", "one", "--json"])?;
     told(stage, &["sessions", "compact", "Neighbours", "--max-lines", "3", "--json"])?;
     told(stage, &["sessions", "reset", "agent:main:telegram:group:-1001234567", "--json"])?;
-    told(stage, &["sessions", "delete", "agent:main:spare", "--json"])?;
+    told(stage, &["sessions", "delete", "agent:main:spare", "--yes", "--json"])?;
     let (ours, theirs) = (told(stage, &["sessions", "--json"])?, stage.openclaw(&["sessions", "--json"])?);
     ensure!(comparable(&ours) == comparable(&theirs), "yabby lists {ours:#}\nOpenClaw {theirs:#}");
     ensure!(ours["count"] == 3, "{ours:#}");
