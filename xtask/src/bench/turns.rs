@@ -205,6 +205,9 @@ const REFERENCE_MARKS: [usize; 2] = [20, 240];
 /// Stores, and how many turns are taken at a slow pace: of ours, and of the reference.
 const PACED: [(usize, usize, usize); 3] = [(10, 30, 10), (10_000, 30, 4), (100_000, 30, 0)];
 const PAUSE_MS: u64 = 2000;
+/// The turns after which our memory is read, and in how many sessions they are taken.
+const MEMORY_MARKS: [usize; 4] = [1000, 5000, 20_000, 50_000];
+const MEMORY_SESSIONS: usize = 300;
 
 impl<'r> Conversations<'r> {
     fn prepare(reference: &'r Reference, folder: &Path) -> Result<Self> {
@@ -213,18 +216,20 @@ impl<'r> Conversations<'r> {
             worker: built("yabby-testkit", "gateway_worker", Build::Optimised)?,
             maker: built("yabby-testkit", "store_worker", Build::Optimised)?,
             yabby: yabby(Build::Shipped)?,
-            folder: folder.join("gateways"),
+            folder: folder.to_owned(),
         })
     }
 
     fn rows(&self) -> Result<Vec<Row>> {
         let mut rows = self.long_rows()?;
+        rows.extend(self.memory_rows()?);
         let mut least = None;
         for (sessions, ours, theirs) in PACED {
-            let ours = self.measured(Whose::Ours, sessions, &[], ours)?;
+            let paced = |turns: usize| json!({"paced": turns, "pauseMs": PAUSE_MS});
+            let ours = self.measured(Whose::Ours, sessions, &paced(ours))?;
             let theirs = match theirs {
                 0 => Value::Null,
-                turns => self.measured(Whose::Theirs, sessions, &[], turns)?,
+                turns => self.measured(Whose::Theirs, sessions, &paced(turns))?,
             };
             let bytes_of = |told: &Value| told["paced"]["bytes"].as_f64();
             let (written, their_bytes) = (bytes_of(&ours).context("it counts bytes")?, bytes_of(&theirs));
@@ -245,8 +250,9 @@ impl<'r> Conversations<'r> {
         let costs = |told: &Value| -> Vec<f64> {
             told["longConversation"].as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
         };
-        let ours = costs(&self.measured(Whose::Ours, 10, &MARKS, 0)?);
-        let theirs = costs(&self.measured(Whose::Theirs, 10, &REFERENCE_MARKS, 0)?);
+        let ours = costs(&self.measured(Whose::Ours, 10, &json!({"longConversation": MARKS}))?);
+        let theirs =
+            costs(&self.measured(Whose::Theirs, 10, &json!({"longConversation": REFERENCE_MARKS}))?);
         ensure!(ours.len() == MARKS.len() && theirs.len() == REFERENCE_MARKS.len(), "turns are missing");
         let their_cost = |mark: usize| {
             let at = REFERENCE_MARKS.iter().rposition(|known| *known <= mark);
@@ -266,15 +272,35 @@ impl<'r> Conversations<'r> {
         Ok(rows.collect())
     }
 
-    fn measured(&self, whose: Whose, sessions: usize, marks: &[usize], paced: usize) -> Result<Value> {
-        let name = format!("{whose:?}-{sessions}-{}-{paced}", marks.len());
-        let home = self.folder.join(name);
+    /// Whether memory stays where it is while turns are taken.
+    fn memory_rows(&self) -> Result<Vec<Row>> {
+        let orders = json!({"memoryMarks": MEMORY_MARKS, "memorySessions": MEMORY_SESSIONS});
+        let told = self.measured(Whose::Ours, 10, &orders)?;
+        let memory = |at: usize| told["memoryGrowth"][at].as_f64().context("it tells its memory");
+        let base = memory(1)?;
+        let mut rows = Vec::new();
+        for (at, mark) in MEMORY_MARKS.into_iter().enumerate() {
+            let grown = memory(at)? / base;
+            let target = match mark {
+                50_000 => Target::wanted("within 10 % of the 5000th", (0.9..=1.1).contains(&grown)),
+                _ => Target::None,
+            };
+            let what = format!("memory after {mark} turns in {MEMORY_SESSIONS} sessions");
+            rows.push(row(what, bytes(memory(at)?), String::new(), String::new(), target));
+        }
+        Ok(rows)
+    }
+
+    fn measured(&self, whose: Whose, sessions: usize, more: &Value) -> Result<Value> {
+        let home = tempfile::Builder::new().prefix("home-").tempdir_in(&self.folder)?.keep();
         make_store(&self.maker, &reference::state_folder(&home).join("agents/main/sessions"), sessions)?;
-        let orders = json!({
+        let mut orders = json!({
             "starts": 1, "settleMs": 1000, "lists": 0, "wholeLists": 0, "manyLists": 0, "agent": 0, "chat": 0,
             "atOnce": 0, "talking": 0, "clients": 0, "broadcasts": 0,
-            "longConversation": marks, "paced": paced, "pauseMs": PAUSE_MS,
         });
+        if let (Some(orders), Some(more)) = (orders.as_object_mut(), more.as_object()) {
+            orders.extend(more.clone());
+        }
         let mut command = self.reference.with_loopback(&self.worker, &home);
         command.arg(&home).arg(orders.to_string());
         match whose {

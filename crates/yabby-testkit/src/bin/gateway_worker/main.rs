@@ -78,6 +78,8 @@ async fn measure(home: &Path, orders: &Orders, words: &[String]) -> Result<Value
     client.rest(orders.settle()).await?;
     let after = program.memory()?;
     let long = turns::long_conversation(&mut client, &orders.long_conversation, &program).await?;
+    let growth =
+        turns::memory_growth(&mut client, &orders.memory_marks, orders.memory_sessions, &program).await?;
     let paced = turns::paced(&mut client, orders.paced, orders.pause(), &program).await?;
     let crowd = crowd::measure(&mut client, orders.clients, orders.broadcasts, &program).await?;
     Ok(json!({
@@ -93,6 +95,7 @@ async fn measure(home: &Path, orders: &Orders, words: &[String]) -> Result<Value
         "load": load,
         "after": after,
         "longConversation": long,
+        "memoryGrowth": growth,
         "paced": paced,
         "crowd": crowd,
     }))

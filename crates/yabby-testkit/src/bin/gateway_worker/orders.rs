@@ -29,6 +29,11 @@ pub struct Orders {
     /// The turns of one long conversation whose cost is read, in order.
     #[serde(default)]
     pub long_conversation: Vec<usize>,
+    /// The turns after which memory is read, in order, and in how many sessions they are taken.
+    #[serde(default)]
+    pub memory_marks: Vec<usize>,
+    #[serde(default)]
+    pub memory_sessions: usize,
     /// Turns through `agent` with a pause behind each.
     #[serde(default)]
     pub paced: usize,

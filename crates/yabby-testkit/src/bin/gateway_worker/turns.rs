@@ -76,6 +76,27 @@ pub async fn long_conversation(client: &mut Client, marks: &[usize], program: &P
     Ok(costs)
 }
 
+/// The memory of the gateway in bytes after so many turns of its life, which are taken in many sessions in rotation.
+pub async fn memory_growth(
+    client: &mut Client,
+    marks: &[usize],
+    sessions: usize,
+    program: &Program,
+) -> Result<Vec<u64>> {
+    let mut memory = Vec::with_capacity(marks.len());
+    for number in 1..=marks.last().copied().unwrap_or_default() {
+        let told =
+            client.ask("agent", &message(number % sessions.max(1), &format!("grows-{number}"))).await?;
+        if told["status"] != "ok" {
+            return Err(told.to_string().into());
+        }
+        if marks.contains(&number) {
+            memory.push(program.memory()?);
+        }
+    }
+    Ok(memory)
+}
+
 /// What a turn writes to the disk, in bytes, and costs in seconds of processor time, if people take their time.
 pub async fn paced(
     client: &mut Client,
