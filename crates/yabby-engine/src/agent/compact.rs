@@ -194,8 +194,11 @@ async fn asked_hooks(
         .await
 }
 
-/// How often the oldest half is left out of a summary because the model cannot read it all.
+/// How often the oldest half is left out of a summary because the model refused to read it all.
 const HALVINGS: usize = 8;
+
+/// So many windows of text, by the estimate, are not sent at all: not every service refuses what it cannot read.
+const CERTAINLY_TOO_LONG: u64 = 2;
 
 /// Has the model write the summary. What is too long even for that is summarised without its oldest part,
 /// which the summary says.
@@ -204,7 +207,13 @@ async fn written_by_model(
     mut prepared: Preparation,
     focus: Option<&str>,
 ) -> Result<NewEntry, CompactionError> {
+    let window = request.choice.window(&request.opened.config);
     let mut left_out = 0;
+    while tokens_of_longer_part(&prepared) > window.saturating_mul(CERTAINLY_TOO_LONG)
+        && let Some(count) = halve(&mut prepared)
+    {
+        left_out += count;
+    }
     for _ in 0..HALVINGS {
         let planned = plan(&prepared, focus)?;
         let (history, prefix) =
@@ -228,6 +237,11 @@ async fn written_by_model(
         }
     }
     Err(CompactionError::NothingToSummarize(NothingToSummarize))
+}
+
+/// The estimated tokens of the longer one of the two texts that are summarised.
+fn tokens_of_longer_part(prepared: &Preparation) -> u64 {
+    estimate_all(&prepared.history).max(estimate_all(&prepared.turn_prefix))
 }
 
 /// Leaves out the older half of what is longer, or the middle of a message that is too long alone; how many

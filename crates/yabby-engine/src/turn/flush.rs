@@ -46,7 +46,9 @@ pub(crate) async fn flush_if_due(
         note(engine, opened).await;
         return Ok(());
     }
-    let flush = request.flush_of(flush_prompt(engine, &settings), settings.system_prompt, Extent::Whole);
+    // A history can be longer than the window where the provider never said so.
+    let extent = if tokens > window { Extent::Recent(window / 2) } else { Extent::Whole };
+    let flush = request.flush_of(flush_prompt(engine, &settings), settings.system_prompt, extent);
     match run_aside(flush, conversation).await {
         Ok(run) if run.error.is_none() && !run.aborted => note(engine, opened).await,
         // Nothing is noted: the next turn tries again.

@@ -284,6 +284,30 @@ async fn a_summary_that_is_too_long_is_written_of_the_newer_half() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_history_of_many_windows_is_neither_flushed_nor_summarized_as_a_whole() {
+    let stage = small(1_000_000, json!({}));
+    let engine = stage.engine();
+    for _ in 0..40 {
+        say(&engine, direct(&words(2000))).await;
+    }
+    assert_eq!(purposes(&stage), ["turn"; 40], "there is room for all of it");
+    // A model with a small window, of a provider that refuses nothing.
+    let window = 8000;
+    let stage = Stage { model: ScriptedModel::new(window), ..stage.killed() };
+    let report = say(&stage.engine(), direct("and now?")).await;
+    assert_eq!(report.outcome, Outcome::Answered);
+    assert_eq!(
+        purposes(&stage),
+        ["flush", "summary", "summary", "turn"],
+        "a long turn has a summary of its own"
+    );
+    let sizes: Vec<u64> = stage.model.asked().iter().map(size).collect();
+    assert!(sizes.iter().all(|size| *size <= 2 * window + 1000), "{sizes:?}");
+    let summary = compactions(&stage).await.pop().unwrap()["summary"].as_str().unwrap().to_owned();
+    assert!(summary.contains("oldest messages were too long to be read"), "{summary}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_message_that_is_too_long_alone_does_not_block_the_session_for_ever() {
     // The provider refuses what does not fit.
     let stage = small(8000, json!({}));
