@@ -4,6 +4,7 @@
 //! anew within the same process. Whatever was accepted and is not answered by then goes on afterwards.
 
 pub mod first;
+mod freed_memory;
 pub mod reload;
 mod sentinel;
 mod sweep;
@@ -373,6 +374,7 @@ async fn serve(
         telling.follow(config, &log_file(config, &setting.place));
     };
     let sweeping = tokio::spawn(sweep::at_start_and_daily(setting.place.clone()));
+    let trimming = tokio::spawn(freed_memory::return_after_peaks());
     let reloading = watching.follow(setting, config, |loaded| options.applied(loaded), apply);
     let wish = tokio::select! {
         next = signals.next() => Wish::Now(next),
@@ -399,6 +401,7 @@ async fn serve(
     };
     tracing::info!("{reason}");
     sweeping.abort();
+    trimming.abort();
     listening.stop(reason, back).await;
     let next = finish(&wired.engine, next, deadline, signals).await;
     wired.close().await;
