@@ -10,7 +10,9 @@ use crate::home::AgentHome;
 use crate::unpoisoned;
 
 const MAX_CONTEXTS: usize = 64;
-const MAX_BYTES: usize = 8 * 1024 * 1024;
+/// The contexts together, without the one that was used last: that may be as long as its model can read, but many at once
+/// must not take ever more memory while they grow.
+const MAX_OTHER_BYTES: usize = 1024 * 1024;
 
 #[derive(Default)]
 pub(crate) struct PreparedContexts {
@@ -37,10 +39,10 @@ impl PreparedContexts {
     fn keep(&self, key: (String, TranscriptId), context: PreparedContext) {
         let mut contexts = unpoisoned(&self.by_transcript);
         contexts.insert(key, context);
-        let mut bytes: usize = contexts.values().map(PreparedContext::bytes).sum();
-        while contexts.len() > MAX_CONTEXTS || (bytes > MAX_BYTES && contexts.len() > 1) {
+        let mut others: usize = contexts.values().rev().skip(1).map(PreparedContext::bytes).sum();
+        while contexts.len() > MAX_CONTEXTS || others > MAX_OTHER_BYTES {
             let Some((_, oldest)) = contexts.shift_remove_index(0) else { return };
-            bytes -= oldest.bytes();
+            others = others.saturating_sub(oldest.bytes());
         }
     }
 }

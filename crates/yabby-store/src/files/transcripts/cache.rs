@@ -11,8 +11,11 @@ use yabby_domain::transcript::file::TranscriptFile;
 
 use crate::file_state::FileState;
 
-const MAX_FILES: usize = 64;
-const MAX_BYTES: u64 = 12 * 1024 * 1024;
+/// One conversation that goes on for long is what this is for.
+const MAX_FILE_BYTES: u64 = 12 * 1024 * 1024;
+/// The files together, without the one that was used last: many conversations at once must not take ever more memory
+/// while they grow.
+const MAX_OTHER_BYTES: u64 = 1024 * 1024;
 /// Shorter files are read again, which takes no time.
 const MIN_BYTES: u64 = 16 * 1024;
 
@@ -35,16 +38,16 @@ impl TranscriptCache {
     }
 
     pub(super) fn keep(&self, path: &Path, state: FileState, file: TranscriptFile) {
-        if !(MIN_BYTES..=MAX_BYTES).contains(&state.size()) {
+        if !(MIN_BYTES..=MAX_FILE_BYTES).contains(&state.size()) {
             return;
         }
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         files.shift_remove(path);
         files.insert(path.to_owned(), CachedFile { state, file });
-        let mut bytes: u64 = files.values().map(|cached| cached.state.size()).sum();
-        while files.len() > MAX_FILES || bytes > MAX_BYTES {
+        let mut others: u64 = files.values().rev().skip(1).map(|cached| cached.state.size()).sum();
+        while others > MAX_OTHER_BYTES {
             let Some((_, oldest)) = files.shift_remove_index(0) else { return };
-            bytes -= oldest.state.size();
+            others -= oldest.state.size();
         }
     }
 }
