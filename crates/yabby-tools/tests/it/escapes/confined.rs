@@ -496,3 +496,37 @@ async fn the_machine_is_not_set_from_inside() {
     }
     assert_eq!((machine(pattern), machine(swap)), before);
 }
+
+/// With a namespace in the namespace root would have its capabilities again, and the control groups of the machine, where
+/// it ends whatever runs. Keys belong to no namespace, and a file with a set-user-ID bit is root's outside, too.
+#[tokio::test]
+async fn what_namespaces_leave_open_is_refused() {
+    let desk = walled("bubblewrap", json!({}));
+    for command in [
+        "unshare -U true && echo made",
+        "unshare -UrmC sh -c 'mkdir /tmp/c; mount -t cgroup2 c /tmp/c' && echo made",
+        "unshare -UrmC sh -c 'mkdir /tmp/c; mount -t cgroup -o pids c /tmp/c' && echo made",
+        "bwrap --unshare-user --dev-bind / / true && echo made",
+        "cp /bin/true mine; chmod u+s mine && echo made; chmod 4755 mine && echo made",
+        "perl -e 'use Fcntl; sysopen(F, q(other), O_CREAT | O_WRONLY, 04755) and print q(made)'",
+        #[cfg(target_arch = "x86_64")]
+        "perl -e 'syscall(250, 0, -3, 0) >= 0 and print q(made)'",
+        #[cfg(target_arch = "x86_64")]
+        "perl -e 'syscall(425, 1, 0) >= 0 || !$!{ENOSYS} and print q(made)'",
+    ] {
+        let told = output(&desk, command).await;
+        assert!(!told.contains("made"), "{command} {told}");
+    }
+    for name in ["mine", "other"] {
+        use std::os::unix::fs::PermissionsExt as _;
+        let found = fs::metadata(desk.context.workspace.join(name));
+        assert!(!found.is_ok_and(|found| found.permissions().mode() & 0o4000 != 0), "{name}");
+    }
+    // What programs do every day.
+    let told = output(
+        &desk,
+        "mkdir d && chmod 2755 d && (sleep 0.1 & wait) && echo a | tee f | cat - f && echo done",
+    )
+    .await;
+    assert!(told.trim_end().ends_with("done"), "{told}");
+}
