@@ -68,7 +68,7 @@ fn secrets_are_printed_where_they_are_named_only() {
     let home = Home::with(
         "{gateway: {port: 1, auth: {token: 's3cret'}}, channels: {telegram: {botToken: '1:s3cret', allowFrom: ['7']}},
         models: {providers: {den: {baseUrl: 'http://x', apiKey: 's3cret', models: []}}},
-        env: {vars: {OTHER_KEY: '${S3CRET}', SOME_TOKEN: 's3cret'}}}",
+        env: {vars: {OTHER_KEY: '${HOME}', SOME_TOKEN: 's3cret'}}}",
     );
     for path in [
         "--all",
