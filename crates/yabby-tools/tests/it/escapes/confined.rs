@@ -530,3 +530,27 @@ async fn what_namespaces_leave_open_is_refused() {
     .await;
     assert!(told.trim_end().ends_with("done"), "{told}");
 }
+
+/// The folder of the workspace's own skills may be read, and is in the workspace: a command can put a link in its place.
+#[tokio::test]
+async fn a_link_in_the_place_of_a_readable_folder_leads_nowhere() {
+    for walls in WALLS {
+        let mut desk = walled(walls, json!({}));
+        let (state, workspace) = (desk.state(), desk.context.workspace.clone());
+        let secret = state.join("agents/main/sessions/sessions.json");
+        let link = format!("ln -sfn '{}' skills", state.join("agents").display());
+        output(&desk, &link).await;
+        assert!(workspace.join("skills/main").exists(), "{walls}");
+        let told =
+            output(&desk, &format!("cat '{}' skills/main/sessions/sessions.json", secret.display())).await;
+        assert!(!told.contains("session-secret"), "{walls} {told}");
+        for path in [secret.display().to_string(), "skills/main/sessions/sessions.json".to_owned()] {
+            let told = text_of(&desk.call("read", json!({"path": path})).await);
+            assert!(!told.contains("session-secret"), "{walls} {path} {told}");
+        }
+        // Nor is it a folder in which programs that are safe run unasked.
+        desk.configure(json!({"tools": {"exec": {"ask": "off"}}}));
+        let told = desk.refused("exec", json!({"command": "wc -c", "workdir": state.join("agents")})).await;
+        assert!(told.contains("not one of the agent's folders"), "{walls} {told}");
+    }
+}
