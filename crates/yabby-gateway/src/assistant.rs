@@ -1,5 +1,6 @@
 //! Whoever answers, as pages show them.
 
+use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::json;
@@ -8,9 +9,19 @@ use yabby_domain::id::AgentId;
 use yabby_domain::json::Value;
 use yabby_domain::session::key::default_agent;
 use yabby_domain::text;
+use yabby_store::files::workspace_file;
 
 use crate::frames::Refusal;
 use crate::{Gateway, on_disk};
+
+/// Nobody writes a longer one.
+const LONGEST: u64 = 256 * 1024;
+
+/// What an agent wrote down about itself.
+pub fn identity_in(workspace: &Path) -> Option<Identity> {
+    let file = workspace_file::open(workspace, Path::new("IDENTITY.md")).ok()?;
+    Identity::read(&std::io::read_to_string(file.take(LONGEST)).ok()?)
+}
 
 impl Gateway {
     /// Who an agent is: by the settings of the pages, its own, or what it wrote down.
@@ -21,10 +32,7 @@ impl Gateway {
         let page = Identity { name: said("name"), avatar: said("avatar"), ..Identity::default() };
         let known = self.agent(&id);
         let workspace = known.as_ref().map(|agent| agent.workspace.clone());
-        let written = on_disk(move || {
-            let text = std::fs::read_to_string(Path::new(&workspace?).join("IDENTITY.md")).ok()?;
-            Identity::read(&text)
-        });
+        let written = on_disk(move || identity_in(Path::new(&workspace?)));
         let written = written.await?.unwrap_or_default();
         let configured = known.map(|agent| agent.identity).unwrap_or_default();
         Ok((id, Shown::of(&page, &configured, &written)))

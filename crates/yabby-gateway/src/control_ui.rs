@@ -3,6 +3,7 @@
 //! Whatever is no file of it is its first page, which finds out itself what to show. Nothing leads out of the
 //! folder: not `..`, not a link.
 
+use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
 use axum::body::Body;
@@ -17,6 +18,7 @@ use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Value};
 use yabby_domain::session::path::user_path;
 use yabby_domain::text;
+use yabby_store::files::workspace_file;
 
 use crate::Gateway;
 use crate::http::{not_found, plain};
@@ -201,11 +203,11 @@ async fn read(root: &Path, wanted: &str) -> Option<Vec<u8>> {
     }
     let (root, wanted) = (root.to_owned(), wanted);
     let reading = tokio::task::spawn_blocking(move || {
-        let root = root.canonicalize().ok()?;
-        let file = root.join(wanted).canonicalize().ok()?;
-        let about = file.metadata().ok()?;
-        let may_be_read = file.starts_with(&root) && about.is_file() && about.len() <= LARGEST;
-        may_be_read.then(|| std::fs::read(file).ok())?
+        let file = workspace_file::open(&root, Path::new(&wanted)).ok()?;
+        let mut bytes = Vec::new();
+        let is_small = file.metadata().ok()?.len() <= LARGEST;
+        is_small.then(|| file.take(LARGEST).read_to_end(&mut bytes).ok())??;
+        Some(bytes)
     });
     reading.await.ok()?
 }

@@ -256,8 +256,8 @@ impl Wish {
         self.check_secret(gateway, peer, nonce, config, role).await
     }
 
-    /// Waits until a secret may be judged, where wrong ones came from before. Devices that are known do not wait: nobody
-    /// else can sign for them.
+    /// Waits until a secret may be judged, where wrong ones came from before. Devices that are known wait for nobody but
+    /// themselves: nobody else can sign for them.
     async fn wait_for_turn(
         &self,
         gateway: &Arc<Gateway>,
@@ -267,13 +267,14 @@ impl Wish {
     ) -> Result<(), Rejection> {
         let address = peer.counted_address(config);
         let shows_something = self.token.is_some() || self.password.is_some();
-        if !shows_something
-            || !gateway.back_off.is_slow(address, Instant::now())
-            || self.is_known_device(gateway, peer, nonce, config).await
-        {
+        if !shows_something || !gateway.back_off.is_slow(address, Instant::now()) {
             return Ok(());
         }
-        let wait = gateway.back_off.turn(address, Instant::now(), MOST_WAIT).map_err(|TooMany| {
+        let turn = match self.known_device(gateway, peer, nonce, config).await {
+            Some(device) => gateway.back_off.turn_of_device(device, Instant::now(), MOST_WAIT),
+            None => gateway.back_off.turn(address, Instant::now(), MOST_WAIT),
+        };
+        let wait = turn.map_err(|TooMany| {
             let text = "too many wrong secrets from this address; try again in a moment";
             Rejection::policy(Refusal::unavailable(text))
         })?;
@@ -281,18 +282,19 @@ impl Wish {
         Ok(())
     }
 
-    async fn is_known_device(
+    /// The device that a connection comes from, if it is paired.
+    async fn known_device(
         &self,
         gateway: &Arc<Gateway>,
         peer: &Peer,
         nonce: &str,
         config: &Config,
-    ) -> bool {
-        let Some(device) = &self.device else { return false };
-        let Ok(key) = self.check_signature(device, peer, nonce, config, gateway.now()) else { return false };
+    ) -> Option<&str> {
+        let device = self.device.as_ref()?;
+        let key = self.check_signature(device, peer, nonce, config, gateway.now()).ok()?;
         let (id, key) = (device.id.clone(), key.text());
         let known = gateway.change_devices(move |devices, _| devices.knows(&id, &key)).await;
-        known.unwrap_or(false)
+        known.unwrap_or(false).then_some(device.id.as_str())
     }
 
     /// Whether the secret is right, or the device one that may come in.
@@ -339,6 +341,11 @@ impl Wish {
         if let Err(why) = known
             && !self.shows_device_token(gateway, device, role).await
         {
+            if why == Unknown::Mismatch
+                && let Some(device) = self.known_device(gateway, peer, nonce, config).await
+            {
+                gateway.back_off.note_wrong_of_device(device, Instant::now());
+            }
             return Err(unauthorized(why));
         }
         if known == Err(Unknown::Mismatch) {

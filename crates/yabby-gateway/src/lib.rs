@@ -52,6 +52,8 @@ use yabby_store::files::nodes::NodeFiles;
 use yabby_store::paths::Place;
 use yabby_store::state_disk::{KnownFolder, StateDisk};
 
+pub use assistant::identity_in;
+
 use approvals::Approvals;
 use auth::SharedSecret;
 use back_off::BackOff;

@@ -18,3 +18,4 @@ pub mod sessions;
 pub mod shelf;
 pub mod transcripts;
 pub mod turns;
+pub mod workspace_file;

@@ -11,6 +11,7 @@ pub(crate) mod keeper;
 pub(crate) mod output;
 pub(crate) mod processes;
 pub(crate) mod record;
+pub(crate) mod system_calls;
 pub(crate) mod umask;
 pub(crate) mod walls;
 

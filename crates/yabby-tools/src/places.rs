@@ -5,6 +5,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use yabby_domain::bootstrap::{self, NOTES, is_agents_own, is_private};
 use yabby_domain::json::Value;
@@ -41,6 +42,17 @@ pub(crate) fn changeable(context: &ToolContext) -> Vec<PathBuf> {
     [vec![context.workspace.clone()], allowed(context)].concat()
 }
 
+/// Those folders whose place the agent cannot change. In its own ones it could put a link to anywhere in their place, as a
+/// confined command did with `skills`; what is there it may read anyway.
+pub(crate) fn steady(readable: &[PathBuf], changeable: &[PathBuf]) -> Vec<PathBuf> {
+    let own: Vec<PathBuf> = changeable.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
+    let is_own = |path: &Path| {
+        let real = path.canonicalize();
+        real.is_ok_and(|real| own.iter().any(|folder| real.starts_with(folder)))
+    };
+    readable.iter().filter(|folder| !folder.ancestors().any(is_own)).cloned().collect()
+}
+
 /// `tools.fs.allow`.
 fn allowed(context: &ToolContext) -> Vec<PathBuf> {
     let allowed = context.config.list(&["tools", "fs", "allow"]).unwrap_or_default();
@@ -73,8 +85,12 @@ impl Places {
             Err(outside) => outside,
         };
         if Path::new(path).is_absolute() {
-            let readable = self.readable.iter().filter(|_| access == Access::Read);
-            for folder in self.allowed.iter().chain(readable) {
+            let changeable = [slice::from_ref(&self.workspace), &self.allowed].concat();
+            let readable = match access {
+                Access::Read => steady(&self.readable, &changeable),
+                Access::Write => Vec::new(),
+            };
+            for folder in self.allowed.iter().chain(&readable) {
                 // One that is not there has nothing in it.
                 let Ok(other) = Workspace::open(folder) else { continue };
                 if let Ok(names) = other.names(path) {

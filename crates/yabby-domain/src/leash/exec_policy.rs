@@ -319,7 +319,14 @@ pub fn judge(
     if let Some(name) = invocation.variable {
         return missed(judged, format!("it is given the variable {name}, which may make it run other code"));
     }
-    if let Some(exact) = allowed.commands.iter().find(|exact| exact.allows(command, folder)) {
+    // A program that the agent can change, and that a shell would find by its name alone, was another one then.
+    let is_same = read
+        .iter()
+        .zip(&found)
+        .all(|(segment, program)| !program.is_changeable || segment.words[0].text.contains('/'));
+    if let Some(exact) =
+        allowed.commands.iter().find(|exact| exact.allows(command, folder)).filter(|_| is_same)
+    {
         return Judged { is_allowed: true, used: vec![exact.pattern()], ..judged };
     }
     for (segment, program) in read.iter().zip(&found) {
@@ -498,6 +505,7 @@ mod tests {
                 is_changeable: path.starts_with("/here/") || real.starts_with("/here/"),
             };
             match name {
+                "planted" => Some(found("/here/bin/planted", "/here/bin/planted")),
                 "ls" | "git" | "sh" | "grep" | "wc" | "printf" => {
                     let path = format!("/usr/bin/{name}");
                     Some(found(&path, &path))
@@ -566,6 +574,13 @@ mod tests {
             assert!(!judged(in_folder(other)).is_allowed, "{other}");
         }
         assert!(!judged(Invocation { folder: "/other", ..in_folder("git log") }).is_allowed);
+        // One of that name was put before the one that was meant; one in the workspace can be meant by its path only.
+        for (command, expected) in [("planted x", false), ("./wc x", true)] {
+            let exact = ExactCommand { command: command.to_owned(), folder: None };
+            let allowed = ForAgent { commands: vec![exact], ..ForAgent::default() };
+            let found = judge(&in_folder(command), &allowed, &safe, "/home/u", &Shelf);
+            assert_eq!(found.is_allowed, expected, "{command}");
+        }
         assert!(!judged(Invocation { variable: Some("GIT_EDITOR"), ..in_folder("git log") }).is_allowed);
     }
 

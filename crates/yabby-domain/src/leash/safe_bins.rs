@@ -173,9 +173,9 @@ impl SafeBins {
     pub fn allow(&self, program: &FoundProgram, arguments: &[Word], exists: impl Fn(&str) -> bool) -> bool {
         let name = program.name();
         let judged = KNOWN.iter().find(|known| known.name == name);
-        // Of one that we do not know only those pass that run no others, whatever they are told.
-        let is_listed =
-            self.0.iter().any(|listed| listed == name) && (judged.is_some() || runs_no_other(name));
+        // Of those that we do not know only those pass that run no others and make nothing, whatever they are told.
+        let is_harmless = || runs_no_other(name) && !["mkdir", "rmdir", "touch"].contains(&name);
+        let is_listed = self.0.iter().any(|listed| listed == name) && (judged.is_some() || is_harmless());
         if !is_listed || !program.is_system() {
             return false;
         }
@@ -187,7 +187,11 @@ impl SafeBins {
             None if name == "jq" => !exists(&word.text),
             None => !is_file(&word.text),
             Some("") => true,
-            Some(option) => option.split_once('=').is_none_or(|(_, value)| !is_file(value)),
+            Some(option) if judged.is_some() => {
+                option.split_once('=').is_none_or(|(_, value)| !is_file(value))
+            }
+            // Which letter takes the rest for its value is not known: `date -f/etc/shadow`, `date -fnotes.md`.
+            Some(option) => !option.char_indices().any(|(at, _)| is_file(&option[at..])),
         };
         arguments.iter().all(is_plain)
             && arguments.iter().all(no_file)
@@ -361,6 +365,17 @@ mod tests {
         assert!(!allows(json!(["rev"]), "rev x"));
         assert!(!allows(json!(["rev"]), "grep p"));
         assert!(!allows(json!([]), "grep p"));
+        for command in
+            ["date -f/etc/shadow", "date -fx", "date -ux", "date --file=/etc/shadow", "date --file=x"]
+        {
+            assert!(!allows(json!(["date"]), command), "{command}");
+        }
+        assert!(allows(json!(["date"]), "date -u +%F") && allows(json!(["base64"]), "base64 -d"));
+        // They make what is not there yet.
+        for command in ["touch new", "mkdir new", "uniq - new", "shuf -onew", "xxd -r - new", "tree -o new"] {
+            let name = command.split(' ').next().unwrap();
+            assert!(!allows(json!([name]), command), "{command}");
+        }
         // It can run others: `sed '1e cmd'`.
         assert!(!allows(json!(["sed"]), "sed p"));
     }

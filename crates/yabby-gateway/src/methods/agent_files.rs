@@ -2,14 +2,14 @@
 
 use std::fs::Metadata;
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use rustix::fs::{Mode, OFlags};
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::seam::StoreError;
 use yabby_domain::text;
+use yabby_store::files::workspace_file;
 
 use super::Call;
 use crate::frames::Refusal;
@@ -117,11 +117,8 @@ impl AgentFile {
 
     /// What is in it. It may have become a link, or a pipe that nobody writes to, a moment ago.
     fn read(&self) -> std::io::Result<Vec<u8>> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let path = self.real().ok_or(std::io::ErrorKind::NotFound)?;
-        let mut file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
+        workspace_file::open(&self.workspace, Path::new(self.name))?.read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
@@ -130,14 +127,15 @@ impl AgentFile {
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder).map_err(|error| self.failed("write", error))?;
         }
-        let target = self.real().ok_or_else(|| {
-            Refusal::invalid(format!(
+        let content = text::to_outside(content);
+        let written = workspace_file::replace(&self.workspace, Path::new(self.name), content.as_bytes());
+        written.map_err(|error| match self.real() {
+            Some(_) => self.failed("write", error),
+            None => Refusal::invalid(format!(
                 "{} is a link that leads out of the workspace; remove it first",
                 self.name
-            ))
-        })?;
-        let content = text::to_outside(content);
-        Ok(yabby_store::files::atomic::replace(&yabby_store::disk::LocalDisk, &target, content.as_bytes())?)
+            )),
+        })
     }
 
     fn failed(&self, doing: &'static str, source: std::io::Error) -> Refusal {

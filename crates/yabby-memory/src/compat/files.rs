@@ -121,7 +121,7 @@ fn document(path: String, source: Source, content: String, file: &File) -> io::R
 }
 
 /// Opens a plain file. What became a link or a pipe since it was listed is refused.
-pub(super) fn open(file: &Path) -> io::Result<File> {
+pub(crate) fn open(file: &Path) -> io::Result<File> {
     #[expect(clippy::cast_possible_wrap, reason = "flags are bits")]
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let opened = File::options().read(true).custom_flags(flags).open(file)?;

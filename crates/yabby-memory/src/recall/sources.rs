@@ -16,6 +16,7 @@ use super::reader::Reader;
 use super::writer::Writer;
 use super::{Hit, Recall, RecallError};
 use crate::audience::Audience;
+use crate::compat::files;
 use crate::note;
 use crate::said;
 use crate::unit::Unit;
@@ -202,7 +203,7 @@ fn index_note(
     secrets: &Secrets,
 ) -> rusqlite::Result<Outcome> {
     let read = || -> io::Result<(Look, Vec<u8>)> {
-        let file = File::open(&note.file)?;
+        let file = files::open(&note.file)?;
         let look = look(&file)?;
         let mut bytes = Vec::new();
         file.take(LONGEST_NOTE).read_to_end(&mut bytes)?;

@@ -1,5 +1,6 @@
 //! Who may read what: a state folder is full of secrets (`state-files.md`).
 
+use std::collections::HashSet;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -68,15 +69,12 @@ fn look_at_others(round: &mut Round<'_>, state: &Path) {
     if is_closed(round) {
         return;
     }
-    let config = round.doctor.place.config.clone();
-    let is_known = |path: &Path| {
-        let name = path.file_name().unwrap_or_default();
-        let known = SECRETS.iter().chain(&["backups", "agents", FILE]);
-        path == config || known.into_iter().any(|known| name == *known)
-    };
-    for entry in folder(state).into_iter().filter(|path| !is_known(path)) {
+    for entry in folder(state) {
         let mut open = Vec::new();
         collect_open(&entry, &mut open);
+        // What was told of already.
+        let known: HashSet<&Path> = round.plan.modes.iter().map(|mode| mode.path.as_path()).collect();
+        open.retain(|mode| !known.contains(mode.path.as_path()));
         if !open.is_empty() {
             let what = match entry.is_dir() {
                 true => format!("Others may read or change {} of the files and folders in it.", open.len()),

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +23,9 @@ use yabby_domain::session::path::user_path;
 use yabby_domain::skills::{SkillFile, SkillSource, finding_order, is_skill_file};
 use yabby_domain::text;
 
+use super::folder::plain;
+use super::workspace_file;
+use crate::disk::no_wait;
 use crate::file_state::FileState;
 
 /// Where an agent's texts are.
@@ -137,7 +140,7 @@ impl Folders {
             WorkspaceFile {
                 name: (*name).to_owned(),
                 path: path.to_string_lossy().into_owned(),
-                text: text_of(workspace, &path),
+                text: text_of(workspace, name),
             }
         };
         let files: Vec<WorkspaceFile> = FILES.iter().map(file).collect();
@@ -285,16 +288,9 @@ fn changed_at(meta: &fs::Metadata) -> f64 {
 }
 
 /// A file of the workspace. A link is followed as long as it stays in there.
-fn text_of(workspace: &Path, path: &Path) -> Option<String> {
-    let mut real = path.to_owned();
-    if fs::symlink_metadata(&real).ok()?.is_symlink() {
-        let workspace = workspace.canonicalize().ok()?;
-        real = real.canonicalize().ok().filter(|real| real.starts_with(workspace))?;
-    }
-    if !fs::symlink_metadata(&real).is_ok_and(|meta| meta.is_file()) {
-        return None;
-    }
-    Some(text::from_outside(&text::lossy(&read_ends(&real).ok()?)).into_owned())
+fn text_of(workspace: &Path, name: &str) -> Option<String> {
+    let file = workspace_file::open(workspace, Path::new(name)).ok()?;
+    Some(text::from_outside(&text::lossy(&ends_of(file).ok()?)).into_owned())
 }
 
 /// As much as is read of either end of a large file. No prompt tells more than a small part of that.
@@ -302,7 +298,10 @@ const END_BYTES: u64 = 1024 * 1024;
 
 /// A file; of a large one its beginning and its end, with a note in between.
 fn read_ends(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = fs::File::open(path)?;
+    ends_of(plain(fs::OpenOptions::new().read(true).custom_flags(no_wait()).open(path)?)?)
+}
+
+fn ends_of(mut file: fs::File) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len();
     let mut bytes = Vec::new();
     if length <= 2 * END_BYTES {

@@ -532,8 +532,17 @@ fn every_file_of_an_open_home_is_closed() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = TempDir::new().unwrap();
     let state = home.path().canonicalize().unwrap().join("state");
-    let files =
-        ["recall/main.sqlite", "media/inbound/a.jpg", "cron/jobs.json", "workspace/MEMORY.md", "x.json"];
+    let files = [
+        "recall/main.sqlite",
+        "media/inbound/a.jpg",
+        "cron/jobs.json",
+        "workspace/MEMORY.md",
+        "x.json",
+        "agents/main/agent/models.json",
+        "agents/main/sessions/one.jsonl",
+        "backups/doctor-1/agents/main/sessions/one.jsonl",
+        "trash/agent-a/one/two/three/four.txt",
+    ];
     for name in files {
         fs::create_dir_all(state.join(name).parent().unwrap()).unwrap();
         fs::write(state.join(name), "").unwrap();
@@ -541,7 +550,9 @@ fn every_file_of_an_open_home_is_closed() {
     }
     fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).unwrap();
     let found = examine(&state);
-    for entry in ["recall", "recall/main.sqlite", "media", "cron", "workspace", "x.json"] {
+    for entry in
+        ["recall", "recall/main.sqlite", "media", "cron", "workspace", "x.json", "agents", "backups", "trash"]
+    {
         let is_told = |finding: &&yabby_store::doctor::Finding| {
             finding.code == Code::OpenToOthers && finding.path == state.join(entry)
         };

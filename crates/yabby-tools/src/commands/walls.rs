@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,6 +16,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use super::job::{Inside, Job, Walls};
+use super::system_calls;
 
 /// What of the system a confined command may read.
 const SYSTEM: &[&str] =
@@ -41,7 +43,8 @@ const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random",
 
 /// What of `/proc` speaks for the whole machine. To the kernel the files in it are root's, and root in a namespace of its
 /// own is root all the same: these can be read, and the next ones not even that.
-const PROC_READ_ONLY: &[&str] = &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
+const PROC_READ_ONLY: &[&str] =
+    &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/pressure"];
 const PROC_HIDDEN: &[&str] = &[
     "/proc/acpi",
     "/proc/asound",
@@ -187,9 +190,12 @@ pub(crate) fn become_command(written: &str) -> String {
     let note = fs::OpenOptions::new().create(true).append(true).open(&inner.refused);
     let why = match enter(&inner) {
         Err(why) => why,
-        Ok(()) => {
+        Ok(filter) => {
             super::umask::restore(inner.umask);
             let mut command = Command::new(&inner.arguments[0]);
+            if let Some(filter) = &filter {
+                command.args(["--seccomp", &filter.as_raw_fd().to_string()]);
+            }
             command.args(&inner.arguments[1..]);
             format!("{} cannot be run: {}", inner.arguments[0], command.exec())
         }
@@ -200,7 +206,8 @@ pub(crate) fn become_command(written: &str) -> String {
     why
 }
 
-fn enter(inner: &Inner) -> Result<(), String> {
+/// Does what comes before the command; the answer is the filter that bubblewrap is given.
+fn enter(inner: &Inner) -> Result<Option<OwnedFd>, String> {
     // Whoever kills the keeper takes the shell along.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     if let Some(group) = &inner.group {
@@ -216,9 +223,21 @@ fn enter(inner: &Inner) -> Result<(), String> {
             .map_err(|error| format!("{} cannot be used: {error}", inner.cwd.display()))?,
     }
     match &inner.walls {
-        Walls::None | Walls::Bubblewrap(_) => Ok(()),
-        Walls::Landlock(inside) => landlocked(inside),
+        Walls::None => Ok(None),
+        Walls::Bubblewrap(_) => filter_to_read(),
+        Walls::Landlock(inside) => landlocked(inside).map(|()| None),
     }
+}
+
+/// The filter of system calls, in a pipe that the next program inherits.
+fn filter_to_read() -> Result<Option<OwnedFd>, String> {
+    let Some(filter) = system_calls::filter() else { return Ok(None) };
+    let failed =
+        |error: &dyn std::fmt::Display| format!("the filter of system calls cannot be passed on: {error}");
+    let (reader, writer) = rustix::pipe::pipe().map_err(|error| failed(&error))?;
+    // A pipe holds more than that.
+    fs::File::from(writer).write_all(&filter).map_err(|error| failed(&error))?;
+    Ok(Some(reader))
 }
 
 fn limit(inside: &Inside) -> Result<(), String> {
@@ -287,6 +306,8 @@ fn landlocked(_: &Inside) -> Result<(), String> {
 /// Whether bubblewrap works here; if not, why.
 pub(crate) fn bubblewrap_works() -> Result<(), String> {
     static FOUND: OnceLock<Result<(), String>> = OnceLock::new();
+    let filter = system_calls::filter();
+    let filtered: &[&str] = if filter.is_some() { &["--seccomp", "0"] } else { &[] };
     let probe = [
         "--unshare-user",
         "--unshare-all",
@@ -302,7 +323,8 @@ pub(crate) fn bubblewrap_works() -> Result<(), String> {
         "--",
         "true",
     ];
-    FOUND.get_or_init(|| works("bwrap", &probe)).clone()
+    let words = [filtered, &probe].concat();
+    FOUND.get_or_init(|| works("bwrap", &words, &filter.unwrap_or_default())).clone()
 }
 
 /// Whether a command can have the namespaces that Landlock needs.
@@ -312,13 +334,19 @@ pub(crate) fn own_namespaces_work(has_network: bool) -> Result<(), String> {
         let words = own_namespaces(has_network);
         let Some((program, arguments)) = words.split_first() else { return Ok(()) };
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(["true"]).collect();
-        works(program, &arguments)
+        works(program, &arguments, &[])
     };
     FOUND[usize::from(has_network)].get_or_init(probe).clone()
 }
 
-fn works(program: &str, arguments: &[&str]) -> Result<(), String> {
-    let made = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+fn works(program: &str, arguments: &[&str], input: &[u8]) -> Result<(), String> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let made = command.spawn().and_then(|mut running| {
+        // One that does not read it says why not.
+        let _ = running.stdin.take().map(|mut stdin| stdin.write_all(input));
+        running.wait_with_output()
+    });
     match made {
         Err(error) => Err(format!("{program}: {error}")),
         Ok(made) if made.status.success() => Ok(()),

@@ -110,13 +110,14 @@ impl Asking<'_> {
             cwd: cwd.to_owned(),
             changeable: places::changeable(self.context),
         };
-        let folders: Vec<PathBuf> =
-            programs.changeable.iter().chain(&self.leash.readable).map(PathBuf::clone).collect();
+        let readable = self.leash.readable.clone();
         let variable = self.wanted.iter().find(|(name, value)| !is_harmless(name, value));
         let variable = variable.map(|(name, _)| name.clone());
         let (command, home) = (self.command.to_owned(), self.leash.home.to_string_lossy().into_owned());
         off_thread(move || {
             let allowed = book.read().map_err(denied)?.for_agent(&agent);
+            let readable = places::steady(&readable, &programs.changeable);
+            let folders = [programs.changeable.as_slice(), &readable].concat();
             let folder = programs.cwd.to_string_lossy();
             let invocation = Invocation {
                 command: &command,

@@ -42,7 +42,7 @@ impl Spot {
             Scope::Agent => format!("agent-{}", context.agent),
             Scope::Session => format!("session-{}", plain_name(context.session_key.as_str())),
         });
-        let readable = leash.readable.clone();
+        let (readable, changeable) = (leash.readable.clone(), places::changeable(context));
         let state = leash.state.clone();
         let among_others = context.company != Company::OwnerAlone;
         off_thread(move || {
@@ -55,6 +55,16 @@ impl Spot {
                 access => (workspace, access),
             };
             let base = real_folder(&base)?;
+            let steady = places::steady(&readable, &changeable);
+            // Without the workspace nobody inside can put a link in the place of what is in there.
+            let is_there = |folder: &&PathBuf| {
+                let real = folder.canonicalize().ok();
+                let own = changeable.first().and_then(|workspace| workspace.canonicalize().ok());
+                real.zip(own).is_some_and(|(real, own)| real.starts_with(own))
+            };
+            let of_workspace = readable.iter().filter(|_| confinement.workspace == Access::None);
+            let of_workspace = of_workspace.filter(|folder| !steady.contains(folder)).filter(is_there);
+            let readable: Vec<PathBuf> = steady.iter().chain(of_workspace).cloned().collect();
             // Who makes the state folder the workspace, or one around it, has nothing that could be hidden.
             let state = state.canonicalize().unwrap_or(state);
             let holds_state = |folder: &PathBuf| state.starts_with(folder);

@@ -235,7 +235,7 @@ fn leash(folder: &Path) -> (ExecApprovalsFile, Leash) {
         home,
         environment: variables.map(|(name, value)| (name.to_owned(), value)).into(),
         approvals: Arc::new(approvals.clone()),
-        readable: vec![folder.join("skills")],
+        readable: vec![folder.join("skills"), folder.join("workspace/skills")],
         // As if there were a skill that its settings give a key.
         skill_variables: Arc::new(|config, agent| {
             let key = config.text(&["skills", "entries", agent.as_str(), "apiKey"]);

@@ -10,7 +10,6 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use yabby_config::key_path::KeyPath;
-use yabby_domain::agent::identity::Identity;
 use yabby_domain::agent::{self, Agent};
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
@@ -150,8 +149,7 @@ fn tell_normalized(id: &AgentId, as_json: bool) -> Result<()> {
 }
 
 fn summary(agent: Agent, bindings: bool) -> Summary {
-    let written = std::fs::read_to_string(Path::new(&agent.workspace).join("IDENTITY.md")).ok();
-    let written = written.and_then(|text| Identity::read(&text));
+    let written = yabby_gateway::identity_in(Path::new(&agent.workspace));
     let stated = [&agent.identity.name, &agent.identity.emoji];
     let configured = stated.into_iter().flatten().any(|text| !text.is_empty());
     let source = match &written {

@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use yabby_config::extras;
 use yabby_config::issue::Issue;
 use yabby_config::key_path::KeyPath;
+use yabby_config::redaction;
 use yabby_config::schema;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::secrets::is_secret_key;
@@ -55,6 +56,9 @@ enum Command {
         /// Print JSON, texts in quotes
         #[arg(long)]
         json: bool,
+        /// Print the secrets in it, too; one that PATH names itself is always printed
+        #[arg(long)]
+        show_secrets: bool,
     },
     /// Change a value; comments and everything else stay as they are
     #[command(after_help = "Examples:
@@ -109,7 +113,7 @@ enum Command {
 
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     match &arguments.command {
-        Command::Get { path, json, .. } => get(setting, path.as_deref(), *json),
+        Command::Get { path, json, show_secrets, .. } => get(setting, path.as_deref(), *json, *show_secrets),
         Command::Set { path, value, json } => set(setting, path, value, *json),
         Command::Unset { path } => unset(setting, path),
         Command::Validate { json } => validate::run(setting, *json),
@@ -119,14 +123,18 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     }
 }
 
-fn get(setting: &Setting, path: Option<&str>, as_json: bool) -> Result<()> {
+fn get(setting: &Setting, path: Option<&str>, as_json: bool, shows_secrets: bool) -> Result<()> {
     let snapshot = setting.snapshot()?;
     let all = snapshot.with_extras();
-    let root = all.root();
-    let value = match path {
-        None => root,
-        Some(raw) => KeyPath::parse(raw)?.get(root).ok_or_else(|| not_found(raw))?,
+    let find = |root| match path {
+        None => Ok(root),
+        Some(raw) => KeyPath::parse(raw)?.get(root).ok_or_else(|| anyhow::Error::from(not_found(raw))),
     };
+    let value = find(all.root())?;
+    // Who names a secret wants it; who names what is around it need not think of it.
+    let is_part = value.is_object() || value.is_array();
+    let masked = (is_part && !shows_secrets).then(|| redaction::redacted(all.root()));
+    let value = masked.as_ref().map_or(Ok(value), find)?;
     match value {
         Value::String(text) if !as_json => print(&text::to_outside(text)),
         value => print(&json::stringify_pretty(value)),

@@ -496,3 +496,61 @@ async fn the_machine_is_not_set_from_inside() {
     }
     assert_eq!((machine(pattern), machine(swap)), before);
 }
+
+/// With a namespace in the namespace root would have its capabilities again, and the control groups of the machine, where
+/// it ends whatever runs. Keys belong to no namespace, and a file with a set-user-ID bit is root's outside, too.
+#[tokio::test]
+async fn what_namespaces_leave_open_is_refused() {
+    let desk = walled("bubblewrap", json!({}));
+    for command in [
+        "unshare -U true && echo made",
+        "unshare -UrmC sh -c 'mkdir /tmp/c; mount -t cgroup2 c /tmp/c' && echo made",
+        "unshare -UrmC sh -c 'mkdir /tmp/c; mount -t cgroup -o pids c /tmp/c' && echo made",
+        "bwrap --unshare-user --dev-bind / / true && echo made",
+        "cp /bin/true mine; chmod u+s mine && echo made; chmod 4755 mine && echo made",
+        "perl -e 'use Fcntl; sysopen(F, q(other), O_CREAT | O_WRONLY, 04755) and print q(made)'",
+        #[cfg(target_arch = "x86_64")]
+        "perl -e 'syscall(250, 0, -3, 0) >= 0 and print q(made)'",
+        #[cfg(target_arch = "x86_64")]
+        "perl -e 'syscall(425, 1, 0) >= 0 || !$!{ENOSYS} and print q(made)'",
+    ] {
+        let told = output(&desk, command).await;
+        assert!(!told.contains("made"), "{command} {told}");
+    }
+    for name in ["mine", "other"] {
+        use std::os::unix::fs::PermissionsExt as _;
+        let found = fs::metadata(desk.context.workspace.join(name));
+        assert!(!found.is_ok_and(|found| found.permissions().mode() & 0o4000 != 0), "{name}");
+    }
+    // What programs do every day.
+    let told = output(
+        &desk,
+        "mkdir d && chmod 2755 d && (sleep 0.1 & wait) && echo a | tee f | cat - f && echo done",
+    )
+    .await;
+    assert!(told.trim_end().ends_with("done"), "{told}");
+}
+
+/// The folder of the workspace's own skills may be read, and is in the workspace: a command can put a link in its place.
+#[tokio::test]
+async fn a_link_in_the_place_of_a_readable_folder_leads_nowhere() {
+    for walls in WALLS {
+        let mut desk = walled(walls, json!({}));
+        let (state, workspace) = (desk.state(), desk.context.workspace.clone());
+        let secret = state.join("agents/main/sessions/sessions.json");
+        let link = format!("ln -sfn '{}' skills", state.join("agents").display());
+        output(&desk, &link).await;
+        assert!(workspace.join("skills/main").exists(), "{walls}");
+        let told =
+            output(&desk, &format!("cat '{}' skills/main/sessions/sessions.json", secret.display())).await;
+        assert!(!told.contains("session-secret"), "{walls} {told}");
+        for path in [secret.display().to_string(), "skills/main/sessions/sessions.json".to_owned()] {
+            let told = text_of(&desk.call("read", json!({"path": path})).await);
+            assert!(!told.contains("session-secret"), "{walls} {path} {told}");
+        }
+        // Nor is it a folder in which programs that are safe run unasked.
+        desk.configure(json!({"tools": {"exec": {"ask": "off"}}}));
+        let told = desk.refused("exec", json!({"command": "wc -c", "workdir": state.join("agents")})).await;
+        assert!(told.contains("not one of the agent's folders"), "{walls} {told}");
+    }
+}
