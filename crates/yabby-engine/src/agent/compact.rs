@@ -24,6 +24,7 @@ use yabby_domain::transcript::tree::{NewCompaction, NewEntry};
 use yabby_domain::usage;
 
 use super::answer;
+use super::bounded::stream_bounded;
 use super::call::{account, refusal};
 use super::conversation::Conversation;
 use super::request::RunRequest;
@@ -194,6 +195,11 @@ async fn asked_hooks(
         .await
 }
 
+/// Estimates are this much off at most: so many windows are more than a model can read.
+const CERTAINLY_TOO_LONG: u64 = 2;
+/// So often half of what is certainly too long is left out.
+const MOST_HALVINGS: usize = 32;
+
 /// How often the oldest half is left out of a summary because the model cannot read it all.
 const HALVINGS: usize = 8;
 
@@ -204,7 +210,15 @@ async fn written_by_model(
     mut prepared: Preparation,
     focus: Option<&str>,
 ) -> Result<NewEntry, CompactionError> {
+    // What no model of this size can read is not sent to find that out.
+    let most = request.choice.window(&request.opened.config).saturating_mul(CERTAINLY_TOO_LONG);
     let mut left_out = 0;
+    for _ in 0..MOST_HALVINGS {
+        if estimate_all(&prepared.history) + estimate_all(&prepared.turn_prefix) <= most {
+            break;
+        }
+        left_out += halve(&mut prepared).unwrap_or(0);
+    }
     for _ in 0..HALVINGS {
         let planned = plan(&prepared, focus)?;
         let (history, prefix) =
@@ -278,7 +292,7 @@ async fn ask(request: &RunRequest<'_>, call: Option<&SummaryCall>) -> Result<Str
     };
     let mut unheard = |_| {};
     let answer = tokio::select! {
-        answer = request.choice.provider.stream(&asked, &mut unheard) => answer?,
+        answer = stream_bounded(&*request.choice.provider, &asked, &mut unheard) => answer?,
         () = request.control.cancel.cancelled() => return Err(CompactionError::Stopped),
         () = tokio::time::sleep_until(request.deadline) => {
             return Err(ModelError::new(ModelErrorKind::TimedOut, "it took too long").into());

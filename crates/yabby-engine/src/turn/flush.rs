@@ -46,7 +46,9 @@ pub(crate) async fn flush_if_due(
         note(engine, opened).await;
         return Ok(());
     }
-    let flush = request.flush_of(flush_prompt(engine, &settings), settings.system_prompt, Extent::Whole);
+    // It is told no more of the history than the model can read.
+    let extent = if tokens > window { Extent::Recent(window / 2) } else { Extent::Whole };
+    let flush = request.flush_of(flush_prompt(engine, &settings), settings.system_prompt, extent);
     match run_aside(flush, conversation).await {
         Ok(run) if run.error.is_none() && !run.aborted => note(engine, opened).await,
         // Nothing is noted: the next turn tries again.

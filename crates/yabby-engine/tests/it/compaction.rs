@@ -284,6 +284,27 @@ async fn a_summary_that_is_too_long_is_written_of_the_newer_half() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_certainly_too_long_for_a_model_is_not_sent_to_it() {
+    let stage = small(100_000, json!({}));
+    let engine = stage.engine();
+    for _ in 0..12 {
+        say(&engine, direct(&words(1200))).await;
+    }
+    // A model that reads less goes on with it.
+    let window = 4000;
+    let stage = Stage { model: ScriptedModel::new(window), ..stage };
+    let report = say(&stage.engine(), direct("hello")).await;
+    assert_eq!(report.outcome, Outcome::Answered, "{report:?} {:?}", purposes(&stage));
+    let sizes: Vec<u64> = stage.model.asked().iter().map(size).collect();
+    assert!(
+        sizes.len() >= 3 && sizes.iter().all(|size| *size <= 2 * window),
+        "{:?} {sizes:?}",
+        purposes(&stage)
+    );
+    assert_eq!(compactions(&stage).await.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_message_that_is_too_long_alone_does_not_block_the_session_for_ever() {
     // The provider refuses what does not fit.
     let stage = small(8000, json!({}));
