@@ -314,16 +314,25 @@ pub enum StoreError {
         "{path} is being changed all the time by a program that does not take its lock; stop that program"
     )]
     Busy { path: String },
+    /// Another program put another file in its place, moved it away or took its lock.
+    #[error("{path} was replaced or moved away by another program; open it again")]
+    Replaced { path: String },
     #[error("{path} is closed; open it again")]
     Closed { path: String },
 }
 
 impl StoreError {
-    /// Whether something could not be written for want of room, or since the disk takes no writes. What failed so can
-    /// be done again later.
+    /// Whether something could not be written for want of room, since the disk takes no writes, or since another program
+    /// holds the file or has replaced it. What failed so can be done again later, once the file is opened again.
     pub fn is_write_failure(&self) -> bool {
         use std::io::ErrorKind;
-        let Self::Io { doing, source, .. } = self else { return false };
+        let (doing, source) = match self {
+            Self::Io { doing, source, .. } => (doing, source),
+            Self::StoreLocked(_) | Self::TranscriptLocked(_) | Self::Busy { .. } | Self::Replaced { .. } => {
+                return true;
+            }
+            _ => return false,
+        };
         let takes_no_writes =
             [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::ReadOnlyFilesystem];
         let writes =
@@ -340,5 +349,33 @@ fn remedy(error: &std::io::Error) -> &'static str {
         ErrorKind::ReadOnlyFilesystem => "; the file system is mounted read-only",
         ErrorKind::PermissionDenied => "; check who owns it and its permissions",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_failed_for_a_while_is_done_again() {
+        let io = |doing, kind: std::io::ErrorKind| StoreError::Io {
+            doing,
+            path: "a".to_owned(),
+            source: std::sync::Arc::new(kind.into()),
+        };
+        let path = || "a".to_owned();
+        let table = [
+            (io("write", std::io::ErrorKind::Other), true),
+            (io("open", std::io::ErrorKind::StorageFull), true),
+            (io("open", std::io::ErrorKind::PermissionDenied), false),
+            (StoreError::Replaced { path: path() }, true),
+            (StoreError::Busy { path: path() }, true),
+            // Its process ends.
+            (StoreError::Closed { path: path() }, false),
+            (StoreError::Damaged { path: path(), what: "torn".to_owned() }, false),
+        ];
+        for (error, again) in table {
+            assert_eq!(error.is_write_failure(), again, "{error}");
+        }
     }
 }

@@ -170,6 +170,12 @@ pub fn non_blank(text: &str) -> Option<&str> {
     Some(trim(text)).filter(|trimmed| !trimmed.is_empty())
 }
 
+/// Whether a text shows anything: characters without a width, such as a zero width space, are as blank as white space.
+pub fn is_visible(text: &str) -> bool {
+    let has_no_width = |c: char| matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}');
+    !text.chars().all(|c| c.is_whitespace() || has_no_width(c))
+}
+
 /// Lower case by the full Unicode mapping, as `toLowerCase` has it.
 pub fn lower(text: &str) -> String {
     text.to_lowercase()

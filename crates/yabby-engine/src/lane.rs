@@ -415,6 +415,7 @@ impl Lane {
             stopped = true;
         }
         self.give_up(unanswered, NotAnsweredReason::Stopped).await;
+        self.wait_for_ending().await;
         stopped
     }
 

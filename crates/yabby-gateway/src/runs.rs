@@ -32,6 +32,9 @@ use crate::{Gateway, unpoisoned};
 const WORDS: Duration = Duration::from_millis(25);
 /// The same for conversations in a browser.
 const DELTAS: Duration = Duration::from_millis(150);
+/// How much of a run is told in a millisecond: every event holds the whole text, and nobody could read on if those of a
+/// long one came as often as those of a short one.
+const BYTES_PER_MS: usize = 2 * 1024;
 /// How long it is known how a run ended.
 const REMEMBERED_MS: i64 = 10 * 60_000;
 /// Of how many runs at most.
@@ -386,7 +389,8 @@ impl Run {
             data.insert("mediaUrls".to_owned(), said.media.into());
         }
         self.tell(gateway, state, "assistant", data, Audience::All);
-        let is_due = state.delta_at.is_none_or(|at| now.duration_since(at) >= DELTAS);
+        let interval = interval(DELTAS, said.text.len());
+        let is_due = state.delta_at.is_none_or(|at| now.duration_since(at) >= interval);
         if is_due && !said.text.is_empty() {
             state.delta_at = Some(now);
             self.tell_chat(gateway, state.seq, "delta", Some(message(&said.text, gateway.now())));
@@ -406,6 +410,11 @@ impl Run {
     fn has_words(state: &State) -> bool {
         !state.is_silenced && !state.raw.is_empty() && shown(settled(&state.raw)).text != state.told
     }
+}
+
+/// How long to wait between two events that hold a text of this length.
+fn interval(shortest: Duration, bytes: usize) -> Duration {
+    shortest.max(Duration::from_millis((bytes / BYTES_PER_MS) as u64))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -546,7 +555,7 @@ async fn tell_event(gateway: &Arc<Gateway>, event: EngineEvent, waiting: &mut Ve
             }
             state.raw.push_str(&words);
             let now = Instant::now();
-            let due = state.words_at.map_or(now, |at| at + WORDS);
+            let due = state.words_at.map_or(now, |at| at + interval(WORDS, state.raw.len()));
             if due <= now {
                 let said = shown(settled(&state.raw));
                 run.tell_words(gateway, &mut state, said);
@@ -742,4 +751,26 @@ pub(crate) fn ending_of(report: &TurnReport, injected: Option<Value>) -> Ending 
 pub(crate) fn ms(at: i64) -> Value {
     #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
     json::number(at as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_told_less_often() {
+        const KB: usize = 1024;
+        //  length     words ms  deltas ms
+        let table = [
+            (0, 25, 150),
+            (50 * KB, 25, 150),
+            (100 * KB, 50, 150),
+            (2 * KB * KB, 1024, 1024),
+            (8 * KB * KB, 4096, 4096),
+        ];
+        for (bytes, words, deltas) in table {
+            let intervals = [WORDS, DELTAS].map(|shortest| interval(shortest, bytes).as_millis());
+            assert_eq!(intervals, [words, deltas], "{bytes}");
+        }
+    }
 }

@@ -339,12 +339,13 @@ impl Stream {
             if call.name.is_empty() {
                 call.name = name.to_owned();
             }
-            match function.get("arguments") {
-                Some(Value::String(more)) => call.arguments.push_str(more),
-                // Not every server knows that they are text.
-                Some(whole @ Value::Object(_)) => call.arguments = json::stringify(whole),
-                _ => {}
+            // Not every server knows that they are text.
+            if let Some(whole @ Value::Object(_)) = function.get("arguments") {
+                call.arguments = json::stringify(whole);
             }
+        }
+        if let Some(Value::String(more)) = function.get("arguments") {
+            self.writing.append(place, more, heard);
         }
     }
 }

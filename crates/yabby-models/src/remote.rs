@@ -83,6 +83,7 @@ fn tell_apart(tags: &mut ThinkingTags, event: ModelEvent, heard: Heard<'_>) {
             std::mem::take(tags).finish().map(told).into_iter().for_each(&mut *heard);
             heard(event);
         }
+        ModelEvent::ToolArguments { .. } => heard(event),
     }
 }
 

@@ -65,6 +65,7 @@ impl Writing {
     pub(crate) fn begin(&mut self, part: Part, heard: Heard<'_>) -> usize {
         if let Part::Call(call) = &part {
             heard(ModelEvent::ToolCall { name: call.name.clone() });
+            tell_arguments(call.arguments.len(), heard);
         }
         self.0.push(part);
         self.0.len() - 1
@@ -81,7 +82,10 @@ impl Writing {
                 text.push_str(delta);
                 tell(delta, ModelEvent::Thinking, heard);
             }
-            Some(Part::Call(call)) => call.arguments.push_str(delta),
+            Some(Part::Call(call)) => {
+                call.arguments.push_str(delta);
+                tell_arguments(delta.len(), heard);
+            }
             Some(Part::Redacted(_)) | None => {}
         }
     }
@@ -122,6 +126,12 @@ impl Writing {
 fn tell(delta: &str, event: impl Fn(String) -> ModelEvent, heard: Heard<'_>) {
     if !delta.is_empty() {
         heard(event(delta.to_owned()));
+    }
+}
+
+fn tell_arguments(bytes: usize, heard: Heard<'_>) {
+    if bytes > 0 {
+        heard(ModelEvent::ToolArguments { bytes });
     }
 }
 
@@ -192,6 +202,21 @@ mod tests {
         for (written, expected) in table {
             assert_eq!(arguments(written), expected, "{written}");
         }
+    }
+
+    #[test]
+    fn arguments_count_as_they_are_written() {
+        let mut writing = Writing::default();
+        let mut bytes = 0;
+        let mut heard = |event| {
+            if let ModelEvent::ToolArguments { bytes: more } = event {
+                bytes += more;
+            }
+        };
+        let call = CallPart { name: "write".into(), arguments: "{}".into(), ..CallPart::default() };
+        let at = writing.begin(Part::Call(call), &mut heard);
+        writing.append(at, "more", &mut heard);
+        assert_eq!(bytes, "{}more".len());
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod space;
 mod transcripts;
 mod wards;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use yabby_domain::seam::Clock;
@@ -40,6 +41,8 @@ pub struct Doctor {
     pub place: Place,
     pub disk: Arc<dyn Disk>,
     pub clock: Arc<dyn Clock>,
+    /// Where the folder was before it was moved, if that is known.
+    pub moved_from: Option<PathBuf>,
 }
 
 /// How far it is: what is being looked at, how many are done, and of how many.
@@ -52,6 +55,16 @@ pub struct Progress<'p> {
 
 impl Doctor {
     pub fn new(place: &Place) -> Self {
-        Self { place: place.clone(), disk: Arc::new(LocalDisk), clock: Arc::new(SystemClock) }
+        Self {
+            place: place.clone(),
+            disk: Arc::new(LocalDisk),
+            clock: Arc::new(SystemClock),
+            moved_from: None,
+        }
+    }
+
+    /// For a folder that was just moved: every path of the configuration that names the old one is found.
+    pub fn after_move(place: &Place, from: &Path) -> Self {
+        Self { moved_from: Some(from.to_owned()), ..Self::new(place) }
     }
 }

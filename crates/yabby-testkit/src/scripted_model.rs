@@ -187,6 +187,10 @@ impl ModelProvider for ScriptedModel {
                 (vec![text_block(&format!("{first}{second}"))], Stop::Done)
             }
             Line::Call(calls) => {
+                for (name, arguments) in &calls {
+                    heard(ModelEvent::ToolCall { name: name.clone() });
+                    heard(ModelEvent::ToolArguments { bytes: arguments.to_string().len() });
+                }
                 let number = unpoisoned(&self.0.asked).len();
                 let call = |(at, (name, arguments)): (usize, (String, Value))| json!({"type": "toolCall", "id": format!("call_{number}_{at}"), "name": name, "arguments": arguments});
                 (calls.into_iter().enumerate().map(call).collect(), Stop::ToolUse)

@@ -130,6 +130,10 @@ pub enum ModelEvent {
     ToolCall {
         name: String,
     },
+    /// So much more of the arguments of a tool call was written.
+    ToolArguments {
+        bytes: usize,
+    },
 }
 
 /// What the model said, as it will stand in the transcript.

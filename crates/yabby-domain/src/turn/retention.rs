@@ -126,6 +126,8 @@ pub fn merged(journals: impl IntoIterator<Item = Vec<Record>>) -> Vec<Record> {
                 whole.push(record);
             }
         }
+        // What is remembered of a settled turn is written behind its end when the journal of its beginning goes.
+        whole.sort_by_key(|record| !matches!(record.step, Step::Accepted(_)));
         all.append(&mut whole);
     }
     all
@@ -234,7 +236,9 @@ mod tests {
         let table = [
             (vec![torn.clone(), whole.clone()], vec!["a accepted", "a begun", "b accepted"]),
             (vec![whole.clone(), went_on], vec!["a accepted", "a begun", "a settled", "b accepted"]),
-            (vec![rewritten, whole], vec!["a stub", "a settled", "a accepted", "a begun", "b accepted"]),
+            (vec![rewritten, whole], vec!["a stub", "a accepted", "a settled", "a begun", "b accepted"]),
+            // What is remembered of a turn was written down behind its end.
+            (vec![vec![settled("a", 3), accepted("a", 1)]], vec!["a accepted", "a settled"]),
             (vec![torn.clone(), torn.clone()], vec!["a accepted"]),
             // A process that went on with the turn has the rest of it.
             (vec![vec![begun("a", 2), settled("a", 3)], torn], vec!["a accepted", "a begun", "a settled"]),

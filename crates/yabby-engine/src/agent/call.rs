@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use tokio_util::sync::CancellationToken;
 use yabby_domain::ledger::CallRecord;
 use yabby_domain::seam::model::{Answer, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Purpose};
 
 use yabby_domain::usage::Usage;
 
+use super::bounded::stream_bounded;
 use super::request::RunRequest;
 use crate::events::{Call, EventKind};
 
@@ -33,41 +33,28 @@ pub(crate) async fn call_model(request: &RunRequest<'_>, asked: &ModelRequest) -
     let began = Instant::now();
     let mut said = String::new();
     let is_turn = request.purpose == Purpose::Turn;
-    let (mut bytes, overrun) = (0_usize, CancellationToken::new());
     let called = {
-        let mut heard = |event: ModelEvent| {
-            bytes = bytes.saturating_add(match &event {
-                ModelEvent::Text(text) | ModelEvent::Thinking(text) => text.len(),
-                ModelEvent::ToolCall { .. } => 0,
-            });
-            if bytes > MAX_ANSWER_BYTES {
-                overrun.cancel();
-                return;
-            }
-            match event {
-                ModelEvent::Text(text) => {
-                    said.push_str(&text);
-                    if is_turn {
-                        if let Some(blocks) = &request.blocks {
-                            blocks.text(&text);
-                        }
-                        engine.tell(&opened.key, Some(turn), EventKind::Text(text));
+        let mut heard = |event: ModelEvent| match event {
+            ModelEvent::Text(text) => {
+                said.push_str(&text);
+                if is_turn {
+                    if let Some(blocks) = &request.blocks {
+                        blocks.text(&text);
                     }
+                    engine.tell(&opened.key, Some(turn), EventKind::Text(text));
                 }
-                ModelEvent::Thinking(text) if is_turn => {
-                    engine.tell(&opened.key, Some(turn), EventKind::Thinking(text));
-                }
-                ModelEvent::Thinking(_) | ModelEvent::ToolCall { .. } => {}
             }
+            ModelEvent::Thinking(text) if is_turn => {
+                engine.tell(&opened.key, Some(turn), EventKind::Thinking(text));
+            }
+            ModelEvent::Thinking(_) | ModelEvent::ToolCall { .. } | ModelEvent::ToolArguments { .. } => {}
         };
-        let asking = request.choice.provider.stream(asked, &mut heard);
+        let asking = stream_bounded(&*request.choice.provider, asked, &mut heard);
         tokio::select! {
             biased;
             () = control.cancel.cancelled() => None,
-            () = overrun.cancelled() => Some(Err(endless())),
             () = tokio::time::sleep_until(request.deadline) => Some(Err(timed_out())),
-            // All of it may come at once.
-            answer = asking => Some(if overrun.is_cancelled() { Err(endless()) } else { answer }),
+            answer = asking => Some(answer),
         }
     };
     match called {
@@ -82,17 +69,6 @@ pub(crate) async fn call_model(request: &RunRequest<'_>, asked: &ModelRequest) -
         }
         None => Called::Aborted { said },
     }
-}
-
-/// As much as a model may write in one answer, thoughts included. No window is that large.
-const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
-
-fn endless() -> ModelError {
-    ModelError::new(
-        ModelErrorKind::Refused,
-        "The model wrote more than 8 MB without coming to an end, and was stopped. Ask for less at once, or choose another \
-         model with /model.",
-    )
 }
 
 pub(crate) fn timed_out() -> ModelError {

@@ -24,6 +24,7 @@ use yabby_domain::transcript::tree::{NewCompaction, NewEntry};
 use yabby_domain::usage;
 
 use super::answer;
+use super::bounded::stream_bounded;
 use super::call::{account, refusal};
 use super::conversation::Conversation;
 use super::request::RunRequest;
@@ -292,7 +293,7 @@ async fn ask(request: &RunRequest<'_>, call: Option<&SummaryCall>) -> Result<Str
     };
     let mut unheard = |_| {};
     let answer = tokio::select! {
-        answer = request.choice.provider.stream(&asked, &mut unheard) => answer?,
+        answer = stream_bounded(&*request.choice.provider, &asked, &mut unheard) => answer?,
         () = request.control.cancel.cancelled() => return Err(CompactionError::Stopped),
         () = tokio::time::sleep_until(request.deadline) => {
             return Err(ModelError::new(ModelErrorKind::TimedOut, "it took too long").into());

@@ -12,6 +12,7 @@ use yabby_domain::seam::model::{ModelRequest, Purpose};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::text;
 
+use super::bounded::stream_bounded;
 use super::model::{ModelChoice, Models};
 use crate::Engine;
 
@@ -88,7 +89,7 @@ impl Engine {
         }
         let began = Instant::now();
         let mut heard = |_| {};
-        let asking = choice.provider.stream(&request, &mut heard);
+        let asking = stream_bounded(&*choice.provider, &request, &mut heard);
         let answer = match tokio::time::timeout(TIME_LIMIT, asking).await {
             Ok(answer) => answer.map_err(|error| self.0.secrets.redact(&error.message).into_owned())?,
             Err(_) => return Err(format!("{} did not answer in time", choice.model)),

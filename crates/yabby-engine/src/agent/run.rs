@@ -95,7 +95,7 @@ pub(crate) async fn run(
 impl Run {
     /// Whether the model answered, and with nothing that anybody could read.
     pub(crate) fn said_nothing(&self) -> bool {
-        let is_blank = |answer: &Message| text::non_blank(&answer::text_of(answer)).is_none();
+        let is_blank = |answer: &Message| !text::is_visible(&answer::text_of(answer));
         !self.answers.is_empty()
             && self.answers.iter().all(is_blank)
             && self.error.is_none()

@@ -46,7 +46,7 @@ pub(crate) async fn flush_if_due(
         note(engine, opened).await;
         return Ok(());
     }
-    // A history can be longer than the window where the provider never said so.
+    // It is told no more of the history than the model can read.
     let extent = if tokens > window { Extent::Recent(window / 2) } else { Extent::Whole };
     let flush = request.flush_of(flush_prompt(engine, &settings), settings.system_prompt, extent);
     match run_aside(flush, conversation).await {

@@ -47,6 +47,7 @@ pub(crate) fn build_payloads(inbound: &Inbound, opened: &Opened, run: Run) -> Ve
     let reasoning = if inbound.options.alone { ReasoningLevel::Off } else { opened.reasoning() };
     let mut said = said(reasoning, &run);
     if run.said_nothing() && !inbound.options.heartbeat {
+        said.retain(|payload| payload.text.as_deref().is_none_or(text::is_visible));
         said.push(ReplyPayload::from_text(notices::EMPTY_ANSWER.to_owned()));
     }
     let mut payloads = build(said, &reply);

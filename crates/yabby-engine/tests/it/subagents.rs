@@ -69,7 +69,8 @@ async fn the_result_of_a_task_is_announced_where_it_was_asked_for() {
 async fn a_task_outlives_a_crash_and_is_announced_once() {
     let (stage, worker) = with_worker();
     let engine = stage.engine();
-    worker.will([paused("", &gate(), "")]);
+    let held = gate();
+    worker.will([paused("", &held, "")]);
     stage.model.will([
         Line::call("sessions_spawn", json!({"task": "count", "cleanup": "delete"})),
         Line::say("Wait."),
@@ -78,6 +79,8 @@ async fn a_task_outlives_a_crash_and_is_announced_once() {
     say(&engine, direct("count")).await;
     eventually("the task has begun", || worker.asked().len() == 1).await;
     let stage = stage.killed();
+    // What is left of it lets go of the transcript, as the lock of a dead process does.
+    held.add_permits(1);
     drop(engine);
     worker.will([Line::say("Four.")]);
     let engine = stage.engine();

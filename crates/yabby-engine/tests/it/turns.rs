@@ -292,7 +292,7 @@ async fn a_spelt_out_line_feed_is_kept_unless_a_platform_sent_it() {
 async fn an_answer_without_words_is_told_in_a_sentence_and_a_silent_one_is_not() {
     let stage = Stage::new(json!({}));
     let engine = stage.engine();
-    for (said, told) in [("", 1), (" \n\t", 1), ("NO_REPLY", 0)] {
+    for (said, told) in [("", 1), (" \n\t", 1), ("\u{200b}\u{a0}", 1), ("NO_REPLY", 0)] {
         stage.model.will([Line::say(said)]);
         let mut events = engine.subscribe();
         let report = say(&engine, direct("hi")).await;
@@ -325,6 +325,11 @@ async fn an_answer_without_an_end_is_stopped_with_a_reason() {
     assert!(texts(&report).concat().contains("more than 8 MB"), "{:?}", report.error);
     // The conversation goes on.
     assert_eq!(texts(&say(&engine, direct("and now?")).await), ["Fine."]);
+    // The arguments of a tool call are a part of the answer, too.
+    let long = json!({"path": "long.txt", "content": "all work and no play ".repeat(500_000)});
+    stage.model.will([Line::call("write", long)]);
+    let report = say(&engine, direct("write a file")).await;
+    assert!(texts(&report).concat().contains("more than 8 MB"), "{:?}", report.error);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,7 @@
 //! `chat.abort`: stops a run, or all runs of a session (`gateway.md` §5.4).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use yabby_domain::json::Value;
@@ -27,24 +28,30 @@ async fn answer(call: Call) -> Answer {
     // What was said before it is stopped, too.
     let _turn = call.turn_in(told_key).await;
     let named = gateway.named(told_key).await?;
-    let Some(id) = call.text("runId") else { return Ok(stop(gateway, &named.key, "rpc")) };
+    let Some(id) = call.text("runId") else { return Ok(stop(gateway, &named.key, "rpc").await) };
     match gateway.runs.active(id) {
         Some(run) if run.key != named.key => Err(Refusal::invalid("runId does not match sessionKey")),
         Some(run) if run.silence(gateway, "rpc") => {
-            gateway.tasks.spawn(gateway.engine.abort_turn(&run.key, &run.turn));
+            noted(gateway, gateway.engine.abort_turn(&run.key, &run.turn)).await;
             Ok(stopped(&[run]))
         }
         Some(_) | None => Ok(stopped(&[])),
     }
 }
 
-/// Stops what goes on in a session, and what waits there. Everybody hears of it before whoever asked gets an answer;
-/// how the engine ends it is its own business.
-pub(super) fn stop(gateway: &Arc<Gateway>, key: &SessionKey, reason: &str) -> Value {
+/// Stops what goes on in a session, and what waits there. Everybody hears of it before whoever asked gets an answer, and
+/// what was stopped does not go on after a restart.
+pub(super) async fn stop(gateway: &Arc<Gateway>, key: &SessionKey, reason: &str) -> Value {
     let mut runs = gateway.runs.active_in(key);
     runs.retain(|run| run.silence(gateway, reason));
-    gateway.tasks.spawn(gateway.engine.abort(key));
+    noted(gateway, gateway.engine.abort(key)).await;
     stopped(&runs)
+}
+
+/// Waits until the engine has written down that something is stopped; it goes on with that if it takes long.
+async fn noted(gateway: &Gateway, stopping: impl Future<Output = bool> + Send + 'static) {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let _ = tokio::time::timeout(PATIENCE, gateway.tasks.spawn(stopping)).await;
 }
 
 fn stopped(runs: &[Arc<Run>]) -> Value {

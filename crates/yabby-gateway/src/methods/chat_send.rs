@@ -47,7 +47,7 @@ async fn answer(call: Call) -> Answer {
     gateway.check_send_policy(&named, &gateway.config())?;
     let word = text::trim(&said);
     if word.eq_ignore_ascii_case("/stop") || is_abort_word(word) {
-        return Ok(stop(gateway, &named.key, "stop"));
+        return Ok(stop(gateway, &named.key, "stop").await);
     }
     let remembered = format!("chat:{run_id}");
     if let Some(answer) = gateway.dedupe.find(&remembered) {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
+use yabby_domain::turn::progress;
 use yabby_testkit::scripted_model::Line;
 use yabby_testkit::stage::eventually;
 
@@ -54,6 +55,10 @@ async fn a_session_that_is_stopped_does_not_go_on_with_what_waited_there() {
         stopped["runIds"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     runs.sort_unstable();
     assert_eq!(runs, ["a", "b"]);
+    // A restart that comes now begins nothing of it again.
+    let turns = progress(stand.stage.journal.records());
+    let over = turns.values().filter(|turn| turn.settled.is_some() || turn.not_answered.is_some());
+    assert_eq!((turns.len(), over.count()), (2, 2), "{turns:?}");
     // What is said after it is answered.
     owner.get("chat.send", said(KEY, "third", "c")).await;
     held.add_permits(1);

@@ -24,6 +24,8 @@ pub(super) enum Trouble {
     /// The session that it was to begin is there already.
     SessionExists,
     Silent,
+    /// It printed a line without an end.
+    EndlessLine,
     /// It ended without a result.
     CutOff(String),
     Said(ModelErrorKind, String),
@@ -105,6 +107,12 @@ impl Trouble {
             Self::NoSession | Self::SessionExists => (
                 Broken,
                 format!("The program {program} lost its session: begin a new conversation with /new."),
+            ),
+            Self::EndlessLine => (
+                Broken,
+                format!(
+                    "The program {program} printed a line without an end, which was cut off after 32 MB: try again."
+                ),
             ),
             Self::Silent => (TimedOut, format!("The program {program} was silent for too long: try again.")),
             Self::CutOff(why) => (

@@ -98,6 +98,9 @@ fn start(
     command.spawn().map(Group).map_err(|error| Trouble::of_start(&error))
 }
 
+/// As long as a line may be: it holds a whole message. A longer one is not waited for.
+const MAX_LINE_BYTES: u64 = 32 * 1024 * 1024;
+
 /// Reads until there is a result, or nothing more to read.
 async fn listen(
     stdout: impl AsyncRead + Unpin,
@@ -109,9 +112,11 @@ async fn listen(
     let mut line = Vec::new();
     loop {
         line.clear();
-        let read = tokio::time::timeout(silence, reader.read_until(b'\n', &mut line)).await;
+        let mut bounded = (&mut reader).take(MAX_LINE_BYTES);
+        let read = tokio::time::timeout(silence, bounded.read_until(b'\n', &mut line)).await;
         match read.map_err(|_| Trouble::Silent)? {
             Ok(0) | Err(_) => return Ok(()),
+            Ok(_) if bounded.limit() == 0 => return Err(Trouble::EndlessLine),
             Ok(_) if lines.read(&text::lossy(&line), &mut *heard) => return Ok(()),
             Ok(_) => {}
         }
@@ -125,5 +130,18 @@ async fn last_words(mut stderr: impl AsyncRead + Unpin, words: &mut Vec<u8>) {
     while let Ok(read @ 1..) = stderr.read(&mut piece).await {
         words.extend_from_slice(&piece[..read]);
         words.drain(..words.len().saturating_sub(MOST));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_without_an_end_is_cut_off() {
+        let mut lines = Lines::default();
+        let endless = tokio::io::repeat(b'x');
+        let heard = listen(endless, &mut lines, Duration::from_secs(60), &mut |_| {}).await;
+        assert_eq!(heard, Err(Trouble::EndlessLine));
     }
 }

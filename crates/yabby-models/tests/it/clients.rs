@@ -17,6 +17,7 @@ fn said(events: &[ModelEvent]) -> String {
         ModelEvent::Text(text) => text.clone(),
         ModelEvent::Thinking(text) => format!("({text})"),
         ModelEvent::ToolCall { name } => format!("<{name}>"),
+        ModelEvent::ToolArguments { .. } => String::new(),
     };
     events.iter().map(text).collect()
 }

@@ -95,6 +95,7 @@ impl Room {
             match event {
                 ModelEvent::Text(piece) => said.push_str(&piece),
                 ModelEvent::ToolCall { name } => called.push(name),
+                ModelEvent::ToolArguments { .. } => {}
                 ModelEvent::Thinking(_) => panic!("it does not think"),
             }
         }

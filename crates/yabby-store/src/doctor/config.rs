@@ -1,7 +1,6 @@
 //! What is wrong with the configuration (`config.md` §3, §4).
 
 use yabby_config::issue::Issue;
-use yabby_domain::config::Config;
 
 use super::examination::Round;
 use super::finding::{Code, Finding};
@@ -9,7 +8,7 @@ use crate::config_file::Snapshot;
 use crate::config_file::edit::ConfigFile;
 
 /// Examines the configuration; as far as it can be read it tells where the stores are.
-pub(super) fn examine(round: &mut Round<'_>) -> Config {
+pub(super) fn examine(round: &mut Round<'_>) -> Snapshot {
     let place = &round.doctor.place;
     let snapshot = Snapshot::read(place);
     let can_be_repaired = !snapshot.is_valid() && ConfigFile::of(place).can_be_repaired();
@@ -39,7 +38,7 @@ pub(super) fn examine(round: &mut Round<'_>) -> Config {
     if can_be_repaired {
         round.plan.config = Some(snapshot.path.clone());
     }
-    snapshot.config
+    snapshot
 }
 
 fn code(snapshot: &Snapshot, issue: &Issue, can_be_repaired: bool) -> Code {

@@ -9,6 +9,7 @@ use yabby_domain::session::path::user_path;
 
 use super::examination::Round;
 use super::finding::{Code, Finding};
+use crate::config_file::Snapshot;
 use crate::disk::shown;
 
 /// A path to be written anew.
@@ -18,31 +19,72 @@ pub(super) struct MovedPath {
     pub(super) path: String,
 }
 
-/// Looks at every setting that names a folder in which an agent keeps something.
-pub(super) fn examine(round: &mut Round<'_>, config: &Config) {
+/// Looks at every setting that names a folder in which an agent keeps something, and at every other path in the
+/// configuration that names what was in this folder before it was moved.
+pub(super) fn examine(round: &mut Round<'_>, snapshot: &Snapshot) {
     let place = &round.doctor.place;
     let file = place.config.clone();
     let state = place.folder.path().to_owned();
-    for setting in settings(config) {
-        let Some(written) = setting.get(config.root()).and_then(Value::as_str).map(str::to_owned) else {
-            continue;
-        };
-        let path = PathBuf::from(user_path(&written, &shown(&place.home), &shown(&place.current)));
+    let (home, current) = (shown(&place.home), shown(&place.current));
+    let absolute = |written: &str| PathBuf::from(user_path(written, &home, &current));
+    let mut moved: Vec<(KeyPath, String, PathBuf, PathBuf)> = Vec::new();
+    let mut former: Vec<PathBuf> = round.doctor.moved_from.iter().cloned().collect();
+    for setting in settings(&snapshot.config) {
+        let written = setting.get(snapshot.config.root()).and_then(Value::as_str).map(str::to_owned);
+        let Some(written) = written else { continue };
+        let path = absolute(&written);
         if path.starts_with(&state) {
             continue;
         }
-        let name = setting.segments().join(".");
         if path.exists() {
-            let what = format!("{name} is outside of this folder: {}.", path.display());
+            let what = format!("{} is outside of this folder: {}.", name(&setting), path.display());
             round.found(Finding::new(Code::ConfigPathOutside, &file, what));
-        } else if let Some(here) = same_path_below(&state, &path) {
-            let what = format!("{name} names {}, which is not there; {} is.", path.display(), here.display());
-            round.found(Finding::new(Code::ConfigPathMoved, &file, what));
-            let path = if written.starts_with('~') { place.shortened(&here) } else { shown(&here) };
-            round.plan.config_paths.push(MovedPath { setting, path });
-            round.plan.config = Some(file.clone());
+        } else if let Some((before, here)) = same_path_below(&state, &path) {
+            former.push(before);
+            moved.push((setting, written, path, here));
         }
     }
+    former.retain(|before| *before != state && !before.exists());
+    for (setting, written) in paths(&snapshot.parsed) {
+        let path = absolute(written);
+        let below = former.iter().find_map(|before| path.strip_prefix(before).ok());
+        let is_known = moved.iter().any(|(known, ..)| known.segments() == setting.segments());
+        if let Some(below) = below.filter(|_| !is_known) {
+            let here = state.join(below);
+            moved.push((setting, written.to_owned(), path, here));
+        }
+    }
+    for (setting, written, path, here) in moved {
+        let (name, here_shown) = (name(&setting), here.display());
+        let what =
+            format!("{name} names {}, which is not there; {here_shown} is its place now.", path.display());
+        round.found(Finding::new(Code::ConfigPathMoved, &file, what));
+        let path = if written.starts_with('~') { place.shortened(&here) } else { shown(&here) };
+        round.plan.config_paths.push(MovedPath { setting, path });
+        round.plan.config = Some(file.clone());
+    }
+}
+
+fn name(setting: &KeyPath) -> String {
+    setting.segments().join(".")
+}
+
+/// Every text of a value that is a path and does not depend on where the program was started.
+fn paths(root: &Value) -> Vec<(KeyPath, &str)> {
+    let mut found = Vec::new();
+    let mut waiting: Vec<(Vec<String>, &Value)> = vec![(Vec::new(), root)];
+    while let Some((at, value)) = waiting.pop() {
+        let below = |name: String| at.iter().cloned().chain([name]).collect::<Vec<_>>();
+        if let Some(text) = value.as_str().filter(|text| text.starts_with(['/', '~'])) {
+            found.push((KeyPath::of(at.iter().map(String::as_str)), text));
+        }
+        let named = value.as_object().into_iter().flatten();
+        waiting.extend(named.map(|(name, value)| (below(name.clone()), value)));
+        let listed = value.as_array().into_iter().flatten().enumerate();
+        waiting.extend(listed.map(|(place, value)| (below(place.to_string()), value)));
+    }
+    found.sort_by(|(one, _), (other, _)| one.segments().cmp(other.segments()));
+    found
 }
 
 /// The settings that hold such a path.
@@ -54,15 +96,17 @@ fn settings(config: &Config) -> Vec<KeyPath> {
     [KeyPath::of(["agents", "defaults", "workspace"])].into_iter().chain(of_agents).collect()
 }
 
-/// The longest end of a path that there is below the folder.
-fn same_path_below(state: &Path, path: &Path) -> Option<PathBuf> {
+/// The longest end of a path that there is below the folder: where the folder was by that, and what is there now.
+fn same_path_below(state: &Path, path: &Path) -> Option<(PathBuf, PathBuf)> {
     let mut ends = path.components();
     // The root is no part of a name.
     ends.next()?;
     while !ends.as_path().as_os_str().is_empty() {
-        let here = state.join(ends.as_path());
+        let end = ends.as_path();
+        let here = state.join(end);
         if here.is_dir() {
-            return Some(here);
+            let before = path.ancestors().nth(end.components().count())?;
+            return Some((before.to_owned(), here));
         }
         ends.next()?;
     }
@@ -84,7 +128,7 @@ mod tests {
             ("/home/sam/.yabby/notes", None),
             ("/", None),
         ] {
-            let here = here.map(|here| state.path().join(here));
+            let here = here.map(|here| (PathBuf::from("/home/sam/.yabby"), state.path().join(here)));
             assert_eq!(same_path_below(state.path(), Path::new(path)), here, "{path}");
         }
     }

@@ -221,8 +221,9 @@ impl Doctor {
     pub fn examine(&self, progress: &mut dyn FnMut(Progress<'_>)) -> Examination {
         let mut round = Round::new(self, progress);
         if space::examine(&mut round) {
-            let config = config::examine(&mut round);
-            config_paths::examine(&mut round, &config);
+            let snapshot = config::examine(&mut round);
+            config_paths::examine(&mut round, &snapshot);
+            let config = snapshot.config;
             permissions::examine(&mut round);
             round.plan.wards = wards(&mut round, &config);
             let wards = round.plan.wards.clone();

@@ -223,7 +223,7 @@ impl Work<'_> {
 
     fn mend_config(&mut self) {
         let Some(path) = &self.plan.config else { return };
-        let Doctor { place, disk, clock } = self.doctor;
+        let Doctor { place, disk, clock, .. } = self.doctor;
         match ConfigFile::with(place, disk.clone(), clock.clone()).repair() {
             Ok(None) => {}
             Ok(Some(repaired)) => {
@@ -239,7 +239,7 @@ impl Work<'_> {
     }
 
     fn correct_config_paths(&mut self) {
-        let Doctor { place, disk, clock } = self.doctor;
+        let Doctor { place, disk, clock, .. } = self.doctor;
         let paths = &self.plan.config_paths;
         if paths.is_empty() {
             return;

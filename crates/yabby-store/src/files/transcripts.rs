@@ -157,11 +157,12 @@ impl TranscriptFolder {
 
     /// All of a file, for somebody who has its end.
     fn whole_file(&self, path: &Path, cwd: &str) -> Result<TranscriptFile, StoreError> {
-        let conversation = Conversation::at(path)?.ok_or_else(|| StoreError::Closed { path: shown(path) })?;
+        let conversation =
+            Conversation::at(path)?.ok_or_else(|| StoreError::Replaced { path: shown(path) })?;
         let bytes = conversation.text.all().doing("read", path)?;
         let unterminated = bytes.last() != Some(&b'\n');
         let whole = Transcript::read_shared(&shared(bytes))
-            .ok_or_else(|| StoreError::Closed { path: shown(path) })?;
+            .ok_or_else(|| StoreError::Replaced { path: shown(path) })?;
         Ok(TranscriptFile::of_window(whole, unterminated, cwd))
     }
 

@@ -584,7 +584,9 @@ fn a_folder_that_was_moved_names_itself_again() {
     fs::create_dir(&outside).unwrap();
     let config = format!(
         r#"{{"agents": {{"defaults": {{"workspace": "/home/sam/.yabby/workspace"}},
-            "list": [{{"id": "main"}}, {{"id": "ops", "workspace": {outside:?}}}]}}}}"#
+            "list": [{{"id": "main"}},
+                {{"id": "ops", "workspace": {outside:?}, "agentDir": "/home/sam/.yabby/agents/ops/agent"}}]}},
+            "skills": {{"load": {{"extraDirs": ["/srv/skills", "/home/sam/.yabby/my skills"]}}}}}}"#
     );
     fs::write(state.join("openclaw.json"), config).unwrap();
     let found = examine(&state);
@@ -598,6 +600,11 @@ fn a_folder_that_was_moved_names_itself_again() {
     let agents = &config["agents"];
     assert_eq!(agents["defaults"]["workspace"].as_str(), state.join("workspace").to_str());
     assert_eq!(agents["list"][1]["workspace"].as_str(), outside.to_str());
+    // What is not there yet was in the same folder.
+    assert_eq!(agents["list"][1]["agentDir"].as_str(), state.join("agents/ops/agent").to_str());
+    let skills = &config["skills"]["load"]["extraDirs"];
+    assert_eq!(skills[0].as_str(), Some("/srv/skills"));
+    assert_eq!(skills[1].as_str(), state.join("my skills").to_str());
     let file = &records_of(&state, "main")["agent:main:main"]["sessionFile"];
     assert_eq!(file.as_str(), sessions.join("mine.jsonl").to_str());
     let again: Vec<&str> = treatment.after.findings.iter().map(|finding| finding.code.as_str()).collect();

@@ -308,7 +308,10 @@ fn a_writer_whose_lock_was_taken_away_writes_no_more() {
     fs::write(place.path("foreign"), "{}").unwrap();
     fs::rename(place.path("foreign"), place.path("s.jsonl.lock")).unwrap();
     let error = writer.append(vec![said("user", "one")]).unwrap_err().to_string();
-    assert!(error.ends_with("s.jsonl is closed; open it again"), "{error}");
+    assert!(
+        error.ends_with("s.jsonl was replaced or moved away by another program; open it again"),
+        "{error}"
+    );
     drop(writer);
     assert_eq!(place.names(), ["s.jsonl.lock"]);
     assert_eq!(place.text("s.jsonl.lock"), "{}");
@@ -329,7 +332,7 @@ fn what_others_append_meanwhile_is_never_glued_to() {
     // A file that somebody replaced is not written to any more.
     fs::write(place.path("other"), answered()).unwrap();
     fs::rename(place.path("other"), place.path("s.jsonl")).unwrap();
-    assert!(matches!(writer.append(vec![said("user", "three")]), Err(StoreError::Closed { .. })));
+    assert!(matches!(writer.append(vec![said("user", "three")]), Err(StoreError::Replaced { .. })));
     assert_eq!(place.text("s.jsonl"), answered());
 }
 

@@ -257,6 +257,36 @@ fn what_waits_is_read_and_not_written_again_by_those_who_go_on_with_it() {
 }
 
 #[test]
+fn a_turn_that_was_taken_over_is_known_from_its_beginning_to_its_end() {
+    let home = TempDir::new().unwrap();
+    let before = now();
+    let first = accepted("a", before);
+    let begun = tool_begun("a", "1", before);
+    open(home.path(), Kind::Gateway)
+        .append_blocking(vec![first.clone(), begun.clone()], Promise::Durable)
+        .unwrap();
+    let heir = open(home.path(), Kind::Gateway);
+    heir.replay_blocking().unwrap();
+    let turn = TurnId::new("a");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let records_of = |heir: &TurnJournal| runtime.block_on(heir.records_of(&turn)).unwrap();
+    assert_eq!(records_of(&heir), [first.clone(), begun.clone()]);
+    let next = Record::new(&turn, now(), TurnStep::Begun { run: turn.clone() });
+    heir.append_blocking(vec![next.clone()], Promise::Durable).unwrap();
+    assert_eq!(records_of(&heir), [first, begun, next]);
+    // Its first journal goes with its end; what is remembered of it does not look as if it waited.
+    heir.append_blocking(vec![settled("a", now())], Promise::Durable).unwrap();
+    heir.append_blocking(vec![accepted("b", now())], Promise::Durable).unwrap();
+    let looks = look(home.path()).unwrap();
+    let settled: Vec<_> = looks
+        .iter()
+        .flat_map(|look| &look.turns)
+        .map(|turn| (turn.id.as_str(), turn.progress.settled))
+        .collect();
+    assert_eq!(settled, [("a", Some(Outcome::Answered)), ("b", None)]);
+}
+
+#[test]
 fn a_folder_that_is_cleaned_up_meanwhile_costs_nothing() {
     let home = TempDir::new().unwrap();
     let folder = home.path().join("turns");

@@ -43,7 +43,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         rename_config(&to)?;
     }
     let moved = Place::find(&Choice { state: Some(to.clone()), profile: None });
-    let doctor = Doctor::new(&moved);
+    let doctor = Doctor::after_move(&moved, from);
     let examination = doctor.examine(&mut |_| {});
     let treatment = doctor.repair(examination, &mut |_| {})?;
     if arguments.json {

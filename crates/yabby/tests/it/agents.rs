@@ -104,6 +104,14 @@ fn an_agent_that_is_deleted_leaves_everything_behind() {
     let mut before: Vec<String> = folders.iter().flat_map(|folder| texts(folder)).collect();
     before.sort();
     assert_eq!(home.refusal(&["agents", "delete", "ops"]), "Non-interactive session. Re-run with --force.");
+    // Whoever was told that a message was accepted gets an answer from the agent that it was for.
+    let accepted = json!({"turn": "a", "at": 1, "step": "accepted", "sessionKey": "agent:ops:main",
+        "message": {"CommandAuthorized": false}, "options": {"lane": "main", "toCaller": false, "heartbeat": false}});
+    let journal = ".openclaw/turns/gateway-999999-0a1b2c3d.jsonl";
+    home.write(journal, &format!("{accepted}\n"));
+    let refusal = home.refusal(&["agents", "delete", "ops", "--force"]);
+    assert!(refusal.contains("has not answered everything yet (1 message)"), "{refusal}");
+    std::fs::remove_file(home.path().join(journal)).unwrap();
     let told = home.json(&["agents", "delete", "ops", "--force"]);
     assert_eq!((&told["agentId"], &told["removedBindings"]), (&json!("ops"), &json!(1)));
     assert!(!home.path().join("ops").exists());

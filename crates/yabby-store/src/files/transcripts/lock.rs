@@ -55,7 +55,7 @@ impl TranscriptLock {
     pub(super) fn keep(&mut self, clock: &dyn Clock) -> Result<(), StoreError> {
         let path = self.lock.path();
         if !self.lock.is_ours() {
-            return Err(StoreError::Closed { path: shown(&path.with_extension("")) });
+            return Err(StoreError::Replaced { path: shown(&path.with_extension("")) });
         }
         if self.written.elapsed() > REFRESH_AFTER {
             let path = path.to_owned();

@@ -137,7 +137,7 @@ impl Pen {
         let drafted = File::open(draft.path()).doing("open", draft.path())?;
         if !draft.claim()? {
             // Somebody began it without asking for the lock.
-            return Err(StoreError::Closed { path: shown(&self.path) });
+            return Err(StoreError::Replaced { path: shown(&self.path) });
         }
         self.unproven = Some(drafted);
         if let Err(error) = sync_parent(&*self.disk, &self.path) {
@@ -215,7 +215,7 @@ impl Appender {
         let length = self.file.metadata().doing("look at", &self.path)?.len();
         if length < self.length || !names_file(&self.path, &self.file) {
             // Somebody replaced it or cut it off without asking for the lock.
-            return Err(StoreError::Closed { path: shown(&self.path) });
+            return Err(StoreError::Replaced { path: shown(&self.path) });
         }
         let mut bytes = bytes.to_vec();
         // Somebody else may have added to it; that is never glued to.

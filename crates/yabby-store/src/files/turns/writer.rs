@@ -198,11 +198,16 @@ impl Writer {
         Ok(text.records)
     }
 
+    /// The records of a turn, also those in adopted files: a turn goes on in our own file that began in another one.
     fn records_of(&mut self, turn: &TurnId) -> Result<Vec<Record>, StoreError> {
         let (text, mut damaged) = (self.file.text()?, Vec::new());
-        let found = records(&text, &mut damaged).filter(|record| record.turn == *turn).collect();
+        let is_of_turn = |record: &Record| record.turn == *turn;
+        let mut journals = vec![records(&text, &mut damaged).filter(is_of_turn).collect()];
         self.notice_damage(&damaged);
-        Ok(found)
+        for file in self.lingering.iter().filter(|file| file.turns.contains(turn)) {
+            journals.push(file.records()?.into_iter().filter(is_of_turn).collect());
+        }
+        Ok(merged(journals))
     }
 
     fn notice_damage(&mut self, damaged: &[usize]) {

@@ -12,10 +12,12 @@ use yabby_domain::agent::{self, Agent};
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::Value;
+use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::path::sessions_folder;
 use yabby_domain::text;
 use yabby_store::config_file::edit::Edit;
 use yabby_store::disk::{Disk as _, LocalDisk};
+use yabby_store::files::turns;
 
 use super::{edit, position, tell_normalized};
 use crate::failure::Failure;
@@ -47,6 +49,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     }
     let not_found = || Failure::bare(format!("Agent \"{id}\" not found."));
     position(&setting.snapshot()?.config, &id).ok_or_else(not_found)?;
+    refuse_if_busy(setting, &id)?;
     if !arguments.force && !is_confirmed(&id, arguments.json)? {
         return Ok(writeln!(anstream::stdout(), "Cancelled.")?);
     }
@@ -86,6 +89,24 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         writeln!(out, "  {} stays: {why}", shown(folder))?;
     }
     Ok(())
+}
+
+/// Messages that were accepted keep their agent: it would be begun anew to answer them, without what it had.
+fn refuse_if_busy(setting: &Setting, id: &AgentId) -> Result<()> {
+    let journals = turns::look(&setting.place.folder.turns())?;
+    let accepted = journals.iter().flat_map(|journal| &journal.turns).map(|turn| &turn.progress);
+    let is_its = |key: &str| SessionKey::new(key).agent_id() == *id;
+    let waiting =
+        accepted.filter(|turn| turn.settled.is_none() && is_its(&turn.accepted.session_key)).count();
+    if waiting == 0 {
+        return Ok(());
+    }
+    let messages = terminal::counted(waiting, "message");
+    Err(Failure::bare(format!(
+        "Nothing was deleted: agent {id} has not answered everything yet ({messages}). Wait, or stop what goes on in its sessions with \
+         /stop; `yabby turns` lists them."
+    ))
+    .into())
 }
 
 fn is_confirmed(id: &AgentId, for_programs: bool) -> Result<bool> {
