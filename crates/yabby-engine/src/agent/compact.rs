@@ -200,6 +200,8 @@ const HALVINGS: usize = 8;
 
 /// So many windows of text, by the estimate, are not sent at all: not every service refuses what it cannot read.
 const CERTAINLY_TOO_LONG: u64 = 2;
+/// How often the oldest half of that is left out. Some messages do not get shorter.
+const MAX_HALVINGS_BEFORE: usize = 32;
 
 /// Has the model write the summary. What is too long even for that is summarised without its oldest part,
 /// which the summary says.
@@ -210,10 +212,11 @@ async fn written_by_model(
 ) -> Result<NewEntry, CompactionError> {
     let window = request.choice.window(&request.opened.config);
     let mut left_out = 0;
-    while tokens_of_longer_part(&prepared) > window.saturating_mul(CERTAINLY_TOO_LONG)
-        && let Some(count) = halve(&mut prepared)
-    {
-        left_out += count;
+    for _ in 0..MAX_HALVINGS_BEFORE {
+        if tokens_of_longer_part(&prepared) <= window.saturating_mul(CERTAINLY_TOO_LONG) {
+            break;
+        }
+        left_out += halve(&mut prepared).unwrap_or(0);
     }
     for _ in 0..HALVINGS {
         let planned = plan(&prepared, focus)?;
