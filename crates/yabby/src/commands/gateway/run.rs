@@ -117,6 +117,7 @@ enum Next {
 
 pub fn run(setting: &Setting, options: &Options) -> Result<()> {
     options.check()?;
+    freed_memory::share_few_heaps();
     first::prepare_dev_folder(setting)?;
     let mut config = Arc::new(options.checked(setting)?);
     let _lock = lock(setting, options)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// How often the memory of the process is looked at.
 const INTERVAL: Duration = Duration::from_secs(10);
 /// So much more than after the last time is worth returning: it takes a moment in which nothing else can allocate.
-const MIN_GROWTH: u64 = 16 * 1024 * 1024;
+const MIN_GROWTH: u64 = 4 * 1024 * 1024;
 
 /// Looks now and then for as long as it is polled.
 pub(super) async fn return_after_peaks() {
@@ -39,6 +39,24 @@ fn trim() {
         libc::malloc_trim(0);
     }
 }
+
+/// Has all threads allocate from few heaps. To be called before there are threads.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "the C library has no safe interface for this")]
+pub(super) fn share_few_heaps() {
+    /// By default there are eight for each processor, and what is free in one is of no use to the others.
+    const HEAPS: i32 = 2;
+    /// What is longer has pages of its own, which are returned at once.
+    const LONG: i32 = 512 * 1024;
+    // SAFETY: mallopt may be called at any time; both only say how memory is allocated from now on.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, HEAPS);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LONG);
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(super) fn share_few_heaps() {}
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn trim() {}
