@@ -154,6 +154,8 @@ impl Recall {
         self.read(|connection| {
             let mut reader = reader::Reader::new(connection, &query.viewer, &query.filter)?;
             let meaning = match &query.meaning {
+                // A day means nothing but itself.
+                _ if question.asks_for_a_time() => rank::Meaning::default(),
                 Some(meant) => {
                     vectors::most_alike(connection, &mut reader, &meant.model, &meant.vector, meant.least)?
                 }
