@@ -153,6 +153,62 @@ fn a_port_that_no_machine_has_is_refused() {
 }
 
 #[test]
+fn a_variable_that_names_no_port_is_refused() {
+    let (home, _) = new_home();
+    for port in ["70000", "0", "abc"] {
+        let told = home.command(&["gateway"]).env("OPENCLAW_GATEWAY_PORT", port).output().unwrap();
+        let told = String::from_utf8(told.stderr).unwrap();
+        let expected =
+            format!("OPENCLAW_GATEWAY_PORT is no port: {port} (allowed: a whole number from 1 to 65535)");
+        assert!(told.contains(&expected), "{told}");
+        assert!(!home.path().join(".yabby/yabby.json").exists(), "{told}");
+    }
+    let told = run(&home, 1, &["config", "set", "gateway.port", "abc"]);
+    assert!(told.err.contains("(allowed: a whole number from 1 to 65535)"), "{told:?}");
+}
+
+#[test]
+fn another_program_on_the_port_is_no_gateway() {
+    let (home, _) = new_home();
+    let port = refusing_service("404 Not Found");
+    let absent = format!("no gateway running: what listens at ws://127.0.0.1:{port} is another program");
+    let told = run(&home, port, &["agent", "-m", "hi"]);
+    assert_eq!((told.code, told.err), (0, format!("{absent}; answering here\n")));
+    for command in [&["health"][..], &["devices", "list"], &["logs"]] {
+        let told = run(&home, port, command);
+        let remedy = "; choose another port: yabby config set gateway.port PORT\n";
+        assert_eq!((told.code, told.err), (1, format!("{absent}{remedy}")), "{command:?}");
+    }
+    let told = run(&home, port, &["status"]).out;
+    assert!(told.contains(&absent) && !told.contains("1006"), "{told}");
+    let told = run(&home, port, &["gateway", "status"]);
+    assert!(!format!("{told:?}").contains("1006") && !told.out.contains("Dashboard"), "{told:?}");
+}
+
+#[test]
+fn nothing_that_is_not_there_is_told_of_in_riddles() {
+    let (home, port) = new_home();
+    let told = run(&home, port, &["memory", "get", "MEMORY.md"]).err;
+    assert!(told.contains("there is no MEMORY.md in ~/.yabby/workspace"), "{told}");
+    let told = run(&home, port, &["usage", "--since", "tomorrow"]).err;
+    assert!(told.contains("tomorrow is in the future."), "{told}");
+    let told = run(&home, port, &["pairing", "list"]).err;
+    assert_eq!(told, "Error: no channels are set up, so that nobody can ask to be let in\n");
+    let told = run(&home, port, &["channels", "list"]).out;
+    assert!(
+        told.starts_with("Chat channels:\n- none are set up; yabby itself has no channels yet\n"),
+        "{told}"
+    );
+    // A gateway on a fresh folder makes a secret of its own.
+    let told = run(&home, port, &["status"]).out;
+    assert!(told.contains("0 critical"), "{told}");
+    // Where a repair is no help, nobody is sent back to it.
+    home.write(".yabby/yabby.json", r#"{"gateway": {"bind": "x"}}"#);
+    let told = run(&home, port, &["doctor", "--fix"]).out;
+    assert!(told.contains("Damage remains: what to do about it stands above."), "{told}");
+}
+
+#[test]
 fn an_invalid_value_is_told_once_and_a_repair_advised_where_it_helps() {
     let (home, port) = new_home();
     home.write(".yabby/yabby.json", "{\n  \"gateway\": {\"mode\": \"local\", \"bind\": \"everywhere\"}\n}");
