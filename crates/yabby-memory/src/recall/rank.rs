@@ -338,7 +338,8 @@ impl Scores {
                 }
                 let count = f32::from(posting.count);
                 let norm = 1.0 - B + B * f32::from(document.length) / reader.mean_length;
-                let value = rarity * count * (K1 + 1.0) / (count + K1 * norm);
+                let echo = if document.marks.has(Marks::ECHO) { ECHO } else { 1.0 };
+                let value = echo * rarity * count * (K1 + 1.0) / (count + K1 * norm);
                 let best = &mut self.best[posting.document as usize];
                 if *best == 0.0 {
                     hits.push(posting.document);
@@ -371,7 +372,8 @@ fn around(reader: &mut Reader<'_>, scores: &Scores) -> rusqlite::Result<HashMap<
         let Some(source) = reader.visible(document.source) else { continue };
         let own = places.entry(Place { source: document.source, position: document.position }).or_default();
         (own.id, own.words) = (Some(id), score);
-        if source.is_note {
+        // What was quoted beside something else has nothing to do with it.
+        if source.is_note || document.marks.has(Marks::ECHO) {
             continue;
         }
         let behind = FROM_BEFORE

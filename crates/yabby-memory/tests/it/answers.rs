@@ -165,6 +165,16 @@ async fn the_built_in_helper_stands_behind_those_it_quotes() {
     );
     let found = house.search("where is the bike?", Viewer::owner()).await;
     assert_eq!(found.hits[0].path, "memory/2026-02-03.md", "{:?}", places(&found));
+    // What was said beside a quotation is not about what it quotes.
+    house.say("a", "user", "Tea or coffee?");
+    house.help("a", "About “Where is the bike” I found:\n> - the bike is in the shed.");
+    house.say("a", "user", "The meeting is on Monday.");
+    let found = house.search("bike shed church", Viewer::owner()).await;
+    assert_eq!(found.hits[0].path, "memory/2026-02-03.md", "{:?}", places(&found));
+    let found = house.search("what do you know about the bike and the shed?", Viewer::owner()).await;
+    let beside =
+        |hit: &yabby_memory::recall::Hit| hit.unit.text.contains("Tea") || hit.unit.text.contains("meeting");
+    assert!(!found.hits.iter().any(|hit| beside(hit) && hit.why.around > 0.5), "{:?}", places(&found));
     // Another model's answer may be the only place where something is said.
     house.say("b", "assistant", "The bike is behind the church.");
     let found = house.search("is the bike behind the church?", Viewer::owner()).await;
