@@ -39,7 +39,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Print a value, or everything
+    /// Print a value, or with --all everything
     #[command(after_help = "Examples:
   yabby config get --all
   yabby config get gateway.port

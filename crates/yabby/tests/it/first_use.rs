@@ -96,6 +96,7 @@ fn a_gateway_starts_after_setup_and_on_a_fresh_folder() {
         let mut gateway = Gateway::run(&mut command, port);
         let told = run(&home, port, &["health"]);
         assert_eq!(told.code, 0, "{told:?}");
+        assert!(told.out.contains("Heartbeat: not in yabby yet; configured: 30m (main)"), "{told:?}");
         gateway.signal(Signal::TERM);
         assert_eq!(gateway.ended(), Some(0));
     }
