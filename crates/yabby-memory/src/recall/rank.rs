@@ -106,11 +106,12 @@ struct Candidate {
     around: f32,
 }
 
-/// The best documents, the best first, and how good a perfect one would be.
+/// The best documents, the best first, and how good a perfect one would be. Beside the likeness stands how much of it a
+/// document needs that has nothing else.
 pub(super) fn rank(
     reader: &mut Reader<'_>,
     question: &Question,
-    meaning: &Meaning,
+    (meaning, least_alike): (&Meaning, f32),
     zone: &TimeZone,
     most: usize,
 ) -> rusqlite::Result<(Vec<Ranked>, f32)> {
@@ -173,7 +174,7 @@ pub(super) fn rank(
         let own = asked.get(&place).copied().unwrap_or_default();
         let is_note = !document.marks.has(Marks::USER) && !document.marks.has(Marks::AGENT);
         let is_only_alike = has_words && own.words == 0.0 && (question.is_keywords || is_note);
-        let least_alike = if is_only_alike { NEARLY_AS_ALIKE * most_alike } else { 0.0 };
+        let least_alike = least_alike.max(if is_only_alike { NEARLY_AS_ALIKE * most_alike } else { 0.0 });
         let is_found = own.words > 0.0
             || own.around > 0.0 && !question.is_keywords
             || meaning.get(&id).is_some_and(|alike| *alike >= least_alike)

@@ -81,6 +81,17 @@ async fn what_shares_a_word_stands_far_above_what_is_only_alike() {
 }
 
 #[tokio::test]
+async fn a_little_likeness_is_no_hit_and_still_decides_between_two() {
+    let meaning = Meaning { embedder: Arc::new(Topics), sees_sessions: true };
+    let house = House::with(json!({}), Some(meaning));
+    house.put("memory/notes.md", "- The lamp has a car\n- The lamp has a leg\n- A stone\n");
+    house.memory.sync(&|_| {}).await.unwrap();
+    house.memory.embed(&|_| {}).await.unwrap();
+    assert_eq!(house.found("dog lamp").await, ["memory/notes.md:2", "memory/notes.md:1"]);
+    assert_eq!(house.found("dog").await, [""; 0]);
+}
+
+#[tokio::test]
 async fn repeated_words_are_one_hit_and_a_past_question_is_no_answer() {
     let house = House::new();
     for id in ["a", "fork"] {
