@@ -164,6 +164,11 @@ fn a_variable_that_names_no_port_is_refused() {
         assert!(told.contains(&expected), "{told}");
         assert!(!home.path().join(".yabby/yabby.json").exists(), "{told}");
     }
+    // Of a key that nobody knows, the value says nothing.
+    let told = run(&home, 1, &["config", "set", "foo.bar", "1"]).err;
+    assert!(told.starts_with("Error: Unrecognized key: \"foo\" (allowed: one of: meta, "), "{told}");
+    let told = run(&home, 1, &["config", "set", "gateway.prot", "1"]).err;
+    assert_eq!(told, "Error: gateway: Unrecognized key: \"prot\" (allowed: port, among others)\n");
     let told = run(&home, 1, &["config", "set", "gateway.port", "abc"]);
     assert!(told.err.contains("(allowed: a whole number from 1 to 65535)"), "{told:?}");
 }
