@@ -60,7 +60,11 @@ pub fn validate(config: &Value, world: &World<'_>) -> Validation {
     }
     let walked = walk::config(config);
     if !walked.issues.is_empty() {
-        return refused(walked.issues);
+        let of_port = |issue: Issue| match issue.path == PORT {
+            true => Issue { allowed: Some(PORTS.to_owned()), ..issue },
+            false => issue,
+        };
+        return refused(walked.issues.into_iter().map(of_port).collect());
     }
     for stage in [ports, agents::shared_folders, agents::avatars] {
         let issues = stage(&walked.config, world);
@@ -75,13 +79,16 @@ pub fn validate(config: &Value, world: &World<'_>) -> Validation {
     Validation { config: walked.config, issues, warnings }
 }
 
+const PORT: &str = "gateway.port";
+const PORTS: &str = "a whole number from 1 to 65535";
+
 /// Ports that no machine has. The reference takes them, and fails when it listens.
 fn ports(config: &Value, _: &World<'_>) -> Vec<Issue> {
     let port = json::at(config, &["gateway", "port"]).and_then(Value::as_f64);
     let is_too_big = port.is_some_and(|port| port > f64::from(u16::MAX));
     let issue = Issue {
-        allowed: Some("a whole number from 1 to 65535".to_owned()),
-        ..Issue::new("gateway.port", "Too big: expected number to be <=65535")
+        allowed: Some(PORTS.to_owned()),
+        ..Issue::new(PORT, "Too big: expected number to be <=65535")
     };
     if is_too_big { vec![issue] } else { Vec::new() }
 }
@@ -433,7 +440,10 @@ mod tests {
     #[test]
     fn says_what_would_be_right() {
         let allowed = |config: Value| check(&config).issues[0].allowed.clone();
-        assert_eq!(allowed(json!({"gateway": {"port": "x"}})).as_deref(), Some("a whole number above 0"));
+        assert_eq!(
+            allowed(json!({"gateway": {"port": "x"}})).as_deref(),
+            Some("a whole number from 1 to 65535")
+        );
         assert_eq!(
             allowed(json!({"gateway": {"bind": "x"}})).as_deref(),
             Some("one of: auto, lan, loopback, custom, tailnet")

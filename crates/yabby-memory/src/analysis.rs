@@ -1,6 +1,6 @@
 //! Texts as the search sees them: folded, cut into words, without endings (`memory.md` §15: every script).
 //!
-//! Words of scripts with spaces become stems. Scripts without spaces become overlapping pairs or triples of
+//! Words of scripts with spaces become stems. Scripts without spaces, and Korean, become overlapping pairs or triples of
 //! letters, which needs no dictionary.
 
 mod alike;
@@ -8,7 +8,7 @@ mod irregular;
 mod language;
 mod stop_words;
 
-use icu_normalizer::DecomposingNormalizerBorrowed;
+use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 
 pub use alike::alike;
 pub use language::Language;
@@ -31,6 +31,8 @@ enum Script {
     Spaced,
     /// Every letter is much of a word: pairs.
     Dense,
+    /// Syllables, with particles behind a word: pairs of syllables.
+    Hangul,
     /// Letters without spaces: triples.
     Unspaced,
 }
@@ -115,8 +117,9 @@ fn same_letter(c: char) -> char {
 
 fn script_of(c: char) -> Script {
     match u32::from(c) {
-        // Hangul letters come apart when they are decomposed; three make a syllable.
-        0x1100..=0x11FF | 0xE00..=0xEFF | 0x1000..=0x109F | 0x1780..=0x17FF => Script::Unspaced,
+        // Hangul syllables come apart when they are decomposed.
+        0x1100..=0x11FF => Script::Hangul,
+        0xE00..=0xEFF | 0x1000..=0x109F | 0x1780..=0x17FF => Script::Unspaced,
         0x2E80..=0x2FDF
         | 0x3005..=0x3007
         | 0x3040..=0x30FF
@@ -143,11 +146,42 @@ pub fn terms(text: &str) -> Vec<String> {
 /// pairs of letters, they say more than each letter.
 pub fn terms_of(word: &Word, language: Language) -> Vec<String> {
     let mut terms = Vec::new();
+    if word.script == Script::Hangul {
+        hangul_question(&syllables(&word.folded), &mut |term| terms.push(term));
+        return terms;
+    }
     each_term(word, language, &mut |term| terms.push(term));
     if word.script == Script::Dense && word.folded.chars().nth(1).is_some() {
         terms.retain(|term| term.chars().nth(1).is_some());
     }
     terms
+}
+
+/// A text of a script without spaces, where it is folded like a word of it.
+pub fn folded(text: &str) -> String {
+    words(text).into_iter().map(|word| word.folded).collect()
+}
+
+impl Word {
+    /// Whether its letters follow each other without spaces between words, or particles follow the word.
+    pub fn is_unspaced(&self) -> bool {
+        self.script != Script::Spaced
+    }
+
+    /// Whether it is Korean, where particles follow a word.
+    pub fn is_hangul(&self) -> bool {
+        self.script == Script::Hangul
+    }
+
+    /// A part of a word without spaces.
+    pub fn part(&self, folded: &str) -> Self {
+        Self { folded: folded.to_owned(), is_capital: false, script: self.script }
+    }
+
+    /// A word of a script with spaces.
+    pub fn spaced(folded: &str) -> Self {
+        Self { folded: folded.to_owned(), is_capital: false, script: Script::Spaced }
+    }
 }
 
 /// Whether a word is too common to mean anything.
@@ -160,15 +194,55 @@ fn each_term(word: &Word, language: Language, give: &mut dyn FnMut(String)) {
         Script::Spaced if stop_words::is_of(&word.folded, language) => {}
         Script::Spaced if stop_words::is_of(irregular::base(&word.folded), language) => {}
         Script::Spaced => give(language.stem(&word.folded)),
-        Script::Dense => {
-            grams(&word.folded, 2, give);
-            // A single letter is a word, too.
-            if word.folded.chars().nth(1).is_some() {
-                word.folded.chars().for_each(|letter| give(letter.to_string()));
+        Script::Dense => pairs_and_letters(&word.folded, give),
+        Script::Hangul => {
+            let syllables = syllables(&word.folded);
+            pairs_and_letters(&syllables, give);
+            if let Some(first) = syllables.chars().next() {
+                give(beginning_with(first));
             }
         }
         Script::Unspaced => grams(&word.folded, 3, give),
     }
+}
+
+/// A single letter is a word, too.
+fn pairs_and_letters(text: &str, give: &mut dyn FnMut(String)) {
+    grams(text, 2, give);
+    if text.chars().nth(1).is_some() {
+        text.chars().for_each(|letter| give(letter.to_string()));
+    }
+}
+
+/// Korean letters as syllables.
+fn syllables(folded: &str) -> String {
+    ComposingNormalizerBorrowed::new_nfc().normalize(folded).into_owned()
+}
+
+/// What is asked of a Korean word: its pairs of syllables. What stands before a particle or an ending may be a single
+/// one, with which other words begin.
+fn hangul_question(syllables: &str, give: &mut dyn FnMut(String)) {
+    let letters: Vec<char> = syllables.chars().collect();
+    grams(syllables, 2, give);
+    let [first, rest @ ..] = letters.as_slice() else { return };
+    let is_noun_and_particle = matches!(rest, [last] if PARTICLES.contains(last));
+    if is_noun_and_particle || !rest.is_empty() && rest.len() <= 2 && ends_in_consonant(*first) {
+        give(beginning_with(*first));
+    }
+}
+
+/// The term of words that begin with a syllable.
+fn beginning_with(syllable: char) -> String {
+    format!("{syllable}~")
+}
+
+/// Particles that follow a noun without a space.
+const PARTICLES: [char; 14] =
+    ['은', '는', '이', '가', '을', '를', '에', '의', '도', '로', '와', '과', '만', '랑'];
+
+/// Whether a Hangul syllable has a consonant at its end: 먹 of 먹다 and 먹었다.
+fn ends_in_consonant(syllable: char) -> bool {
+    matches!(u32::from(syllable), code @ 0xAC00..=0xD7A3 if !(code - 0xAC00).is_multiple_of(28))
 }
 
 /// Overlapping runs of so many letters; a shorter text is one.
@@ -211,8 +285,32 @@ mod tests {
         for (text, expected) in table {
             assert_eq!(terms(text).join(" "), expected, "{text}");
         }
-        // A syllable with and without its last letter shares runs.
-        assert!(terms("강아지").iter().any(|term| terms("강아지는").contains(term)));
+        assert_eq!(terms("강아지").join(" "), "강아 아지 강 아 지 강~");
+    }
+
+    #[test]
+    fn korean_words_are_found_with_particles_and_endings() {
+        let asked = |text: &str| {
+            words(text).iter().flat_map(|word| terms_of(word, Language::English)).collect::<Vec<_>>()
+        };
+        let is_found = |question: &str, text: &str| {
+            let terms = terms(text);
+            asked(question).iter().any(|term| terms.contains(term))
+        };
+        for (question, text) in [
+            ("강아지", "강아지는 귀엽다"),
+            ("개", "우리 개는 크다"),
+            ("개가", "개는 크다"),
+            ("집에", "집을 샀다"),
+            ("먹다", "점심을 먹었다"),
+            ("고양이 이름", "고양이 이름은 나비입니다"),
+        ] {
+            assert!(is_found(question, text), "{question}: {:?} {:?}", asked(question), terms(text));
+        }
+        for (question, text) in [("적었지", "한국어"), ("고양이", "고기를 샀다"), ("적었지", "목적은 이것")]
+        {
+            assert!(!is_found(question, text), "{question}: {:?} {:?}", asked(question), terms(text));
+        }
     }
 
     #[test]

@@ -176,7 +176,9 @@ pub struct Hidden {
     pub hits: usize,
     /// Whom it was said to: `telegram:42`.
     pub people: Vec<String>,
-    /// A session of each.
+    /// The groups that it was said in, by their keys.
+    pub groups: Vec<String>,
+    /// A session of each, as whom it is found.
     pub sessions: Vec<String>,
 }
 
@@ -295,14 +297,17 @@ impl Memory {
                 .collect();
             let paths: Vec<String> = unseen.iter().map(|hit| hit.path.clone()).collect();
             let known = recall.known_of(&paths)?;
-            let mut hidden = Hidden { hits: 0, people: Vec::new(), sessions: Vec::new() };
+            let mut hidden = Hidden::default();
             for hit in unseen {
-                // What was said in groups is asked for by a setting of its own.
                 let audience = known.get(&hit.path).map(|known| Audience::of_text(&known.audience));
-                let Some(Audience::Person(person)) = audience else { continue };
+                let (others, name) = match audience {
+                    Some(Audience::Person(person)) => (&mut hidden.people, person),
+                    Some(Audience::Room(room)) => (&mut hidden.groups, room),
+                    Some(Audience::Owner) | None => continue,
+                };
                 hidden.hits += 1;
-                if !hidden.people.contains(&person) {
-                    hidden.people.push(person);
+                if !others.contains(&name) {
+                    others.push(name);
                     hidden.sessions.extend(hit.session_key);
                 }
             }

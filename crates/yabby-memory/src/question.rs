@@ -1,6 +1,7 @@
 //! What a question asks for: words and what may be meant by them, dates, and whom it is about.
 
 mod dates;
+mod unspaced;
 
 use jiff::civil::Date;
 
@@ -42,29 +43,38 @@ pub struct Concept {
     pub terms: Vec<(String, f32)>,
     /// The word as it was asked, folded.
     pub word: String,
+    /// It is of a script without spaces, where words have no parts.
+    pub is_unspaced: bool,
 }
 
 impl Question {
     /// Takes a question apart that is asked on this day.
     pub fn new(text: &str, today: Date) -> Self {
         let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= MOST_TEXT).unwrap_or(text.len());
-        let words = analysis::words(&text[..end]);
+        let words = unspaced::with_days_apart(analysis::words(&text[..end]));
         let language = Language::of(&words);
-        let (times, in_dates) = dates::named(&words, today);
+        let (times, in_dates) = dates::named(&words, language, today);
+        // Who asks only what was said at some time asks for all of it.
+        let only_tells = |word: &Word| match word.is_unspaced() {
+            true => unspaced::only_tells(word),
+            false => TELLING.contains(&word.folded.as_str()) || analysis::terms_of(word, language).is_empty(),
+        };
+        let asks_for_a_time = !times.is_empty()
+            && words.iter().enumerate().all(|(at, word)| in_dates.contains(&at) || only_tells(word));
         let mut concepts: Vec<Concept> = Vec::new();
         for (at, word) in words.iter().enumerate() {
-            if in_dates.contains(&at) || concepts.len() >= MOST_CONCEPTS {
+            if asks_for_a_time || in_dates.contains(&at) || concepts.len() >= MOST_CONCEPTS {
                 continue;
             }
             for term in analysis::terms_of(word, language) {
                 if !concepts.iter().any(|known| known.terms[0].0 == term) {
-                    concepts.push(Concept { terms: alternatives(term, word), word: word.folded.clone() });
+                    concepts.push(Concept {
+                        terms: alternatives(term, word),
+                        word: word.folded.clone(),
+                        is_unspaced: word.is_unspaced(),
+                    });
                 }
             }
-        }
-        // Who asks only what was said at some time asks for all of it.
-        if !times.is_empty() && concepts.iter().all(|concept| TELLING.contains(&concept.word.as_str())) {
-            concepts.clear();
         }
         let folded: Vec<&str> = words.iter().map(|word| word.folded.as_str()).collect();
         let has = |list: &[&str]| folded.iter().any(|word| list.contains(word));
@@ -89,6 +99,11 @@ impl Question {
 }
 
 impl Question {
+    /// Whether it asks for a time and for nothing else.
+    pub fn asks_for_a_time(&self) -> bool {
+        self.concepts.is_empty() && !self.times.is_empty()
+    }
+
     /// Where a text first has something of the question, in bytes; its beginning if nowhere.
     pub fn first_in(&self, text: &str) -> usize {
         let is_asked = |term: &String| {
@@ -109,7 +124,7 @@ impl Question {
 const MOST_KEYWORDS: usize = 3;
 
 /// What people do when something is told or noted, folded.
-const TELLING: [&str; 44] = [
+const TELLING: [&str; 76] = [
     "note",
     "noted",
     "notes",
@@ -154,6 +169,38 @@ const TELLING: [&str; 44] = [
     "записал",
     "сказал",
     "было",
+    "записала",
+    "сказала",
+    "говорил",
+    "писал",
+    "geschah",
+    "war",
+    "los",
+    "sagte",
+    "notierte",
+    "notiere",
+    "note",
+    "raconte",
+    "parle",
+    "apunte",
+    "apuntado",
+    "escrito",
+    "ocurrio",
+    "annotato",
+    "appuntato",
+    "successo",
+    "anotei",
+    "anotado",
+    "escrevi",
+    "disse",
+    "aconteceu",
+    "genoteerd",
+    "geschreven",
+    "gezegd",
+    "gebeurd",
+    "σημειωσα",
+    "εγραψα",
+    "كتبت",
 ];
 
 const WHEN: [&str; 8] = ["when", "wann", "quand", "cuando", "quando", "wanneer", "когда", "متى"];
@@ -219,6 +266,54 @@ mod tests {
         for (text, expected) in table {
             assert_eq!(words(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn who_asks_for_a_day_alone_asks_for_all_of_it() {
+        let (today, yesterday, before) = (date(2026, 2, 3), date(2026, 2, 2), date(2026, 2, 1));
+        let table = [
+            ("what did I note yesterday?", yesterday),
+            ("Was habe ich gestern notiert?", yesterday),
+            ("qu'est-ce que j'ai noté hier", yesterday),
+            ("¿Qué anoté ayer?", yesterday),
+            ("cosa ho scritto ieri", yesterday),
+            ("o que anotei ontem?", yesterday),
+            ("wat heb ik gisteren genoteerd", yesterday),
+            ("что я записал вчера?", yesterday),
+            ("昨日", yesterday),
+            ("昨日何を書いた？", yesterday),
+            ("昨日のメモ", yesterday),
+            ("昨日は何をメモしましたか", yesterday),
+            ("昨天我记了什么？", yesterday),
+            ("我昨天寫了什麼", yesterday),
+            ("어제", yesterday),
+            ("어제 뭐 적었지?", yesterday),
+            ("어제는 무엇을 메모했나요", yesterday),
+            ("今日", today),
+            ("今天我说了什么", today),
+            ("오늘 뭐 했지", today),
+            ("was war heute los", today),
+            ("qu'ai-je noté aujourd'hui ?", today),
+            ("¿qué dije hoy?", today),
+            ("vorgestern", before),
+            ("the day before yesterday", before),
+            ("avant-hier", before),
+            ("一昨日", before),
+            ("前天", before),
+            ("그저께", before),
+        ];
+        for (text, day) in table {
+            let question = asked(text);
+            assert_eq!(question.times, [Time::Between(day, day)], "{text}");
+            assert_eq!(question.concepts, [], "{text}");
+        }
+        // Something else is asked for, too; and in German `hier` is no day.
+        for text in ["昨日の会議", "昨天的会议", "어제 회의", "the plumber yesterday"] {
+            let question = asked(text);
+            assert_eq!(question.times, [Time::Between(yesterday, yesterday)], "{text}");
+            assert!(!question.concepts.is_empty(), "{text}");
+        }
+        assert_eq!(asked("Was ist hier der Schlüssel?").times, []);
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub struct Query {
 pub struct Meant {
     pub model: String,
     pub vector: Vec<f32>,
-    /// What is less alike has nothing to do with it.
+    /// What is less alike has nothing to do with it, unless it has words of the question or stands beside them.
     pub least: f32,
 }
 
@@ -154,15 +154,16 @@ impl Recall {
         self.read(|connection| {
             let mut reader = reader::Reader::new(connection, &query.viewer, &query.filter)?;
             let meaning = match &query.meaning {
-                Some(meant) => {
-                    vectors::most_alike(connection, &mut reader, &meant.model, &meant.vector, meant.least)?
-                }
+                // A day means nothing but itself.
+                _ if question.asks_for_a_time() => rank::Meaning::default(),
+                Some(meant) => vectors::most_alike(connection, &mut reader, &meant.model, &meant.vector)?,
                 None => rank::Meaning::default(),
             };
+            let least_alike = query.meaning.as_ref().map_or(0.0, |meant| meant.least);
             let (ranked, ideal) = rank::rank(
                 &mut reader,
                 &question,
-                &meaning,
+                (&meaning, least_alike),
                 &query.zone,
                 // Some are shown beside better ones, and some are the same.
                 query.most * (2 * query.around as usize + 2),

@@ -21,6 +21,9 @@ const LONGEST: usize = 1500;
 /// Names are not longer, in characters.
 const LONGEST_NAME: usize = 64;
 
+/// The provider of the built-in helper.
+const HELPER: &str = "offline";
+
 /// What the line of a transcript says; nothing if it is no message of a person or the agent. Several people
 /// may speak in one message that was sent to the agent.
 pub fn units(line: &str, number: u32, in_room: bool, secrets: &Secrets) -> Vec<Unit> {
@@ -33,6 +36,7 @@ pub fn units(line: &str, number: u32, in_room: bool, secrets: &Secrets) -> Vec<U
     };
     let role = if message.role() == Speaker::User { Role::User } else { Role::Assistant };
     let is_unfinished = message.blocks().iter().any(|block| matches!(Block::of(block), Block::ToolCall(_)));
+    let is_echo = role == Role::Assistant && message.text_field("provider") == Some(HELPER);
     #[expect(clippy::cast_possible_truncation, reason = "a time of the calendar is a whole number")]
     let at = entry.time().map(|time| time as i64);
     let mut units = Vec::new();
@@ -55,6 +59,7 @@ pub fn units(line: &str, number: u32, in_room: bool, secrets: &Secrets) -> Vec<U
                 heading: String::new(),
                 text: part.to_owned(),
                 is_unfinished,
+                is_echo,
             });
         }
     }

@@ -18,6 +18,8 @@ pub struct Unit {
     pub text: String,
     /// The agent goes on after it: it has called tools.
     pub is_unfinished: bool,
+    /// The built-in helper said it, who has no words but those of others.
+    pub is_echo: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

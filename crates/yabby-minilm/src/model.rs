@@ -31,6 +31,8 @@ pub enum LoadError {
 impl Model {
     pub const NAME: &str = "all-MiniLM-L6-v2";
     pub const DIMENSIONS: usize = WIDTH;
+    /// Two texts that have nothing in common are alike by chance, up to about this.
+    pub const LEAST_LIKENESS: f32 = 0.25;
 
     /// Loads what [`install`](crate::install) has put into a folder.
     pub fn load(folder: &Path) -> Result<Self, LoadError> {

@@ -218,6 +218,9 @@ pub enum CallError {
     /// Nobody is there.
     #[error("gateway closed ({}): no close reason\n{details}", closed(1006))]
     Unreachable { fault: String, url: String, is_local: bool, details: String },
+    /// What listens speaks another protocol.
+    #[error("gateway closed ({}): {fault}\n{details}", closed(1006))]
+    NoGateway { fault: String, url: String, details: String },
     #[error("gateway closed ({}): {}\n{details}", closed(*.code), if .reason.is_empty() { "no close reason" } else { .reason })]
     Closed { code: u16, reason: String, details: String },
     #[error("gateway timeout after {ms}ms\n{details}")]
@@ -235,11 +238,14 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// For people, in one line: no gateway listens where it was looked for. `None` for every other error.
+    /// For people, in one line: no gateway listens where it was looked for, or something else does. `None` for every other error.
     pub fn absence(&self) -> Option<String> {
         match self {
             Self::Unreachable { is_local: true, .. } => Some("no gateway running".to_owned()),
             Self::Unreachable { url, fault, .. } => Some(format!("no gateway answers at {url} ({fault})")),
+            Self::NoGateway { url, .. } => {
+                Some(format!("no gateway running: what listens at {url} is another program"))
+            }
             _ => None,
         }
     }
@@ -249,6 +255,7 @@ impl CallError {
         match self {
             Self::Refused { message, .. } => message.clone(),
             Self::Unreachable { fault, .. } => format!("connect failed: {fault}"),
+            Self::NoGateway { fault, .. } => format!("gateway closed ({}): {fault}", closed(1006)),
             Self::Closed { code, reason, .. } if reason.is_empty() => {
                 format!("gateway closed ({})", closed(*code))
             }
@@ -286,6 +293,15 @@ fn fault(error: &std::io::Error, url: &str) -> String {
 
 fn is_about_encryption(error: &std::io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
+}
+
+/// Whether whoever answered knows nothing of our protocol: a gateway that is busy or that refuses us says so otherwise.
+fn is_no_gateway(error: &tungstenite::Error) -> bool {
+    match error {
+        tungstenite::Error::Protocol(_) | tungstenite::Error::HttpFormat(_) => true,
+        tungstenite::Error::Http(answer) => matches!(answer.status().as_u16(), 200 | 400 | 404 | 405 | 501),
+        _ => false,
+    }
 }
 
 /// Whether an address is that of the gateway on this machine, under one of its names.
@@ -375,6 +391,11 @@ impl Client {
                 let (url, is_local) = (target.url.clone(), target.source == LOCAL);
                 CallError::Unreachable { fault, url, is_local, details: target.details() }
             }
+            error if is_no_gateway(&error) && target.source == LOCAL => CallError::NoGateway {
+                fault: error.to_string(),
+                url: target.url.clone(),
+                details: target.details(),
+            },
             error => gone(error.to_string()),
         })?;
         let mut client =
@@ -585,12 +606,23 @@ pub fn ask_blocking(
 /// An error of a call, for whoever reads it: a gateway that does not run is told in one plain line. Programs, and
 /// scripts on a folder of the reference, get the reference's text.
 pub fn explain(setting: &Setting, error: CallError, json: bool) -> anyhow::Error {
-    let plain = error.absence().filter(|_| !json && !setting.keeps_reference_text());
-    let Some(absence) = plain else { return error.into() };
-    match error {
-        CallError::Unreachable { is_local: true, .. } => {
-            Failure::bare(format!("{absence}; start one: {}", setting.command("gateway"))).into()
-        }
-        _ => Failure::bare(absence).into(),
+    let plain = absence_and_remedy(setting, &error).filter(|_| !json && !setting.keeps_reference_text());
+    match plain {
+        Some(told) => Failure::bare(told).into(),
+        None => error.into(),
     }
+}
+
+/// That no gateway listens, and what to do about it, in one line. `None` for every other error.
+pub fn absence_and_remedy(setting: &Setting, error: &CallError) -> Option<String> {
+    let absence = error.absence()?;
+    Some(match error {
+        CallError::Unreachable { is_local: true, .. } => {
+            format!("{absence}; start one: {}", setting.command("gateway"))
+        }
+        CallError::NoGateway { .. } => {
+            format!("{absence}; choose another port: {}", setting.command("config set gateway.port PORT"))
+        }
+        _ => absence,
+    })
 }

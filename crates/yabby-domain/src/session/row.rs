@@ -220,7 +220,8 @@ pub fn short_key(key: &str) -> String {
     format!("{}...{}", text::head(key, KEY_WIDTH - 10), text::tail(key, 6))
 }
 
-fn thousands(tokens: f64) -> String {
+/// A count of tokens as lists show it: `8.0k`, `200k`.
+pub fn thousands(tokens: f64) -> String {
     let places = if tokens >= 10_000.0 { 0 } else { 1 };
     format!("{}k", json::fixed(tokens / 1000.0, places))
 }

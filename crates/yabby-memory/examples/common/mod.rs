@@ -34,6 +34,10 @@ impl Embedder for Local {
         String::new()
     }
 
+    fn least_likeness(&self) -> f32 {
+        Model::LEAST_LIKENESS
+    }
+
     async fn query(&self, text: &str) -> Result<Vec<f64>, EmbedError> {
         Ok(self.0.embed(text).into_iter().map(f64::from).collect())
     }

@@ -3,7 +3,7 @@
 use jiff::civil::{Date, date};
 use jiff::{Span, ToSpan as _};
 
-use crate::analysis::Word;
+use crate::analysis::{Language, Word};
 
 /// A time that a question names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Time {
 }
 
 /// The dates among the words of a question, and which words they are made of.
-pub(super) fn named(words: &[Word], today: Date) -> (Vec<Time>, Vec<usize>) {
+pub(super) fn named(words: &[Word], language: Language, today: Date) -> (Vec<Time>, Vec<usize>) {
     let mut times = Vec::new();
     let mut used = Vec::new();
     let number = |at: usize| words.get(at).and_then(|word| ordinal(&word.folded));
@@ -121,7 +121,7 @@ pub(super) fn named(words: &[Word], today: Date) -> (Vec<Time>, Vec<usize>) {
                 used.push(at - back);
             }
             times.push(Time::Named { year, month: Some(month), day });
-        } else if let Some((time, length)) = relative(words, at, today) {
+        } else if let Some((time, length)) = relative(words, at, language, today) {
             times.push(time);
             used.extend(at..at + length);
         }
@@ -272,17 +272,33 @@ const MONTHS: [&[&str]; 12] = [
 ];
 
 /// `yesterday`, `last week`, `three days ago`: the days that are meant, and of how many words it is made.
-fn relative(words: &[Word], at: usize, today: Date) -> Option<(Time, usize)> {
+fn relative(words: &[Word], at: usize, language: Language, today: Date) -> Option<(Time, usize)> {
     let text = |at: usize| words.get(at).map_or("", |word| word.folded.as_str());
     let back = |span: Span| today.saturating_sub(span);
     let day = |day: Date| Time::Between(day, day);
+    let last_week = Time::Between(back(13.days()), today);
+    let last_month = Time::Between(back(2.months()), today);
+    // In German and Dutch it is a place.
+    let is_place = |word: &str| word == "hier" && matches!(language, Language::German | Language::Dutch);
     Some(match (text(at), text(at + 1)) {
-        ("today" | "heute" | "tonight", _) => (day(today), 1),
-        ("yesterday" | "gestern" | "hier" | "ayer" | "ieri" | "ontem" | "gisteren" | "вчера", _) => {
-            (day(back(1.day())), 1)
-        }
-        ("last" | "past", "week") => (Time::Between(back(13.days()), today), 2),
-        ("last" | "past", "month") => (Time::Between(back(2.months()), today), 2),
+        ("day", "before") if YESTERDAY.contains(&text(at + 2)) => (day(back(2.days())), 3),
+        ("avant", "hier") => (day(back(2.days())), 2),
+        (word, _) if DAY_BEFORE.contains(&word) => (day(back(2.days())), 1),
+        (word, _) if TODAY.contains(&word) => (day(today), 1),
+        (word, _) if YESTERDAY.contains(&word) && !is_place(word) => (day(back(1.day())), 1),
+        ("last" | "past", "week")
+        | ("letzte" | "letzten" | "letzter" | "vorige" | "voriger" | "vergangene", "woche")
+        | ("vorige" | "afgelopen", "week")
+        | ("semaine", "derniere" | "passee")
+        | ("semana", "pasada" | "passada")
+        | ("settimana", "scorsa") => (last_week, 2),
+        ("прошлои", "неделе") => (last_week, 2),
+        ("last" | "past", "month")
+        | ("letzten" | "letzter" | "letztem" | "vorigen", "monat")
+        | ("vorige" | "afgelopen", "maand")
+        | ("mois", "dernier" | "passe")
+        | ("mes", "pasado" | "passado")
+        | ("mese", "scorso") => (last_month, 2),
         ("last" | "past", "year") => {
             let year = today.year().saturating_sub(1);
             (Time::Named { year: Some(year), month: None, day: None }, 2)
@@ -309,6 +325,26 @@ fn relative(words: &[Word], at: usize, today: Date) -> Option<(Time, usize)> {
     })
 }
 
+/// The days, folded; those of scripts without spaces come in English.
+const TODAY: [&str; 12] = [
+    "today",
+    "tonight",
+    "heute",
+    "aujourd",
+    "hoy",
+    "oggi",
+    "hoje",
+    "vandaag",
+    "сегодня",
+    "اليوم",
+    "σημερα",
+    "idag",
+];
+const YESTERDAY: [&str; 11] =
+    ["yesterday", "gestern", "hier", "ayer", "ieri", "ontem", "gisteren", "вчера", "امس", "χθεσ", "χτεσ"];
+const DAY_BEFORE: [&str; 7] =
+    ["ereyesterday", "vorgestern", "anteayer", "anteontem", "eergisteren", "позавчера", "προχθεσ"];
+
 const NUMBERS: [&str; 13] = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 ];
@@ -319,7 +355,7 @@ mod tests {
     use crate::analysis::words;
 
     fn found(text: &str) -> Vec<Time> {
-        named(&words(text), date(2026, 2, 3)).0
+        named(&words(text), Language::English, date(2026, 2, 3)).0
     }
 
     #[test]

@@ -30,6 +30,8 @@ impl Marks {
     pub(super) const AGENT: Self = Self(8);
     /// The agent goes on after it: it has called tools.
     pub(super) const UNFINISHED: Self = Self(16);
+    /// The built-in helper said it, who has no words but those of others.
+    pub(super) const ECHO: Self = Self(32);
 
     pub(super) fn has(self, mark: Self) -> bool {
         self.0 & mark.0 != 0

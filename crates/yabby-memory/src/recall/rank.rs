@@ -36,11 +36,15 @@ const QUESTION: f32 = 0.85;
 /// The same question, asked before, is no answer: one that has so much of what is asked for.
 const ASKED_BEFORE: f32 = 0.4;
 const NEARLY_ALL: f32 = 0.7;
-/// How much a word that is part of another one counts, and how long a part is at least.
+/// What the built-in helper says is made of what others said.
+const ECHO: f32 = 0.25;
+/// How much a word that is part of another one counts, and how long a part is at least: one that is asked for by itself
+/// may be shorter.
 const COMPOUND: f32 = 0.6;
 const SHORTEST_PART: usize = 5;
+const SHORTEST_ASKED: usize = 4;
 const SHORTEST_REST: usize = 3;
-const MOST_COMPOUNDS: u32 = 64;
+const MOST_COMPOUNDS: usize = 64;
 /// How much a date that fits counts: of what a turn has, and of what the best has.
 const DATE: f32 = 0.8;
 const DATE_ALONE: f32 = 0.3;
@@ -49,6 +53,11 @@ const LATEST: f32 = 0.5;
 const NAME: f32 = 0.1;
 /// How much likeness of meaning counts beside words.
 const MEANING: f32 = 0.6;
+
+/// Where something has a word that is asked for, notes without one, and everything where nothing but words is asked for,
+/// are to be nearly as much alike as what is most alike, and count less.
+const NEARLY_AS_ALIKE: f32 = 0.7;
+const ALIKE_ALONE: f32 = 0.5;
 
 /// So many of the best by words are looked at closely.
 const CLOSE_LOOK: usize = 3000;
@@ -97,11 +106,12 @@ struct Candidate {
     around: f32,
 }
 
-/// The best documents, the best first, and how good a perfect one would be.
+/// The best documents, the best first, and how good a perfect one would be. Beside the likeness stands how much of it a
+/// document needs that has nothing else.
 pub(super) fn rank(
     reader: &mut Reader<'_>,
     question: &Question,
-    meaning: &Meaning,
+    (meaning, least_alike): (&Meaning, f32),
     zone: &TimeZone,
     most: usize,
 ) -> rusqlite::Result<(Vec<Ranked>, f32)> {
@@ -147,6 +157,8 @@ pub(super) fn rank(
         .collect();
     keep_best(&mut likely, MOST_RANKED.max(most * 2), |(score, place, _)| (*score, *place));
     let newest = newest(reader, &likely)?;
+    let has_words = asked.values().any(|candidate| candidate.words > 0.0);
+    let most_alike = meaning.values().copied().fold(0.0, f32::max);
     let mut ranked = Vec::with_capacity(likely.len());
     for (_, place, candidate) in likely {
         let id = match candidate.id {
@@ -160,9 +172,12 @@ pub(super) fn rank(
         let day = day_of(&document, zone);
         let date = day.map_or(0.0, |day| question.times.iter().map(|time| time.fit(day)).fold(0.0, f32::max));
         let own = asked.get(&place).copied().unwrap_or_default();
+        let is_note = !document.marks.has(Marks::USER) && !document.marks.has(Marks::AGENT);
+        let is_only_alike = has_words && own.words == 0.0 && (question.is_keywords || is_note);
+        let least_alike = least_alike.max(if is_only_alike { NEARLY_AS_ALIKE * most_alike } else { 0.0 });
         let is_found = own.words > 0.0
             || own.around > 0.0 && !question.is_keywords
-            || meaning.contains_key(&id)
+            || meaning.get(&id).is_some_and(|alike| *alike >= least_alike)
             || date > 0.0;
         if !is_found {
             continue;
@@ -186,8 +201,11 @@ pub(super) fn rank(
         if is_same_side(question, &document) {
             score *= SAME_SIDE;
         }
-        if !document.marks.has(Marks::USER) && !document.marks.has(Marks::AGENT) {
+        if is_note {
             score *= NOTED;
+        }
+        if is_only_alike {
+            score *= ALIKE_ALONE;
         }
         if why.has_time_words {
             score *= TIME_WORDS;
@@ -196,6 +214,9 @@ pub(super) fn rank(
             let has_nearly_all = ideal > 0.0 && own.words >= NEARLY_ALL * ideal;
             let asked_before = has_nearly_all && reader.unit(id)?.is_some_and(|unit| only_asks(&unit.text));
             score *= if asked_before { ASKED_BEFORE } else { QUESTION };
+        }
+        if document.marks.has(Marks::ECHO) {
+            score *= ECHO;
         }
         if question.asks_latest && newest > 0 {
             score *= 1.0 + LATEST * newness(document.minute, newest);
@@ -249,15 +270,21 @@ fn with_compounds(
     let mut terms = concept.terms.clone();
     let stem = concept.terms[0].0.clone();
     let length = stem.chars().count();
-    if length < SHORTEST_PART || !stem.chars().all(char::is_alphabetic) {
+    let may_be_part = question.is_keywords || question.has_compounds;
+    let shortest = if may_be_part { SHORTEST_ASKED } else { SHORTEST_PART };
+    if length < shortest || !stem.chars().all(char::is_alphabetic) || concept.is_unspaced {
         return Ok(terms);
     }
     let having = reader.frequency(&stem)?;
-    if having > 0.0 && !question.is_keywords && !question.has_compounds {
+    if having > 0.0 && !may_be_part {
         return Ok(terms);
     }
     let mut parts: Vec<String> = reader.longer_terms(&stem, MOST_COMPOUNDS)?;
     parts.retain(|term| term.chars().count() >= length + SHORTEST_REST);
+    // `Schloss` of `Fahrradschloss`: every term is looked at, and only where nothing has the word itself.
+    if having == 0.0 && parts.is_empty() && may_be_part {
+        parts = reader.terms_ending(&stem, SHORTEST_REST, MOST_COMPOUNDS)?;
+    }
     let cuts = stem.char_indices().map(|(at, _)| at).skip(SHORTEST_PART);
     let (heads, tails): (Vec<&str>, Vec<&str>) = cuts.map(|at| stem.split_at(at)).unzip();
     let is_long = |part: &&&str| part.chars().count() >= SHORTEST_PART;
@@ -312,7 +339,8 @@ impl Scores {
                 }
                 let count = f32::from(posting.count);
                 let norm = 1.0 - B + B * f32::from(document.length) / reader.mean_length;
-                let value = rarity * count * (K1 + 1.0) / (count + K1 * norm);
+                let echo = if document.marks.has(Marks::ECHO) { ECHO } else { 1.0 };
+                let value = echo * rarity * count * (K1 + 1.0) / (count + K1 * norm);
                 let best = &mut self.best[posting.document as usize];
                 if *best == 0.0 {
                     hits.push(posting.document);
@@ -345,7 +373,8 @@ fn around(reader: &mut Reader<'_>, scores: &Scores) -> rusqlite::Result<HashMap<
         let Some(source) = reader.visible(document.source) else { continue };
         let own = places.entry(Place { source: document.source, position: document.position }).or_default();
         (own.id, own.words) = (Some(id), score);
-        if source.is_note {
+        // What was quoted beside something else has nothing to do with it.
+        if source.is_note || document.marks.has(Marks::ECHO) {
             continue;
         }
         let behind = FROM_BEFORE
@@ -514,9 +543,12 @@ fn is_same_side(question: &Question, document: &Document) -> bool {
     }
 }
 
+/// The day of a document. That of a note is the one it is named after, wherever that is asked.
 fn day_of(document: &Document, zone: &TimeZone) -> Option<Date> {
     let second = i64::from(document.minute) * 60;
     let time = jiff::Timestamp::from_second(second).ok().filter(|_| document.minute > 0)?;
+    let is_said = document.marks.has(Marks::USER) || document.marks.has(Marks::AGENT);
+    let zone = if is_said { zone } else { &TimeZone::UTC };
     Some(zone.to_datetime(time).date())
 }
 

@@ -30,6 +30,9 @@ pub(super) struct Reader<'c> {
     sees_everything: bool,
 }
 
+/// So many terms are looked at one by one.
+const MOST_TERMS: usize = 100_000;
+
 /// A source that may be seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visible {
@@ -165,11 +168,40 @@ impl<'c> Reader<'c> {
     }
 
     /// Terms that go on after these letters, the first ones by their letters.
-    pub(super) fn longer_terms(&self, letters: &str, most: u32) -> rusqlite::Result<Vec<String>> {
+    pub(super) fn longer_terms(&self, letters: &str, most: usize) -> rusqlite::Result<Vec<String>> {
         let select = "SELECT DISTINCT term FROM yabby_postings WHERE term > ? AND term < ? LIMIT ?";
         let end = format!("{letters}\u{10FFFF}");
         let mut statement = self.connection.prepare_cached(select)?;
-        statement.query_map(rusqlite::params![letters, end, most], |row| row.get(0))?.collect()
+        statement
+            .query_map(rusqlite::params![letters, end, i64::try_from(most).unwrap_or(i64::MAX)], |row| {
+                row.get(0)
+            })?
+            .collect()
+    }
+
+    /// Terms that end with these letters, behind so many others; none where there are too many terms to look at.
+    pub(super) fn terms_ending(
+        &self,
+        letters: &str,
+        rest: usize,
+        most: usize,
+    ) -> rusqlite::Result<Vec<String>> {
+        let select = "SELECT min(term) FROM yabby_postings WHERE term > ?";
+        let mut statement = self.connection.prepare_cached(select)?;
+        let (mut found, mut last) = (Vec::new(), String::new());
+        for _ in 0..MOST_TERMS {
+            let next: Option<String> = statement.query_row([&last], |row| row.get(0))?;
+            let Some(term) = next else { return Ok(found) };
+            let begins = term.strip_suffix(letters).map_or(0, |begins| begins.chars().count());
+            if begins >= rest {
+                found.push(term.clone());
+                if found.len() >= most {
+                    return Ok(found);
+                }
+            }
+            last = term;
+        }
+        Ok(Vec::new())
     }
 
     /// How many documents have a term.
@@ -276,5 +308,6 @@ fn unit(row: &Row<'_>) -> rusqlite::Result<Unit> {
         heading: row.get(6)?,
         text: row.get(7)?,
         is_unfinished: false,
+        is_echo: false,
     })
 }

@@ -7,7 +7,7 @@ use crate::private_file::make_private;
 use rusqlite::{Connection, OpenFlags};
 
 /// Another number: the index is built anew. Changes with the tables and with how texts become terms.
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
 
 /// How long one process waits while another writes.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -261,7 +261,6 @@ pub(super) fn most_alike(
     reader: &mut Reader<'_>,
     model: &str,
     question: &[f32],
-    least: f32,
 ) -> rusqlite::Result<Meaning> {
     let length = question.iter().map(|number| number * number).sum::<f32>().sqrt();
     if length == 0.0 || !length.is_finite() {
@@ -277,7 +276,7 @@ pub(super) fn most_alike(
         let data = row.get_ref(1)?.as_blob().unwrap_or_default();
         for (id, packed) in (first..).zip(data.chunks_exact(width)) {
             let alike = likeness(&question, packed);
-            if alike > least && reader.document(id)?.is_some_and(|document| reader.may_see(&document)) {
+            if alike > 0.0 && reader.document(id)?.is_some_and(|document| reader.may_see(&document)) {
                 all.push((alike, id));
             }
         }

@@ -62,7 +62,8 @@ impl<'c> Writer<'c> {
             .with(Marks::TIME, document::says_when(&unit.text))
             .with(Marks::USER, unit.role == Role::User)
             .with(Marks::AGENT, unit.role == Role::Assistant)
-            .with(Marks::UNFINISHED, unit.is_unfinished);
+            .with(Marks::UNFINISHED, unit.is_unfinished)
+            .with(Marks::ECHO, unit.is_echo);
         // A document without words has a length, too: it is there.
         let length = u16::try_from(terms.len()).unwrap_or(u16::MAX).max(1);
         let speaker = self.speaker(&unit.speaker)?;

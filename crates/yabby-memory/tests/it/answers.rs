@@ -9,7 +9,7 @@ use yabby_domain::seam::embedder::{EmbedError, Embedder};
 use yabby_memory::audience::Viewer;
 use yabby_memory::memory::Meaning;
 
-use crate::house::House;
+use crate::house::{House, places};
 
 /// A model to which everything is a little alike, and what shares a topic much.
 struct Topics;
@@ -67,6 +67,31 @@ async fn with_a_model_nothing_unlike_is_found() {
 }
 
 #[tokio::test]
+async fn what_shares_a_word_stands_far_above_what_is_only_alike() {
+    let meaning = Meaning { embedder: Arc::new(Topics), sees_sessions: true };
+    let house = House::with(json!({}), Some(meaning));
+    house.put("memory/notes.md", "- The dog sleeps in the hall\n- Rex is a beagle\n- The car is red\n");
+    house.memory.sync(&|_| {}).await.unwrap();
+    house.memory.embed(&|_| {}).await.unwrap();
+    for asked in ["dog", "where does the dog sleep?"] {
+        let found = house.search(asked, Viewer::owner()).await;
+        assert_eq!(places(&found), ["memory/notes.md:1", "memory/notes.md:2"], "{asked}");
+        assert!(found.hits[1].score < found.hits[0].score * 0.9, "{asked}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_little_likeness_is_no_hit_and_still_decides_between_two() {
+    let meaning = Meaning { embedder: Arc::new(Topics), sees_sessions: true };
+    let house = House::with(json!({}), Some(meaning));
+    house.put("memory/notes.md", "- The lamp has a car\n- The lamp has a leg\n- A stone\n");
+    house.memory.sync(&|_| {}).await.unwrap();
+    house.memory.embed(&|_| {}).await.unwrap();
+    assert_eq!(house.found("dog lamp").await, ["memory/notes.md:2", "memory/notes.md:1"]);
+    assert_eq!(house.found("dog").await, [""; 0]);
+}
+
+#[tokio::test]
 async fn repeated_words_are_one_hit_and_a_past_question_is_no_answer() {
     let house = House::new();
     for id in ["a", "fork"] {
@@ -94,7 +119,75 @@ async fn a_question_about_a_day_alone_finds_that_day() {
     house.put(&format!("memory/{yesterday}.md"), "- The plumber comes at nine\n");
     let before = yesterday.yesterday().unwrap().yesterday().unwrap();
     house.put(&format!("memory/{before}.md"), "- Bread is out\n");
-    for asked in ["what did I note yesterday", "What did I note yesterday?", "yesterday"] {
+    for asked in [
+        "what did I note yesterday",
+        "What did I note yesterday?",
+        "yesterday",
+        "Was habe ich gestern notiert?",
+        "qu'est-ce que j'ai noté hier ?",
+        "¿qué anoté ayer?",
+        "昨日",
+        "昨日何を書いた？",
+        "어제 뭐 적었지?",
+        "昨天我记了什么？",
+    ] {
         assert_eq!(house.found(asked).await, [format!("memory/{yesterday}.md:1")], "{asked}");
     }
+}
+
+#[tokio::test]
+async fn a_model_has_no_say_in_what_a_day_is() {
+    let meaning = Meaning { embedder: Arc::new(Topics), sees_sessions: true };
+    let house = House::with(json!({}), Some(meaning));
+    let yesterday = TimeZone::UTC.to_datetime(Timestamp::now()).date().yesterday().unwrap();
+    house.put(&format!("memory/{yesterday}.md"), "- The plumber comes at nine\n");
+    house.put("memory/pets.md", "- Rex is a beagle\n- She drinks tea\n");
+    house.memory.sync(&|_| {}).await.unwrap();
+    house.memory.embed(&|_| {}).await.unwrap();
+    let found = house.search("gestern", Viewer::owner()).await;
+    assert_eq!(places(&found), [format!("memory/{yesterday}.md:1")]);
+    assert!(found.hits[0].score > 0.8, "{}", found.hits[0].score);
+}
+
+#[tokio::test]
+async fn a_note_is_of_the_day_it_is_named_after_everywhere() {
+    let house = House::new();
+    for (day, text) in [("2026-02-01", "early"), ("2026-02-02", "middle"), ("2026-02-03", "late")] {
+        house.put(&format!("memory/{day}.md"), &format!("- {text}\n"));
+    }
+    for zone in ["Pacific/Auckland", "Pacific/Kiritimati", "Etc/GMT+12", "Europe/Berlin"] {
+        let zone = TimeZone::get(zone).unwrap();
+        let noon = jiff::civil::date(2026, 2, 3).at(12, 0, 0, 0).to_zoned(zone.clone()).unwrap().timestamp();
+        let found = house.search_at("what did I note yesterday", Viewer::owner(), noon, zone.clone()).await;
+        assert_eq!(places(&found), ["memory/2026-02-02.md:1"], "{zone:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_built_in_helper_stands_behind_those_it_quotes() {
+    let house = House::new();
+    house.put("memory/2026-02-03.md", "- the bike is in the shed\n");
+    house.say("a", "user", "Where is the bike?");
+    house.help("a", "About “Where is the bike” I found:\n> - the bike is in the shed.");
+    house.say("a", "user", "What did you tell me about the bike?");
+    house.help(
+        "a",
+        "I understood “What did you tell me about the bike?”, but do not know what to do about it.",
+    );
+    let found = house.search("where is the bike?", Viewer::owner()).await;
+    assert_eq!(found.hits[0].path, "memory/2026-02-03.md", "{:?}", places(&found));
+    // What was said beside a quotation is not about what it quotes.
+    house.say("a", "user", "Tea or coffee?");
+    house.help("a", "About “Where is the bike” I found:\n> - the bike is in the shed.");
+    house.say("a", "user", "The meeting is on Monday.");
+    let found = house.search("bike shed church", Viewer::owner()).await;
+    assert_eq!(found.hits[0].path, "memory/2026-02-03.md", "{:?}", places(&found));
+    let found = house.search("what do you know about the bike and the shed?", Viewer::owner()).await;
+    let beside =
+        |hit: &yabby_memory::recall::Hit| hit.unit.text.contains("Tea") || hit.unit.text.contains("meeting");
+    assert!(!found.hits.iter().any(|hit| beside(hit) && hit.why.around > 0.5), "{:?}", places(&found));
+    // Another model's answer may be the only place where something is said.
+    house.say("b", "assistant", "The bike is behind the church.");
+    let found = house.search("is the bike behind the church?", Viewer::owner()).await;
+    assert_eq!(found.hits[0].unit.text, "The bike is behind the church.");
 }

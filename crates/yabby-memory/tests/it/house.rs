@@ -73,6 +73,17 @@ impl House {
         writeln!(file, "{entry}").unwrap();
     }
 
+    /// The built-in helper answers.
+    pub fn help(&self, id: &str, text: &str) {
+        let count = fs::read_to_string(self.transcript(id)).unwrap().lines().count();
+        let entry = json!({
+            "type": "message", "id": format!("{id}-{count}"), "timestamp": "2026-02-03T12:00:01.000Z",
+            "message": {"role": "assistant", "provider": "offline", "model": "rules",
+                "content": [{"type": "text", "text": text}]},
+        });
+        writeln!(fs::OpenOptions::new().append(true).open(self.transcript(id)).unwrap(), "{entry}").unwrap();
+    }
+
     pub async fn record(&self, key: &str, id: &str, mut fields: Value) {
         fields["sessionId"] = id.into();
         let record = SessionEntry::new(fields.as_object().unwrap().clone());
@@ -88,6 +99,11 @@ impl House {
     }
 
     pub async fn search(&self, text: &str, viewer: Viewer) -> Found {
+        self.search_at(text, viewer, Timestamp::now(), TimeZone::UTC).await
+    }
+
+    /// A search of somebody whose clock shows this.
+    pub async fn search_at(&self, text: &str, viewer: Viewer, now: Timestamp, zone: TimeZone) -> Found {
         let search = Search {
             text: text.to_owned(),
             viewer,
@@ -95,8 +111,8 @@ impl House {
             most: 10,
             least: 0.0,
             around: 0,
-            now: Timestamp::now(),
-            zone: TimeZone::UTC,
+            now,
+            zone,
         };
         self.memory.search(search).await.unwrap()
     }

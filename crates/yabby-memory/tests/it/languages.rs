@@ -54,6 +54,19 @@ async fn a_letter_or_two_and_parts_of_words_are_found() {
     ] {
         assert_eq!(house.found(asked).await, [place], "{asked}");
     }
+    // Short ones, and those at the end.
+    house.put(
+        "memory/home.md",
+        "- Die Mülltonne wird am Dienstag geleert\n- Mein Fahrradschloss hat die 4711\n",
+    );
+    for (asked, place) in [
+        ("Müll", "memory/home.md:1"),
+        ("Schloss", "memory/home.md:2"),
+        ("Wo ist mein Schloss?", "memory/home.md:2"),
+        ("Tonne", "memory/home.md:1"),
+    ] {
+        assert_eq!(house.found(asked).await, [place], "{asked}");
+    }
     // The other way round: what is asked for is longer.
     house.put("memory/doctors.md", "- Der Zahnarzt heißt Weber\n");
     assert!(house.found("Zahnarztrechnung").await.contains(&"memory/doctors.md:1".to_owned()));

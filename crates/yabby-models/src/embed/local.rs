@@ -107,9 +107,6 @@ async fn let_go_when_idle(shelf: Weak<Shelf>) {
     }
 }
 
-/// Two texts of the model that have nothing in common are alike by chance, up to about this.
-const LEAST_LIKENESS: f32 = 0.25;
-
 /// Whether the model can read a text. It learned English: texts of other scripts all look alike to it.
 fn is_read(text: &str) -> bool {
     let (mut latin, mut other) = (0_usize, 0_usize);
@@ -135,7 +132,7 @@ impl Embedder for LocalEmbedder {
     }
 
     fn least_likeness(&self) -> f32 {
-        LEAST_LIKENESS
+        Model::LEAST_LIKENESS
     }
 
     async fn query(&self, text: &str) -> Result<Vec<f64>, EmbedError> {

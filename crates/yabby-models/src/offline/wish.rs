@@ -181,6 +181,7 @@ static RULES: LazyLock<Vec<(Regex, Reading)>> = LazyLock::new(|| {
         (only(READ), reading),
         (begins(RECALL), recalling),
         (begins(REMEMBER), remembering),
+        (begins(ASKED_IN_OTHER_LANGUAGES), |found| Some(Wish::Recall(bare(&found[0]).to_owned()))),
     ]
 });
 
@@ -253,7 +254,7 @@ const RECALL: &str = r"(?:what|anything|something) (?:else )?(?:do|did|can|have)
 
 const REMEMBER: &str = r"(?:remember(?: for (?:me|later))?|memori[sz]e|(?:keep|bear) in mind|(?:make|take) (?:a )?note|
     (?:note|write|jot) down|note|save|store|(?:don't|do not) (?:you )?(?:ever )?forget|
-    merke? dir|erinnere dich(?: daran)?|notiere?(?: dir)?|schreib(?:e)?(?: dir)? auf|vergiss nicht|behalte? im kopf|
+    (?:bitte )?merke? dir|erinnere dich(?: daran)?|notiere?(?: dir)?|schreib(?:e)?(?: dir)? auf|vergiss nicht|behalte? im kopf|
     souviens-toi|rappelle-toi|retiens|notez?|n'oublie pas|recuerda|acuérdate|anota|apunta|no olvides|
     ricorda(?:ti)?|annota|non dimenticare|lembra-te|lembre(?:-se)?|lembra|anote|não (?:te )?esqueças?|não se esqueça|
     onthoud|noteer|vergeet niet|запомни(?:те)?|запиши(?:те)?|не забудь(?:те)?|
@@ -263,8 +264,18 @@ const REMEMBER: &str = r"(?:remember(?: for (?:me|later))?|memori[sz]e|(?:keep|b
     (?:\s*[:,–—-]\s*| |$)(?P<what>.*)|
 
     (?:请|請)?(?:你)?(?:记住|記住|记得|記得|别忘了|別忘了|记下|記下)[:：,，\s]*(?P<chinese>.+)|
+    (?:覚えて(?:おいて)?|メモして(?:おいて)?|メモ)(?:ください|下さい|ね)?[:：、,]\s*(?P<japanese_after>.+)|
+    (?:기억해|메모해?|적어)\s*(?:줘|주세요|두세요|둬)?\s*[:：,]\s*(?P<korean_after>.+)|
     (?P<japanese>.+?)(?:ということ)?(?:を|と|って)?(?:覚えて(?:おいて)?|おぼえて(?:おいて)?|メモして(?:おいて)?|忘れないで)(?:ください|下さい|ね)?[。!！\s]*|
     (?P<korean>.+?)(?:고|을|를)?\s*(?:기억해|메모해|잊지\s*마)(?:\s*(?:줘|주세요|두세요|세요))?[.!\s]*";
+
+/// A question of another language is one about what is known: nothing else is understood of it.
+const ASKED_IN_OTHER_LANGUAGES: &str = r"(?:¿.+\?|
+    (?:wo|wer|wen|wem|was|wann|wie|welche[rsnm]?|wohin|woher|weißt du|
+    où|qui|que|qu'est-ce|quand|quel(?:le)?s?|comment|dónde|quién|qué|cuándo|cuál|cómo|dove|chi|cosa|quando|quale|come|
+    onde|quem|o que|qual|waar|wie|wat|wanneer|hoe|где|кто|что|когда|как|какой|πού|ποι[οό]ς|πότε|τι|أين|متى|ما|من)\b
+    [^?؟]*[?؟]|
+    .*[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}].*[?？])\s*";
 
 fn listing(found: &Captures<'_>) -> Option<Wish> {
     let path = ["here", "path", "named", "slashed"].iter().find_map(|name| found.name(name));
@@ -300,7 +311,8 @@ fn recalling(found: &Captures<'_>) -> Option<Wish> {
 }
 
 fn remembering(found: &Captures<'_>) -> Option<Wish> {
-    let what = ["what", "chinese", "japanese", "korean"].iter().find_map(|name| found.name(name))?;
+    let names = ["what", "chinese", "japanese_after", "korean_after", "japanese", "korean"];
+    let what = names.iter().find_map(|name| found.name(name))?;
     let what = text::trim(what.as_str());
     let is_question = what.ends_with(['?', '？', '؟']);
     let points_back = ["that", "this", "it", "these", "those"].contains(&text::lower(bare(what)).as_str());
@@ -386,10 +398,21 @@ mod tests {
             ("请记住：钥匙在安娜那里", remember("钥匙在安娜那里")),
             ("鍵はアンナにあると覚えておいて", remember("鍵はアンナにある")),
             ("열쇠는 안나에게 있다고 기억해 줘", remember("열쇠는 안나에게 있다")),
+            ("Bitte merke dir: Oma hat im Mai Geburtstag", remember("Oma hat im Mai Geburtstag")),
+            ("覚えて：ゴミの日は火曜日", remember("ゴミの日は火曜日")),
+            ("メモして：会議は三時", remember("会議は三時")),
+            ("기억해: 쓰레기는 화요일", remember("쓰레기는 화요일")),
             ("Could you note down that Anna likes tea?", remember("Anna likes tea")),
             ("don’t forget to call Ben", remember("to call Ben")),
             ("Don't forget: rent on Friday", remember("rent on Friday")),
             ("remember", remember("")),
+            ("Wo liegt der Schlüssel?", recall("Wo liegt der Schlüssel")),
+            ("Où est le chat ?", recall("Où est le chat")),
+            ("¿Dónde está la llave?", recall("¿Dónde está la llave")),
+            ("Как зовут кошку?", recall("Как зовут кошку")),
+            ("猫の名前は？", recall("猫の名前は")),
+            ("我的狗叫什么？", recall("我的狗叫什么")),
+            ("고양이 이름이 뭐야?", recall("고양이 이름이 뭐야")),
             ("what do you remember about my dog?", recall("my dog")),
             ("Do you remember where I parked?", recall("where I parked")),
             ("recall the gate code", recall("the gate code")),

@@ -390,7 +390,9 @@ fn seconds(arguments: &Arguments) -> Result<Option<f64>> {
 fn options(arguments: &Arguments) -> Result<TurnOptions> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
     let timeout_ms = seconds(arguments)?.map(|seconds| (seconds * 1000.0) as u64);
-    Ok(TurnOptions { timeout_ms, to_caller: true, ..TurnOptions::default() })
+    // Who types a command that nobody knows has mistyped it; a script may mean a text.
+    let refuses_unknown_commands = std::io::stdin().is_terminal() && !arguments.json;
+    Ok(TurnOptions { timeout_ms, to_caller: true, refuses_unknown_commands, ..TurnOptions::default() })
 }
 
 /// What is said without a name goes to the main session of the only agent. Where there are several, a message on the

@@ -94,6 +94,9 @@ fn list(setting: &Setting, arguments: &List) -> Result<()> {
     for channel in &channels {
         lines.extend(channel.accounts.iter().map(|account| listed_line(channel, account)));
     }
+    if channels.is_empty() && !setting.keeps_reference_text() {
+        lines.push("- none are set up; yabby itself has no channels yet".to_owned());
+    }
     lines.extend([String::new(), "Auth providers (OAuth + API keys):".to_owned()]);
     let keys: Vec<String> = known.map(|(id, _, kind)| format!("- {id} ({kind})")).collect();
     lines.extend(if keys.is_empty() { vec!["- none".to_owned()] } else { keys });

@@ -40,7 +40,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Print a value, or everything
+    /// Print a value, or with --all everything
     #[command(after_help = "Examples:
   yabby config get --all
   yabby config get gateway.port
@@ -190,7 +190,13 @@ fn refused(issue: &Issue, path: &KeyPath, value: &Value) -> String {
         false => terminal::short(&json::stringify(value), 60),
     };
     let allowed = issue.allowed.as_ref().map(|allowed| format!(" (allowed: {allowed})")).unwrap_or_default();
-    format!("{}: {shown} is not allowed: {}{allowed}", issue.path, issue.message)
+    let is_about_key = issue.message.starts_with("Unrecognized key");
+    match (is_about_key, issue.path.as_str()) {
+        // It is the key that is wrong, whatever the value.
+        (true, "") => format!("{}{allowed}", issue.message),
+        (true, path) => format!("{path}: {}{allowed}", issue.message),
+        (false, path) => format!("{path}: {shown} is not allowed: {}{allowed}", issue.message),
+    }
 }
 
 /// What an edit says besides that it is done.

@@ -365,7 +365,7 @@ fn print_treatment(setting: &Setting, treatment: &Treatment) -> Result<()> {
     match (treatment.is_ok(), &treatment.backup) {
         (true, None) => writeln!(out, "{GREEN}There was nothing to repair.{GREEN:#}")?,
         (true, Some(_)) => writeln!(out, "{GREEN}Everything that was damaged is repaired.{GREEN:#}")?,
-        (false, _) => writeln!(out, "{RED}Damage remains.{RED:#} Run: {}", setting.command("doctor"))?,
+        (false, _) => writeln!(out, "{RED}Damage remains:{RED:#} what to do about it stands above.")?,
     }
     Ok(())
 }

@@ -78,6 +78,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     match &arguments.command {
         Some(Command::Run(options)) => run::run(setting, options),
         None => {
+            arguments.run.check_environment(setting)?;
             run::first::prepare_own_folder(setting)?;
             run::run(setting, &arguments.run)
         }

@@ -44,14 +44,14 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     }
     #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
     let now = jiff::Timestamp::now().as_millisecond() as f64;
-    for line in lines(&health, arguments.verbose, now) {
+    for line in lines(&health, arguments.verbose, setting.is_own_folder(), now) {
         writeln!(out, "{}", terminal::harmless(&line))?;
     }
     Ok(())
 }
 
-/// What `health` answers, for people: the default agent, or all of them.
-fn lines(health: &Value, all: bool, now: f64) -> Vec<String> {
+/// What `health` answers, for people: the default agent, or all of them. Our own gateway has no heartbeats yet.
+fn lines(health: &Value, all: bool, is_own: bool, now: f64) -> Vec<String> {
     let mut lines = channel_lines(health, all);
     let agents: Vec<&Value> = health.get("agents").and_then(Value::as_array).into_iter().flatten().collect();
     let name = |agent: &&Value| text(agent, "agentId").to_owned();
@@ -69,7 +69,11 @@ fn lines(health: &Value, all: bool, now: f64) -> Vec<String> {
         format!("{} ({})", every.map_or_else(|| "disabled".to_owned(), duration::parts), name(agent))
     });
     if !shown.is_empty() {
-        lines.push(format!("Heartbeat interval: {}", intervals.collect::<Vec<_>>().join(", ")));
+        let intervals = intervals.collect::<Vec<_>>().join(", ");
+        lines.push(match is_own {
+            true => format!("Heartbeat: not in yabby yet; configured: {intervals}"),
+            false => format!("Heartbeat interval: {intervals}"),
+        });
     }
     for agent in &shown {
         let sessions = agent.get("sessions").unwrap_or(&Value::Null);
@@ -243,7 +247,7 @@ mod tests {
             {"agentId": "main", "isDefault": true, "heartbeat": {"everyMs": 5_400_000}, "sessions": sessions("a")},
             {"agentId": "ops", "heartbeat": {"everyMs": null}, "sessions": sessions("b")},
         ]});
-        let told = lines(&health, false, 180_000.0);
+        let told = lines(&health, false, false, 180_000.0);
         assert_eq!(
             told,
             [
@@ -253,6 +257,6 @@ mod tests {
                 "- a (2m ago)"
             ]
         );
-        assert_eq!(lines(&health, true, 180_000.0).last().map(String::as_str), Some("- b (2m ago)"));
+        assert_eq!(lines(&health, true, false, 180_000.0).last().map(String::as_str), Some("- b (2m ago)"));
     }
 }

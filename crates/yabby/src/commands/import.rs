@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, anyhow};
 use clap::{Args, ValueEnum};
 use yabby_config::key_path::KeyPath;
 use yabby_config::redaction;
+use yabby_domain::access::session_owner::is_owner;
 use yabby_domain::agent;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Object, Value};
@@ -77,6 +78,8 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         Which::Openclaudecode => Program::OpenClaudeCode,
     };
     let mode = if arguments.dry_run { Mode::DryRun } else { Mode::Real };
+    // Before anything is adopted.
+    let owner = arguments.owner.as_deref().map(owner_address).transpose()?;
     let book = Book::open(setting)?;
     let mut source = import::read(program, &arguments.dir)?;
     let agents = book.with_folders(|folders| agent::agents(book.config(), folders));
@@ -89,7 +92,6 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         },
     };
     let outcomes = import::adopt(program, &source, &target, mode)?;
-    let owner = arguments.owner.as_deref().map(owner_address).transpose()?;
     let applied = apply_settings(setting, &mut source, &outcomes, owner.as_deref(), mode)?;
     if arguments.json {
         print_json(arguments, &source, &outcomes, &applied)
@@ -252,7 +254,10 @@ fn print_text(
     if !arguments.dry_run && new + grown > 0 {
         writeln!(out, "Read them with `yabby sessions --agent all` and `yabby history`.")?;
     }
-    let people: Vec<String> = outcomes.iter().filter_map(|outcome| person_of(outcome.key.as_str())).collect();
+    let config = setting.config()?;
+    let is_stranger = |person: &String| !is_owner(person, &config);
+    let people = outcomes.iter().filter_map(|outcome| person_of(outcome.key.as_str())).filter(is_stranger);
+    let people: Vec<String> = people.collect();
     if let (None, [first, ..]) = (&arguments.owner, people.as_slice()) {
         let first = terminal::harmless(first);
         writeln!(

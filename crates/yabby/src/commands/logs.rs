@@ -265,7 +265,9 @@ fn unreachable(
     let hint = format!("Hint: run `{}`.", setting.command("doctor"));
     if !arguments.json {
         return match fault {
-            CallError::Unreachable { .. } if !setting.keeps_reference_text() => {
+            CallError::Unreachable { .. } | CallError::NoGateway { .. }
+                if !setting.keeps_reference_text() =>
+            {
                 explain(setting, fault.clone(), false)
             }
             // Nobody was asked: whether somebody is there is not the question.

@@ -83,6 +83,9 @@ fn files(setting: &Setting, channel: &str) -> ChannelPairing {
 fn list(setting: &Setting, arguments: &List) -> Result<()> {
     let Some(channel) = arguments.channel.as_ref().or(arguments.named.as_ref()) else {
         let known: Vec<&str> = channels(setting)?.iter().map(|channel| channel.about.id).collect();
+        if known.is_empty() && !setting.keeps_reference_text() {
+            bail!("no channels are set up, so that nobody can ask to be let in");
+        }
         bail!(
             "Channel required. Use --channel <channel> or pass it as the first argument (expected one of: {})",
             known.join(", ")

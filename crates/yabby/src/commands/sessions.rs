@@ -407,6 +407,11 @@ impl Table {
                 cells[1] = terminal::harmless(&short_key(row.key.as_str()));
             }
         }
+        // No more than is filled.
+        if matches!(room, Room::Terminal(_)) {
+            let longest = table.cells.iter().map(|cells| terminal::columns(&cells[1])).max().unwrap_or(0);
+            table.widths[1] = longest.max(KEY_WIDTH);
+        }
         table
     }
 

@@ -52,6 +52,7 @@ fn first_day(raw: &str) -> Result<Date, String> {
     let day = match raw.trim().to_lowercase().as_str() {
         "today" => Some(today),
         "yesterday" => today.yesterday().ok(),
+        "tomorrow" => return Err("tomorrow is in the future.".to_owned()),
         date => date.parse::<Date>().ok(),
     };
     let day = day.ok_or("It must be a day such as 2026-02-03, today or yesterday.")?;

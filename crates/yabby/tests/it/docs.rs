@@ -47,10 +47,10 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Runs the examples of a page one after another, in a home with the sample folder.
-fn run(page: &str) {
+/// Runs the examples of a page one after another, in a home with the sample folder, under the name it has there.
+fn run(page: &str, folder: &str) {
     let home = tempfile::tempdir().unwrap();
-    copy(&project("fixtures/home-sample"), &home.path().join(".openclaw"));
+    copy(&project("fixtures/home-sample"), &home.path().join(folder));
     let program = Path::new(env!("CARGO_BIN_EXE_yabby")).parent().unwrap();
     let examples = examples(&fs::read_to_string(project(page)).unwrap());
     assert!(!examples.is_empty(), "{page} has no examples");
@@ -94,20 +94,20 @@ fn without_ages(text: &str) -> String {
 
 #[test]
 fn the_readme_shows_what_yabby_prints() {
-    run("README.md");
+    run("README.md", ".yabby");
 }
 
 #[test]
 fn the_page_of_skills_shows_what_commands_print() {
-    run("docs/skills.md");
+    run("docs/skills.md", ".openclaw");
 }
 
 #[test]
 fn the_page_of_the_memory_shows_what_commands_print() {
-    run("docs/memory.md");
+    run("docs/memory.md", ".openclaw");
 }
 
 #[test]
 fn the_page_of_commands_shows_what_they_print() {
-    run("docs/commands.md");
+    run("docs/commands.md", ".openclaw");
 }

@@ -96,6 +96,7 @@ fn a_gateway_starts_after_setup_and_on_a_fresh_folder() {
         let mut gateway = Gateway::run(&mut command, port);
         let told = run(&home, port, &["health"]);
         assert_eq!(told.code, 0, "{told:?}");
+        assert!(told.out.contains("Heartbeat: not in yabby yet; configured: 30m (main)"), "{told:?}");
         gateway.signal(Signal::TERM);
         assert_eq!(gateway.ended(), Some(0));
     }
@@ -150,6 +151,67 @@ fn a_port_that_no_machine_has_is_refused() {
         told.err.contains("yabby.json:1: gateway.port: Too big") && told.err.contains("found 70000"),
         "{told:?}"
     );
+}
+
+#[test]
+fn a_variable_that_names_no_port_is_refused() {
+    let (home, _) = new_home();
+    for port in ["70000", "0", "abc"] {
+        let told = home.command(&["gateway"]).env("OPENCLAW_GATEWAY_PORT", port).output().unwrap();
+        let told = String::from_utf8(told.stderr).unwrap();
+        let expected =
+            format!("OPENCLAW_GATEWAY_PORT is no port: {port} (allowed: a whole number from 1 to 65535)");
+        assert!(told.contains(&expected), "{told}");
+        assert!(!home.path().join(".yabby/yabby.json").exists(), "{told}");
+    }
+    // Of a key that nobody knows, the value says nothing.
+    let told = run(&home, 1, &["config", "set", "foo.bar", "1"]).err;
+    assert!(told.starts_with("Error: Unrecognized key: \"foo\" (allowed: one of: meta, "), "{told}");
+    let told = run(&home, 1, &["config", "set", "gateway.prot", "1"]).err;
+    assert_eq!(told, "Error: gateway: Unrecognized key: \"prot\" (allowed: port, among others)\n");
+    let told = run(&home, 1, &["config", "set", "gateway.port", "abc"]);
+    assert!(told.err.contains("(allowed: a whole number from 1 to 65535)"), "{told:?}");
+}
+
+#[test]
+fn another_program_on_the_port_is_no_gateway() {
+    let (home, _) = new_home();
+    let port = refusing_service("404 Not Found");
+    let absent = format!("no gateway running: what listens at ws://127.0.0.1:{port} is another program");
+    let told = run(&home, port, &["agent", "-m", "hi"]);
+    assert_eq!((told.code, told.err), (0, format!("{absent}; answering here\n")));
+    for command in [&["health"][..], &["devices", "list"], &["logs"]] {
+        let told = run(&home, port, command);
+        let remedy = "; choose another port: yabby config set gateway.port PORT\n";
+        assert_eq!((told.code, told.err), (1, format!("{absent}{remedy}")), "{command:?}");
+    }
+    let told = run(&home, port, &["status"]).out;
+    assert!(told.contains(&absent) && !told.contains("1006"), "{told}");
+    let told = run(&home, port, &["gateway", "status"]);
+    assert!(!format!("{told:?}").contains("1006") && !told.out.contains("Dashboard"), "{told:?}");
+}
+
+#[test]
+fn nothing_that_is_not_there_is_told_of_in_riddles() {
+    let (home, port) = new_home();
+    let told = run(&home, port, &["memory", "get", "MEMORY.md"]).err;
+    assert!(told.contains("there is no MEMORY.md in ~/.yabby/workspace"), "{told}");
+    let told = run(&home, port, &["usage", "--since", "tomorrow"]).err;
+    assert!(told.contains("tomorrow is in the future."), "{told}");
+    let told = run(&home, port, &["pairing", "list"]).err;
+    assert_eq!(told, "Error: no channels are set up, so that nobody can ask to be let in\n");
+    let told = run(&home, port, &["channels", "list"]).out;
+    assert!(
+        told.starts_with("Chat channels:\n- none are set up; yabby itself has no channels yet\n"),
+        "{told}"
+    );
+    // A gateway on a fresh folder makes a secret of its own.
+    let told = run(&home, port, &["status"]).out;
+    assert!(told.contains("0 critical"), "{told}");
+    // Where a repair is no help, nobody is sent back to it.
+    home.write(".yabby/yabby.json", r#"{"gateway": {"bind": "x"}}"#);
+    let told = run(&home, port, &["doctor", "--fix"]).out;
+    assert!(told.contains("Damage remains: what to do about it stands above."), "{told}");
 }
 
 #[test]

@@ -218,6 +218,11 @@ fn the_owner_finds_what_was_said_to_them() {
     // Whoever looks as somebody else is told nothing about others.
     let told = home.run(&[&search[..], &["--as", "main"]].concat());
     assert_eq!((told.out.as_str(), told.err.as_str()), ("No matches.\n", ""));
+    // Who is an owner already stays one.
+    home.out(&["config", "set", "commands.ownerAllowFrom", "[\"discord:7\"]", "--json"]);
+    let told = home.run(&search).err;
+    let advice = "config set commands.ownerAllowFrom '[\"discord:7\",\"telegram:5054\"]' --json";
+    assert!(told.contains(advice), "{told}");
     home.out(&["config", "set", "commands.ownerAllowFrom", "[\"telegram:5054\"]", "--json"]);
     assert!(home.out(&search).contains("Hello!"), "it is the owner's once they say so");
     // Said with the import, it is theirs from the beginning.
@@ -225,6 +230,12 @@ fn the_owner_finds_what_was_said_to_them() {
     let told = home.out(&["import", "openbot", ".openbot", "--owner", "Telegram:5054"]);
     assert!(!told.contains("add `--owner"), "{told}");
     assert!(home.out(&search).contains("Hello!"));
+    // Nobody is asked about a person who is known as the owner.
+    let told = home.out(&["import", "openbot", ".openbot"]);
+    assert!(!told.contains("add `--owner"), "{told}");
+    // A mistake is told before anything is adopted.
+    let home = openbot();
     let told = home.refusal(&["import", "openbot", ".openbot", "--owner", "5054"]);
     assert_eq!(told, "Error: --owner must be a channel and an id, such as telegram:42");
+    assert!(!home.path().join(".yabby/agents").exists());
 }

@@ -150,6 +150,17 @@ fn everybody_finds_what_is_theirs() {
         places(&home, &["bicycle", "--session", GROUP_KEY, "--channel", "slack"]),
         Vec::<String>::new()
     );
+    // The owner is told that a group and a person said more, and how to see it; whoever looks from the group is not.
+    let told = home.run(&["memory", "search", "bicycle tour"]).err;
+    assert!(told.starts_with("note: not shown, since it was said to others: 2 more hits ("), "{told}");
+    assert!(
+        told.contains(&format!("--as {GROUP_KEY}")) && told.contains(&format!("--as {PERSON_KEY}")),
+        "{told}"
+    );
+    assert!(told.contains("config set memory.share.groups true"), "{told}");
+    let hidden = &home.json(&["memory", "search", "bicycle tour"])["hidden"];
+    assert_eq!((&hidden["hits"], &hidden["groups"]), (&json!(2), &json!([GROUP_KEY])));
+    assert_eq!(home.run(&["memory", "search", "bicycle tour", "--as", GROUP_KEY]).err, "");
     home.write(".openclaw/yabby-extras.json", r#"{"memory": {"share": {"groups": true}}}"#);
     let shared = places(&home, &["bicycle tour"]);
     assert!(shared[0].starts_with(&group), "{shared:?}");
@@ -244,7 +255,10 @@ fn lines_of_notes_and_conversations_are_read() {
         home.refusal(&["memory", "get", "../openclaw.json"]),
         "Memory get failed: ../openclaw.json is not part of the memory: MEMORY.md, memory/<name>.md, a file of memorySearch.extraPaths, or sessions/<id>.jsonl"
     );
-    assert!(home.refusal(&["memory", "get", "memory/none.md"]).starts_with("Memory get failed: ENOENT"));
+    assert!(
+        home.refusal(&["memory", "get", "memory/none.md"])
+            == "Memory get failed: there is no memory/none.md in ~/.openclaw/workspace"
+    );
     assert!(home.refusal(&["memory", "get", "sessions/none.jsonl"]).starts_with("Memory get failed: "));
 }
 

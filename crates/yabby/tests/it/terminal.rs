@@ -500,4 +500,8 @@ fn a_command_that_nobody_knows_is_not_asked_of_the_model() {
     terminal.say("/foo bar", "There is no command /foo. /help tells which there are.");
     // A path is none.
     terminal.say("/etc/hosts", "I understood");
+    // A single message at a terminal is typed as well.
+    let mut terminal =
+        Terminal::start(&home, 100, &[], &["agent", "--local", "--agent", "main", "-m", "/foo"]);
+    terminal.wait_for("There is no command /foo.");
 }

@@ -9,9 +9,23 @@ use yabby_gateway::base_path;
 /// Where gateways are unless somebody says otherwise.
 const PORT: u16 = 18789;
 
+/// Variables that name the port.
+const PORT_VARIABLES: [&str; 2] = ["OPENCLAW_GATEWAY_PORT", "CLAWDBOT_GATEWAY_PORT"];
+
+/// Whether what the environment names is a port. Nobody wants another one than they named.
+pub fn check_variables(environment: &Environment) -> Result<(), String> {
+    let named = PORT_VARIABLES.iter().find_map(|name| Some((name, environment.first(&[*name])?)));
+    match named {
+        Some((name, port)) if !matches!(port.trim().parse::<u16>(), Ok(1..)) => {
+            Err(format!("{name} is no port: {port} (allowed: a whole number from 1 to 65535)"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The port that the command line, the environment or the configuration names.
 pub fn port(option: Option<&str>, config: &Config, environment: &Environment) -> u16 {
-    let named = option.or_else(|| environment.first(&["OPENCLAW_GATEWAY_PORT", "CLAWDBOT_GATEWAY_PORT"]));
+    let named = option.or_else(|| environment.first(&PORT_VARIABLES));
     let named = named.and_then(|port| port.trim().parse().ok());
     #[expect(
         clippy::cast_possible_truncation,

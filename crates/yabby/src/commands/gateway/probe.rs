@@ -128,7 +128,9 @@ impl Probe {
     fn close(&self) -> Value {
         match &self.told {
             Err(CallError::Closed { code, reason, .. }) => json!({"code": code, "reason": reason}),
-            Err(CallError::Unreachable { .. }) => json!({"code": 1006, "reason": ""}),
+            Err(CallError::Unreachable { .. } | CallError::NoGateway { .. }) => {
+                json!({"code": 1006, "reason": ""})
+            }
             _ => Value::Null,
         }
     }

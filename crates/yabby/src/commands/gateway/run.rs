@@ -117,6 +117,7 @@ enum Next {
 
 pub fn run(setting: &Setting, options: &Options) -> Result<()> {
     options.check()?;
+    options.check_environment(setting)?;
     freed_memory::share_few_heaps();
     first::prepare_dev_folder(setting)?;
     let mut config = Arc::new(options.checked(setting)?);
@@ -158,6 +159,14 @@ pub fn run(setting: &Setting, options: &Options) -> Result<()> {
 }
 
 impl Options {
+    /// Whether the environment names a port, where the command line does not.
+    pub fn check_environment(&self, setting: &Setting) -> Result<()> {
+        match self.port {
+            Some(_) => Ok(()),
+            None => listen::check_variables(&setting.place.environment).map_err(|wrong| said(&wrong)),
+        }
+    }
+
     /// Whether the command line makes sense, whatever the configuration says.
     fn check(&self) -> Result<()> {
         let style = self.others.ws_log.as_deref().filter(|_| !self.others.compact);
@@ -167,7 +176,7 @@ impl Options {
         if let Some(port) = &self.port
             && !matches!(port.parse::<u16>(), Ok(1..))
         {
-            return Err(said("Invalid port"));
+            return Err(said(&format!("Invalid port: {port} (allowed: a whole number from 1 to 65535)")));
         }
         if self.auth.as_deref().is_some_and(|auth| !["token", "password"].contains(&auth)) {
             return Err(said(r#"Invalid --auth (use "token" or "password")"#));

@@ -15,7 +15,7 @@ use yabby_store::config_file::Snapshot;
 
 use super::listen::{self, Bind};
 use super::service::{Service, holder};
-use crate::client::{CallError, Target, TargetOptions, ask_blocking, limit};
+use crate::client::{CallError, Target, TargetOptions, absence_and_remedy, ask_blocking, limit};
 use crate::failure;
 use crate::setting::Setting;
 use crate::terminal;
@@ -65,7 +65,9 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
         dashboard: listen::dashboard(&config, port),
         holder,
         is_on_port: holder.is_some_and(|pid| listens(pid, port)),
-        absence: rpc.as_ref().and_then(|asked| asked.as_ref().err()?.downcast_ref::<CallError>()?.absence()),
+        absence: rpc.as_ref().and_then(|asked| {
+            absence_and_remedy(setting, asked.as_ref().err()?.downcast_ref::<CallError>()?)
+        }),
         rpc: rpc.map(|asked| asked.map_err(|error| error.to_string())),
         others: if arguments.deep { others(&service) } else { Vec::new() },
         log: log.display().to_string(),
@@ -162,8 +164,11 @@ impl Report {
                 self.port
             ),
             format!("Probe target: {}", self.url),
-            format!("Dashboard: {}", self.dashboard),
         ];
+        // Without a gateway there is no page.
+        if self.absence.is_none() || setting.keeps_reference_text() {
+            lines.push(format!("Dashboard: {}", self.dashboard));
+        }
         lines.extend(self.note().map(|note| format!("Probe note: {note}")));
         lines.push(String::new());
         let runtime = self.told_service.get("runtime").unwrap_or(&Value::Null);
@@ -171,7 +176,7 @@ impl Report {
         let shown = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
         lines.push(format!("Runtime: {}{shown}", field(runtime, "status")));
         say(&lines)?;
-        self.print_rpc(setting)?;
+        self.print_rpc()?;
         if detail.contains("systemctl") {
             complain("systemd user services unavailable.");
             complain(&format!(
@@ -218,12 +223,11 @@ impl Report {
         say(&[String::new()])
     }
 
-    fn print_rpc(&self, setting: &Setting) -> Result<()> {
+    fn print_rpc(&self) -> Result<()> {
         match &self.rpc {
             None => return Ok(()),
             Some(Err(_)) if self.absence.is_some() && self.holder.is_none() => {
-                let absence = self.absence.as_deref().unwrap_or_default();
-                complain(&format!("{absence}; start one: {}", setting.command("gateway")));
+                complain(self.absence.as_deref().unwrap_or_default());
             }
             Some(Ok(())) => say(&["RPC probe: ok".to_owned()])?,
             Some(Err(error)) => {

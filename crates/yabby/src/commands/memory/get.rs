@@ -44,7 +44,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let wanted = text::trim(&arguments.path);
     let got = match wanted.starts_with("sessions/") {
         true => desk.runtime.block_on(said(&kept, wanted, arguments)),
-        false => noted(&kept, wanted, arguments),
+        false => noted(setting, &kept, wanted, arguments),
     };
     let (text, path) =
         got.map_err(|error| Failure::bare(format!("Memory get failed: {}", failure::told(&error))))?;
@@ -58,7 +58,12 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn noted(kept: &AgentMemory, path: &str, arguments: &Arguments) -> Result<(String, String)> {
+fn noted(
+    setting: &Setting,
+    kept: &AgentMemory,
+    path: &str,
+    arguments: &Arguments,
+) -> Result<(String, String)> {
     let lines = Lines { from: arguments.from.map(f64::from), count: arguments.lines.map(f64::from) };
     let read = reading::read(&kept.workspace, &kept.settings.extra_paths, path, lines);
     let read = read.map_err(|error| match error {
@@ -66,6 +71,9 @@ fn noted(kept: &AgentMemory, path: &str, arguments: &Arguments) -> Result<(Strin
         ReadError::Refused if !path.is_empty() => anyhow!(
             "{path} is not part of the memory: MEMORY.md, memory/<name>.md, a file of memorySearch.extraPaths, or sessions/<id>.jsonl"
         ),
+        ReadError::System(_) if !kept.workspace.join(path).exists() => {
+            anyhow!("there is no {path} in {}", setting.place.shortened(&kept.workspace))
+        }
         other => other.into(),
     })?;
     Ok((read.text, read.path))

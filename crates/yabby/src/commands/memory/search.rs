@@ -103,7 +103,8 @@ impl Results {
     fn to_json(&self) -> Value {
         let mut told = json!({"results": self.json});
         if self.hidden.hits > 0 {
-            told["hidden"] = json!({"hits": self.hidden.hits, "people": self.hidden.people});
+            let Hidden { hits, people, groups, sessions } = &self.hidden;
+            told["hidden"] = json!({"hits": hits, "people": people, "groups": groups, "sessions": sessions});
         }
         told
     }
@@ -164,19 +165,33 @@ async fn search(desk: &Desk<'_>, kept: &AgentMemory, keys: &Keys, arguments: &Ar
     Ok(Results { hidden, ..shown_results(&found, arguments.explain) })
 }
 
+/// So many sessions are named as which hidden hits are found.
+const MOST_NAMED: usize = 3;
+
 /// Says that others were told what answers, and how to see it.
 fn tell_hidden(desk: &Desk<'_>, hidden: &Hidden) {
-    let Some(person) = hidden.people.first() else { return };
+    if hidden.hits == 0 {
+        return;
+    }
     let hits = terminal::counted(hidden.hits, "more hit");
-    let people = terminal::harmless(&hidden.people.join(", "));
-    anstream::eprintln!("note: not shown, since it was said to others: {hits} ({people}).");
-    if let Some(key) = hidden.sessions.first() {
+    let others: Vec<&str> = hidden.people.iter().chain(&hidden.groups).map(String::as_str).collect();
+    let others = terminal::harmless(&others.join(", "));
+    anstream::eprintln!("note: not shown, since it was said to others: {hits} ({others}).");
+    for key in hidden.sessions.iter().take(MOST_NAMED) {
         let see = desk.setting.command(&format!("memory search … --as {}", terminal::harmless(key)));
         anstream::eprintln!("  To see them: {see}");
     }
-    let person = terminal::harmless(person);
-    let own = format!("config set commands.ownerAllowFrom '[\"{person}\"]' --json");
-    anstream::eprintln!("  If {person} is you: {}", desk.setting.command(&own));
+    if let Some(person) = hidden.people.first() {
+        let known = desk.config.list(&["commands", "ownerAllowFrom"]).unwrap_or_default();
+        let owners: Vec<Value> = known.iter().cloned().chain([person.as_str().into()]).collect();
+        let owners = terminal::harmless(&json::stringify(&Value::from(owners)));
+        let own = format!("config set commands.ownerAllowFrom '{owners}' --json");
+        anstream::eprintln!("  If {} is you: {}", terminal::harmless(person), desk.setting.command(&own));
+    }
+    if !hidden.groups.is_empty() {
+        let share = desk.setting.command("config set memory.share.groups true");
+        anstream::eprintln!("  To find what was said in groups from now on: {share}");
+    }
 }
 
 /// Who looks from a session. In the owner's own one that is the owner, with nobody listening.

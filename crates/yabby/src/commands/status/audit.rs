@@ -91,6 +91,8 @@ fn door(setting: &Setting, config: &Config) -> Option<Finding> {
     let is_here = Bind::of(None, config).addresses(config).iter().all(IpAddr::is_loopback);
     let set = setting.command("setup");
     match secret {
+        // One that starts on a fresh folder makes its own.
+        None if setting.is_own_folder() && !setting.place.config.exists() => None,
         None => Some(Finding {
             id: if is_here { "gateway.loopback_no_auth" } else { "gateway.bind_no_auth" },
             severity: Severity::Critical,

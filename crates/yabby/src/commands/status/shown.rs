@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use yabby_domain::channel::status::{ConfiguredChannel, configured};
 use yabby_domain::json::{self, Value};
-use yabby_domain::session::row::age_text;
+use yabby_domain::session::row::{age_text, thousands};
 
 use super::audit::{Audit, Severity};
 use super::{Arguments, Found, os, runtime_short};
@@ -170,8 +170,14 @@ fn sessions(found: &Found) -> String {
         several => format!("{} stores", several.len()),
     };
     let (model, window) = &found.answering;
-    let window = window / 1000;
-    format!("{} active · default {model} ({window}k ctx) · {place}", number_at(sessions, &["count"]))
+    let window = counted(i64::try_from(*window).unwrap_or(i64::MAX));
+    format!("{} active · default {model} ({window} ctx) · {place}", number_at(sessions, &["count"]))
+}
+
+/// Tokens as `sessions` shows them.
+#[expect(clippy::cast_precision_loss, reason = "a count of tokens")]
+fn counted(tokens: i64) -> String {
+    thousands(tokens as f64)
 }
 
 /// The lines of the report; nothing written in them steers a terminal.
@@ -258,12 +264,11 @@ impl Page {
                 let tokens = match number_at(row, &["totalTokens"]) {
                     0 => "-".to_owned(),
                     tokens => {
-                        let thousands = |count: i64| format!("{}k", count / 1000);
                         let window = number_at(row, &["contextTokens"]);
                         format!(
                             "{}/{} ({}%)",
-                            thousands(tokens),
-                            thousands(window),
+                            counted(tokens),
+                            counted(window),
                             number_at(row, &["percentUsed"])
                         )
                     }

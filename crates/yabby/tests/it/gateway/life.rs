@@ -341,8 +341,8 @@ fn a_gateway_without_a_secret_or_a_configuration_does_not_start() {
     let table: [(&[&str], &str); 8] = [
         (&["run", "--allow-unconfigured", "--port", "1"], unsaid),
         (&["--allow-unconfigured", "--port", "1", "--auth", "password"], secret),
-        (&["--port", "0"], "Invalid port"),
-        (&["--port", "99999"], "Invalid port"),
+        (&["--port", "0"], "Invalid port: 0 (allowed: a whole number from 1 to 65535)"),
+        (&["--port", "99999"], "Invalid port: 99999 (allowed: a whole number from 1 to 65535)"),
         (&["--auth", "none"], r#"Invalid --auth (use "token" or "password")"#),
         (&["--tailscale", "on"], r#"Invalid --tailscale (use "off", "serve", or "funnel")"#),
         (&["--ws-log", "long"], r#"Invalid --ws-log (use "auto", "full", "compact")"#),
