@@ -211,8 +211,10 @@ async fn talk(
             let live = !arguments.json && std::io::stdout().is_terminal();
             let mut meanwhile = engine.subscribe();
             let report = ask(engine, destination, options, &said, live).await?;
-            answer(setting, arguments, &Answer::of(&report))?;
-            finish_tasks(engine, &mut meanwhile, &destination.key, arguments.json).await
+            let answered = answer(setting, arguments, &Answer::of(&report));
+            // A turn that failed is written down as done, too: otherwise the next start would take it again.
+            finish_tasks(engine, &mut meanwhile, &destination.key, arguments.json).await?;
+            answered
         }
     }
 }
