@@ -12,7 +12,7 @@ use crate::unpoisoned;
 const MAX_CONTEXTS: usize = 64;
 /// The contexts together, without the one that was used last: that may be as long as its model can read, but many at once
 /// must not take ever more memory while they grow.
-const MAX_OTHER_BYTES: usize = 1024 * 1024;
+const MAX_OTHER_BYTES: usize = 512 * 1024;
 
 #[derive(Default)]
 pub(crate) struct PreparedContexts {

@@ -2,7 +2,7 @@
 
 mod validate;
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 
 use anyhow::{Result, anyhow};
 use clap::{Args, Subcommand};
@@ -56,7 +56,7 @@ enum Command {
         /// Print JSON, texts in quotes
         #[arg(long)]
         json: bool,
-        /// Print the secrets in it, too; one that PATH names itself is always printed
+        /// Print the secrets in it on a terminal, too; one that PATH names itself is always printed
         #[arg(long)]
         show_secrets: bool,
     },
@@ -131,9 +131,11 @@ fn get(setting: &Setting, path: Option<&str>, as_json: bool, shows_secrets: bool
         Some(raw) => KeyPath::parse(raw)?.get(root).ok_or_else(|| anyhow::Error::from(not_found(raw))),
     };
     let value = find(all.root())?;
-    // Who names a secret wants it; who names what is around it need not think of it.
+    // Who names a secret wants it; who names what is around it need not think of it. Programs read what the reference
+    // prints.
     let is_part = value.is_object() || value.is_array();
-    let masked = (is_part && !shows_secrets).then(|| redaction::redacted(all.root()));
+    let is_shown = std::io::stdout().is_terminal() && !shows_secrets;
+    let masked = (is_part && is_shown).then(|| redaction::redacted(all.root()));
     let value = masked.as_ref().map_or(Ok(value), find)?;
     match value {
         Value::String(text) if !as_json => print(&text::to_outside(text)),

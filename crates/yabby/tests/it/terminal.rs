@@ -164,6 +164,32 @@ fn usage_is_drawn_as_bars_that_fit() {
 }
 
 #[test]
+fn secrets_are_shown_where_they_are_named_only() {
+    let home = Home::empty();
+    home.write(
+        ".openclaw/openclaw.json",
+        "{gateway: {port: 1, auth: {token: 's3cret'}}, channels: {telegram: {botToken: '1:s3cret', allowFrom: ['7']}},
+        models: {providers: {den: {baseUrl: 'http://x', apiKey: 's3cret', models: []}}},
+        env: {vars: {OTHER_KEY: '${HOME}', SOME_TOKEN: 's3cret'}}}",
+    );
+    for path in ["--all", "gateway", "gateway.auth", "channels", "models.providers", "env.vars", "env"] {
+        for json in [&[][..], &["--json"]] {
+            let arguments = [&["config", "get", path], json].concat();
+            let (screen, _) = shown(&home, 120, &[], &arguments);
+            assert!(!screen.contains("s3cret") && screen.contains("__OPENCLAW_REDACTED__"), "{screen}");
+        }
+        let arguments = ["config", "get", path];
+        assert!(shown(&home, 120, &[], &[&arguments[..], &["--show-secrets"]].concat()).0.contains("s3cret"));
+        // Programs read what the reference prints.
+        assert!(home.out(&arguments).contains("s3cret"), "{path}");
+    }
+    for path in ["gateway.auth.token", "models.providers.den.apiKey"] {
+        assert_eq!(shown(&home, 120, &[], &["config", "get", path]).0.trim(), "s3cret");
+    }
+    assert!(shown(&home, 120, &[], &["config", "get", "channels.telegram.allowFrom"]).0.contains("\"7\""));
+}
+
+#[test]
 fn text_is_broken_where_the_terminal_ends() {
     let text = "- one two three four five six seven eight nine ten eleven twelve\n\n```\nlet code = not_to_be_broken;\n```";
     let home = Home::saying(&[message("1", "user", text)]);
