@@ -315,12 +315,11 @@ impl Loop {
         };
         for inbound in more {
             let text = queued_prompt(&inbound, &opened.config);
-            conversation.add(NewEntry::Message(illustrated(
-                &text,
-                &inbound.options.pictures,
-                inbound.accepted_at,
-            )));
+            let asked = illustrated(&text, &inbound.options.pictures, inbound.accepted_at);
             engine.0.log.note(&inbound.turn, [Step::Begun { run: request.turn.clone() }]).await?;
+            // It is in the transcript before pieces of an answer to it can be sent: otherwise a crash between the two
+            // would have it asked again, and answered from the beginning.
+            conversation.say(engine, opened, vec![asked]).await?;
             engine.tell(&opened.key, Some(request.turn), EventKind::Steered { turn: inbound.turn });
         }
         Ok(true)

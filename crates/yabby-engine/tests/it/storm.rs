@@ -109,3 +109,26 @@ proptest! {
         }
     }
 }
+
+/// A message that steers a run is answered in pieces, and the program dies between two of them.
+#[test]
+fn pieces_of_an_answer_to_a_steering_message_are_sent_once() {
+    let bodies = ["/queue steer", "words", "a long story"];
+    for death in 1..80 {
+        let config = json!({
+            "agents": {"defaults": {"maxConcurrent": 2, "blockStreamingChunk": {"minChars": 20, "maxChars": 60}}},
+        });
+        let capabilities = Capabilities { knows_deliveries: true, likes_blocks: true };
+        let mut world = World::new(config, capabilities, 100_000);
+        world.pauses = vec![0; bodies.len()];
+        let saying = |body| Saying { session: 1, body, pause: 0 };
+        let messages: Vec<Heard> =
+            bodies.iter().enumerate().map(|(at, body)| heard(at, &saying(body))).collect();
+        let mut acknowledged = vec![false; messages.len()];
+        world.live(&Life::of(death), &messages, &mut acknowledged);
+        assert!(world.live(&Life::of(100_000), &messages, &mut acknowledged));
+        let sent = world.stage.channel.texts();
+        let is_answer = |text: &&String| text.starts_with("re: ") && text.contains("#2#");
+        assert_eq!(sent.iter().filter(is_answer).count(), 1, "killed after {death} steps: {sent:#?}");
+    }
+}
