@@ -3,7 +3,7 @@
 use super::tokens::{context_tokens, estimate, estimate_all};
 use crate::json::{self, Value};
 use crate::message::{Message, Role};
-use crate::transcript::context::build_context;
+use crate::transcript::context::{message_of, told_parts};
 use crate::transcript::entry::{Entry, EntryKind};
 use crate::transcript::undo::undone_at;
 
@@ -32,7 +32,7 @@ pub fn projected(branch: &[&Entry], pending: &[Message], overhead: u64) -> u64 {
             let counted = tokens + after.map(|message| estimate(&message)).sum::<u64>();
             contradicting_estimate(&branch[since..], branch, counted).unwrap_or(counted) + coming
         }
-        None => overhead + estimate_all(&build_context(branch).messages) + coming,
+        None => overhead + estimated(branch) + coming,
     }
 }
 
@@ -48,7 +48,15 @@ fn contradicting_estimate(since: &[&Entry], branch: &[&Entry], counted: u64) -> 
     if bytes as u64 / 4 <= limit {
         return None;
     }
-    Some(estimate_all(&build_context(branch).messages)).filter(|estimate| *estimate > limit)
+    Some(estimated(branch)).filter(|estimate| *estimate > limit)
+}
+
+/// The estimate for everything that a branch tells the model. Each entry is read for it once, and not for every turn.
+fn estimated(branch: &[&Entry]) -> u64 {
+    let (summary, [kept, since]) = told_parts(branch);
+    let of_entry = |entry: &Entry| message_of(entry).map_or(0, |message| estimate(&message));
+    let told: u64 = kept.iter().chain(since).map(|entry| entry.tokens_by(of_entry)).sum();
+    summary.as_ref().map_or(0, estimate) + told
 }
 
 /// What the provider said about the size of the context, in an answer that can be relied on.
@@ -119,6 +127,24 @@ mod tests {
         );
         let entries = entries(&[&picture, report]);
         assert_eq!(projected(&entries.iter().collect::<Vec<_>>(), &[], 10), 132);
+    }
+
+    #[test]
+    fn what_is_counted_entry_by_entry_is_what_the_context_takes() {
+        let lines = [
+            r#"{"type":"message","id":"a","message":{"role":"user","content":"12345678"}}"#,
+            r#"{"type":"message","id":"b","parentId":"a","message":{"role":"assistant","content":[{"type":"text","text":"one two three"}]}}"#,
+            r#"{"type":"custom_message","id":"c","parentId":"b","customType":"x","content":"a note of something","display":true}"#,
+            r#"{"type":"compaction","id":"d","parentId":"c","summary":"what was said before","firstKeptEntryId":"b"}"#,
+            r#"{"type":"custom","id":"e","parentId":"d","customType":"x","data":{"a":"not told"}}"#,
+            r#"{"type":"message","id":"f","parentId":"e","message":{"role":"user","content":"and then?"}}"#,
+        ];
+        let entries = entries(&lines);
+        for end in 0..=entries.len() {
+            let branch: Vec<&Entry> = entries[..end].iter().collect();
+            let whole = estimate_all(&crate::transcript::context::build_context(&branch).messages);
+            assert_eq!((estimated(&branch), estimated(&branch)), (whole, whole), "{end}");
+        }
     }
 
     #[test]

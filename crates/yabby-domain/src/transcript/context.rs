@@ -158,11 +158,16 @@ fn last_compaction(branch: &[&Entry]) -> Option<usize> {
 
 /// What a branch tells the model.
 fn told_on(branch: &[&Entry]) -> Vec<Message> {
-    let Some(at) = last_compaction(branch) else { return told(branch).collect() };
+    let (summary, [kept, since]) = told_parts(branch);
+    summary.into_iter().chain(told(kept)).chain(told(since)).collect()
+}
+
+/// The summary in front of what a branch tells the model, the entries that the last compaction kept, and those since.
+pub(crate) fn told_parts<'b, 'e>(branch: &'b [&'e Entry]) -> (Option<Message>, [&'b [&'e Entry]; 2]) {
+    let Some(at) = last_compaction(branch) else { return (None, [&[], branch]) };
     let compaction = branch[at].object();
-    let kept = kept_by(branch, at, &compaction);
     let summary = compaction_summary(&compaction, branch[at].time());
-    std::iter::once(summary).chain(told(kept)).chain(told(&branch[at + 1..])).collect()
+    (Some(summary), [kept_by(branch, at, &compaction), &branch[at + 1..]])
 }
 
 /// What the compaction at this place of a branch kept of what stands before it.

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use sha1::{Digest, Sha1};
@@ -20,6 +20,17 @@ use crate::message::{Message, Role};
 pub struct Entry {
     line: Line,
     head: Head,
+    tokens: TokenEstimate,
+}
+
+/// How many tokens the message of an entry takes, once somebody has counted. It is no part of the entry.
+#[derive(Clone, Debug, Default)]
+struct TokenEstimate(OnceLock<u64>);
+
+impl PartialEq for TokenEstimate {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// A part of a text.
@@ -100,7 +111,11 @@ impl Entry {
     /// The entry on `line`, if it holds a JSON object.
     pub fn parse(line: &str) -> Option<Self> {
         let head = Glance::at(line, Head::of)?;
-        Some(Self { line: Line::whole(line.trim_matches(JSON_SPACE).to_owned()), head })
+        Some(Self {
+            line: Line::whole(line.trim_matches(JSON_SPACE).to_owned()),
+            head,
+            tokens: TokenEstimate::default(),
+        })
     }
 
     /// The entry on a line of a text that other entries share.
@@ -109,7 +124,8 @@ impl Entry {
         let head = Glance::at(whole, Head::of)?;
         let start = line.start + (whole.len() - whole.trim_start_matches(JSON_SPACE).len());
         let end = start + whole.trim_matches(JSON_SPACE).len();
-        Some(Self { line: Line { text: Arc::clone(text), place: start..end }, head })
+        let line = Line { text: Arc::clone(text), place: start..end };
+        Some(Self { line, head, tokens: TokenEstimate::default() })
     }
 
     pub fn from_object(object: Object) -> Self {
@@ -121,12 +137,17 @@ impl Entry {
             timestamp: field("timestamp"),
             message: field("message"),
         });
-        Self { line: Line::whole(json::stringify_object(&object)), head }
+        Self { line: Line::whole(json::stringify_object(&object)), head, tokens: TokenEstimate::default() }
     }
 
     /// The text of the line, as it is on disk.
     pub fn line(&self) -> &str {
         self.line.as_str()
+    }
+
+    /// The estimated tokens of its message, counted once.
+    pub fn tokens_by(&self, estimate: impl FnOnce(&Self) -> u64) -> u64 {
+        *self.tokens.0.get_or_init(|| estimate(self))
     }
 
     /// How many bytes the line has.
