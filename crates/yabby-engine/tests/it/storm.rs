@@ -110,28 +110,37 @@ proptest! {
     }
 }
 
-/// A message that steers a run is answered in pieces, and the program dies between two of them.
+/// A message that steers a run is answered in pieces, and the program dies between two of them. The other sessions take
+/// the steps that let the message arrive while the run answers.
 #[test]
 fn pieces_of_an_answer_to_a_steering_message_are_sent_once() {
-    let bodies = ["/queue steer", "words", "a long story"];
-    for death in 1..80 {
+    let sayings = [
+        (0, "/status"),
+        (0, "/status"),
+        (1, "/queue steer"),
+        (0, "/compact"),
+        (2, "/status"),
+        (1, "words"),
+        (1, "a long story"),
+        (2, "words"),
+    ];
+    let sayings = sayings.map(|(session, body)| Saying { session, body, pause: 0 });
+    for death in 1..120 {
         let config = json!({
             "agents": {"defaults": {"maxConcurrent": 2, "blockStreamingChunk": {"minChars": 20, "maxChars": 60}}},
         });
         let capabilities = Capabilities { knows_deliveries: true, likes_blocks: true };
         let mut world = World::new(config, capabilities, 100_000);
-        world.pauses = vec![0; bodies.len()];
-        let saying = |body| Saying { session: 1, body, pause: 0 };
-        let messages: Vec<Heard> =
-            bodies.iter().enumerate().map(|(at, body)| heard(at, &saying(body))).collect();
+        world.pauses = sayings.iter().map(|saying| saying.pause).collect();
+        let messages: Vec<Heard> = sayings.iter().enumerate().map(|(at, saying)| heard(at, saying)).collect();
         let mut acknowledged = vec![false; messages.len()];
         world.live(&Life::of(death), &messages, &mut acknowledged);
         assert!(world.live(&Life::of(100_000), &messages, &mut acknowledged));
         let sent = world.stage.channel.texts();
-        let is_beginning = |text: &&String| text.starts_with("re: ") && text.contains("#2#");
+        let is_beginning = |text: &&String| text.starts_with("re: ") && text.contains("#6#");
         assert!(sent.iter().filter(is_beginning).count() <= 1, "killed after {death} steps: {sent:#?}");
         let said = world.ever_said();
-        let is_question = |message: &&Message| message.role() == Role::User && told(message).contains("#2#");
+        let is_question = |message: &&Message| message.role() == Role::User && told(message).contains("#6#");
         assert_eq!(said.iter().filter(is_question).count(), 1, "killed after {death} steps");
     }
 }
