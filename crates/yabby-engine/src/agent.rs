@@ -1,7 +1,7 @@
 //! The agent: it asks a model, does what the model wants done, and asks again until there is an answer.
 
 mod answer;
-mod bounded;
+mod bounded_stream;
 mod call;
 pub(crate) mod compact;
 pub(crate) mod context;

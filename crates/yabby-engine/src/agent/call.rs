@@ -7,7 +7,7 @@ use yabby_domain::seam::model::{Answer, ModelError, ModelErrorKind, ModelEvent, 
 
 use yabby_domain::usage::Usage;
 
-use super::bounded::stream_bounded;
+use super::bounded_stream::stream_bounded;
 use super::request::RunRequest;
 use crate::events::{Call, EventKind};
 

@@ -24,7 +24,7 @@ use yabby_domain::transcript::tree::{NewCompaction, NewEntry};
 use yabby_domain::usage;
 
 use super::answer;
-use super::bounded::stream_bounded;
+use super::bounded_stream::stream_bounded;
 use super::call::{account, refusal};
 use super::conversation::Conversation;
 use super::request::RunRequest;

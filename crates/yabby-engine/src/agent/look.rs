@@ -12,7 +12,7 @@ use yabby_domain::seam::model::{ModelRequest, Purpose};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::text;
 
-use super::bounded::stream_bounded;
+use super::bounded_stream::stream_bounded;
 use super::model::{ModelChoice, Models};
 use crate::Engine;
 

@@ -1,4 +1,4 @@
-//! One answer of a model, of bounded length: a model that writes without end is stopped.
+//! The size limit of one model answer: a stream that exceeds it is cancelled with an error.
 
 use tokio_util::sync::CancellationToken;
 use yabby_domain::seam::model::{
