@@ -55,7 +55,7 @@ fn contradicting_estimate(since: &[&Entry], branch: &[&Entry], counted: u64) -> 
 fn estimated(branch: &[&Entry]) -> u64 {
     let (summary, [kept, since]) = told_parts(branch);
     let of_entry = |entry: &Entry| message_of(entry).map_or(0, |message| estimate(&message));
-    let told: u64 = kept.iter().chain(since).map(|entry| entry.tokens_by(of_entry)).sum();
+    let told: u64 = kept.iter().chain(since).map(|entry| entry.estimated_tokens(of_entry)).sum();
     summary.as_ref().map_or(0, estimate) + told
 }
 

@@ -23,7 +23,7 @@ pub struct Entry {
     tokens: TokenEstimate,
 }
 
-/// How many tokens the message of an entry takes, once somebody has counted. It is no part of the entry.
+/// Cached token estimate of the message of an entry. Two entries are equal whether or not it was computed.
 #[derive(Clone, Debug, Default)]
 struct TokenEstimate(OnceLock<u64>);
 
@@ -145,8 +145,8 @@ impl Entry {
         self.line.as_str()
     }
 
-    /// The estimated tokens of its message, counted once.
-    pub fn tokens_by(&self, estimate: impl FnOnce(&Self) -> u64) -> u64 {
+    /// The estimated tokens of its message, computed with `estimate` on the first call.
+    pub fn estimated_tokens(&self, estimate: impl FnOnce(&Self) -> u64) -> u64 {
         *self.tokens.0.get_or_init(|| estimate(self))
     }
 
