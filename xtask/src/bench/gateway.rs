@@ -285,7 +285,11 @@ fn crowd_rows(pair: &Pair) -> Result<Vec<Row>> {
     };
     Ok(vec![
         row("all clients connect", seconds, (ours.number("connecting")?, theirs.number("connecting")?)),
-        row("memory with all clients", bytes, (ours["memory"].number("anonymous")?, theirs["memory"].number("anonymous")?)),
+        row(
+            "memory with all clients",
+            bytes,
+            (ours["memory"].number("anonymous")?, theirs["memory"].number("anonymous")?),
+        ),
         row("a broadcast to all clients", seconds, (ours.times("broadcasts")?, theirs.times("broadcasts")?)),
     ])
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use yabby_domain::principal::{Principal, ReplyTo};
 use yabby_domain::seam::tool::{Effect, Tool, ToolOutput};
 use yabby_domain::secrets::Secrets;
 use yabby_testkit::scripted_model::Line;
@@ -82,7 +83,8 @@ async fn in_somebody_elses_conversation_the_owners_own_is_not_told_whoever_asks(
     for (key, expected) in table {
         let mut heard = direct("hi");
         heard.message.session_key = Some(key.to_owned());
-        heard.options.to_caller = true;
+        heard.principal = Principal::LocalOwner;
+        heard.reply_to = ReplyTo::Caller;
         say(&engine, heard).await;
         let asked = stage.model.asked();
         let last = asked.last().unwrap();
