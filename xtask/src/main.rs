@@ -11,6 +11,7 @@ mod judge;
 mod live;
 mod peer;
 mod program;
+mod ratchet;
 mod real_claude;
 mod real_systemd;
 mod reference;
@@ -27,6 +28,9 @@ const USAGE: &str = "usage: cargo xtask <task>
 
 tasks:
   vectors [DIR]   copy the recorded cases from DIR (../shared/vectors) to vectors/
+  ratchet [--lower]
+                  run the recorded cases and write how many pass, which the tests hold them to; fewer than before
+                  only with --lower
   bench rules     nanoseconds per rule: keys, freshness, routing, context, payloads
   bench store     sessions and transcripts beside the real OpenClaw; writes docs/benchmarks.md
   bench cli       commands beside the real OpenClaw; writes docs/benchmarks.md
@@ -70,6 +74,8 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["vectors"] => vectors::refresh("../shared/vectors".as_ref()),
         ["vectors", source] => vectors::refresh(source.as_ref()),
+        ["ratchet"] => ratchet::refresh(false),
+        ["ratchet", "--lower"] => ratchet::refresh(true),
         ["bench", "rules"] => bench::rules(),
         ["bench", "store"] => bench::store(),
         ["bench", "cli"] => bench::cli(),
