@@ -9,6 +9,7 @@ mod fuzz;
 mod interop;
 mod judge;
 mod live;
+mod measure;
 mod peer;
 mod program;
 mod ratchet;
@@ -17,12 +18,14 @@ mod real_systemd;
 mod reference;
 mod room;
 mod snapshot;
+mod sources;
 mod vectors;
 mod worker;
 
 use std::process::ExitCode;
 
 use bench::Form;
+use measure::Print;
 
 const USAGE: &str = "usage: cargo xtask <task>
 
@@ -31,6 +34,9 @@ tasks:
   ratchet [--lower]
                   run the recorded cases and write how many pass, which the tests hold them to; fewer than before
                   only with --lower
+  measure [--json|--details|--write]
+                  figures of the source: rings of modules, untyped signatures, dependencies, sizes; with
+                  --details what each consists of, with --write into docs/benchmarks.md
   bench rules     nanoseconds per rule: keys, freshness, routing, context, payloads
   bench store     sessions and transcripts beside the real OpenClaw; writes docs/benchmarks.md
   bench cli       commands beside the real OpenClaw; writes docs/benchmarks.md
@@ -76,6 +82,10 @@ fn main() -> ExitCode {
         ["vectors", source] => vectors::refresh(source.as_ref()),
         ["ratchet"] => ratchet::refresh(false),
         ["ratchet", "--lower"] => ratchet::refresh(true),
+        ["measure"] => measure::run(Print::Table),
+        ["measure", "--json"] => measure::run(Print::Json),
+        ["measure", "--details"] => measure::run(Print::Details),
+        ["measure", "--write"] => measure::write(),
         ["bench", "rules"] => bench::rules(),
         ["bench", "store"] => bench::store(),
         ["bench", "cli"] => bench::cli(),
