@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use yabby_domain::principal::{Principal, ReplyTo};
 use yabby_domain::seam::tool::{Effect, Tool, ToolOutput};
 use yabby_domain::secrets::Secrets;
-use yabby_testkit::scripted_model::Line;
 use yabby_engine::Submission;
+use yabby_testkit::scripted_model::Line;
 use yabby_testkit::stage::{Stage, direct, in_group, say, texts};
 
 use crate::props::{MAIN, Probe};
