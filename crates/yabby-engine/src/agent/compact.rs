@@ -3,6 +3,8 @@
 //! Nothing is deleted. The summary is an entry like any other; what it stands for remains in the file, and
 //! `yabby sessions undo-compaction` goes back to it.
 
+mod parts;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,6 +12,7 @@ use yabby_domain::compaction::Settings;
 use yabby_domain::compaction::prepare::{Preparation, prepare};
 use yabby_domain::compaction::projected::projected;
 use yabby_domain::compaction::reserve::{floor_from_config, reserve};
+use yabby_domain::compaction::safeguard::Mode;
 use yabby_domain::compaction::summary::{Answers, NothingToSummarize, SummaryCall, plan};
 use yabby_domain::compaction::tokens::estimate_all;
 use yabby_domain::config::Config;
@@ -32,6 +35,7 @@ use crate::durability::Recorded;
 use crate::events::{Compacted, EventKind};
 use crate::hooks::{CompactionChange, HookEvent, HookPoint};
 use crate::turn::prompt::user_message;
+use parts::written_in_parts;
 
 /// What makes a compaction necessary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +131,10 @@ async fn summarize(
                 Why::Asked { focus } => focus.as_deref(),
                 Why::Full | Why::Overflow => None,
             };
-            written_by_model(request, prepared.clone(), focus).await?
+            match Mode::from_config(&opened.config) {
+                Mode::Default => written_by_model(request, prepared.clone(), focus).await?,
+                Mode::Safeguard => written_in_parts(request, prepared.clone(), focus).await?,
+            }
         }
     };
     let id = conversation.append(engine, opened, vec![entry], recorded).await?.pop().unwrap_or_default();

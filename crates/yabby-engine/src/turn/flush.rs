@@ -5,7 +5,7 @@
 //! much of the history as the model can read; then it is not tried again, whatever becomes of it.
 
 use yabby_domain::compaction::projected::projected;
-use yabby_domain::flush::{FlushBudget, FlushSettings, FlushTurn, flushed};
+use yabby_domain::flush::{FlushSettings, FlushTurn, flush_is_due, flushed, flushed_this_cycle};
 use yabby_domain::session::entry::SessionEntry;
 
 use super::TurnError;
@@ -31,14 +31,14 @@ pub(crate) async fn flush_if_due(
     let Some(settings) = FlushSettings::from_config(&opened.config).filter(|_| request.may_flush) else {
         return;
     };
-    if is_flushed(&opened.entry) || agent::is_asked(inbound, &request.prompt, conversation) {
+    if flushed_this_cycle(&opened.entry) || agent::is_asked(inbound, &request.prompt, conversation) {
         return;
     }
     let window = request.choice.window(&opened.config);
     let overhead = request.opening().overhead;
     let tokens = projected(&conversation.transcript().branch(), &[request.prompt.message()], overhead);
     #[expect(clippy::cast_precision_loss, reason = "no context is that large")]
-    if (tokens as f64) < threshold(&settings, window) {
+    if !flush_is_due(&opened.entry, tokens as f64, &settings.budget(window as f64)) {
         return;
     }
     if request.resume.as_ref().is_some_and(|progress| !progress.tools.is_empty()) {
@@ -69,7 +69,7 @@ pub(crate) async fn flush_on_overflow(
         return;
     };
     let entry = opened.home.sessions.get(&opened.key).await.ok().flatten().unwrap_or_default();
-    if is_flushed(&entry) {
+    if flushed_this_cycle(&entry) {
         return;
     }
     // Whatever becomes of it, there is no second attempt before the next compaction.
@@ -103,23 +103,6 @@ pub(crate) fn may_flush(inbound: &Inbound) -> bool {
         workspace_is_read_only: false,
     };
     turn.can_flush()
-}
-
-/// How full the context is when a flush is due. As with compaction, the margins of a large model must not
-/// eat up the window of a small one.
-fn threshold(settings: &FlushSettings, window: u64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "no window is that large")]
-    let window = window as f64;
-    let budget = FlushBudget {
-        context_window: window,
-        reserve: settings.reserve_floor.min(window / 2.0),
-        soft_margin: settings.soft_tokens.min(window / 8.0),
-    };
-    budget.threshold().max(1.0)
-}
-
-fn is_flushed(entry: &SessionEntry) -> bool {
-    entry.memory_flush_compaction_count() == Some(entry.compaction_count().unwrap_or(0.0))
 }
 
 /// The flush is told the day, so that it writes to the right file.
