@@ -1,4 +1,5 @@
-//! Who a message comes from, and where its answer goes. Neither is inferred from the other.
+//! Who a message comes from, and where its answer goes (`gateway.md` §3, `sessions.md` §8, §17). Neither is inferred from the
+//! other.
 
 use serde::{Deserialize, Serialize};
 

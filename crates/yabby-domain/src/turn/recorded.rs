@@ -1,4 +1,4 @@
-//! Accepted messages as the journals of all releases have them.
+//! Accepted messages as the journals of all releases have them (`sessions.md` §9, §18).
 
 use serde::Deserialize;
 

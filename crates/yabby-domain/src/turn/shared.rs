@@ -1,4 +1,4 @@
-//! A shared value, written and read like the value itself.
+//! A shared value, written and read like the value itself (`sessions.md` §9, §18).
 
 use std::sync::Arc;
 
