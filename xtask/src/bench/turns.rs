@@ -106,7 +106,8 @@ From the message to the reply, with a model that answers at once: ours in the pr
 loopback\nbehind its gateway. Ours is durable: the message, the session and the transcript are synced. \
 The reference takes\none turn at a time here; its turns a second are those of its median.\n\
 The turns of a long conversation, and those at a slow pace, go through both gateways, with a model of another process; of the \
-reference\nthe conversation ends with the 240th turn. What is written is what the kernel counts for the disk.";
+reference\nthe conversation ends with the 240th turn. What is written is what the kernel counts for the disk. Memory is anonymous memory \
+(what the program has written to),\nten seconds after the last turn; beside it with the pages of files such as its own code (PSS).";
 
 fn row(what: String, yabby: String, reference: String, ratio: String, target: Target) -> Row {
     Row { what, yabby, reference, ratio, target }

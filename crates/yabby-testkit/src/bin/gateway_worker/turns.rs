@@ -76,6 +76,9 @@ pub async fn long_conversation(client: &mut Client, marks: &[usize], program: &P
     Ok(costs)
 }
 
+/// How long nothing goes on before memory is read: what a turn needs while it is taken is not what stays.
+const REST: Duration = Duration::from_secs(10);
+
 /// The memory of the gateway after so many turns of its life, which are taken in many sessions in rotation.
 pub async fn memory_growth(
     client: &mut Client,
@@ -91,6 +94,7 @@ pub async fn memory_growth(
             return Err(told.to_string().into());
         }
         if marks.contains(&number) {
+            client.rest(REST).await?;
             memory.push(program.memory()?);
         }
     }
