@@ -15,7 +15,6 @@ pub mod collation;
 pub mod command;
 pub mod compaction;
 pub mod config;
-pub mod conversation_label;
 pub mod delivery;
 pub mod device;
 pub mod directive;

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use crate::inbound::InboundMessage;
 use crate::json::{self, Value};
 use crate::reply::payload::ReplyPayload;
-use crate::transcript::not_answered::NotAnsweredReason;
 
 /// The name of a message on its way to a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -326,6 +325,33 @@ impl Progress {
     /// Whether a tool call began and nobody knows how it ended.
     pub fn was_interrupted(&self, call: &str) -> bool {
         self.tools.get(call) == Some(&false)
+    }
+}
+
+/// Why a message was not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum NotAnsweredReason {
+    /// The session was stopped, reset or deleted.
+    Stopped,
+    /// The queue of the session was full.
+    QueueFull,
+}
+
+impl NotAnsweredReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stopped => "stopped",
+            Self::QueueFull => "queueFull",
+        }
+    }
+
+    /// What the sender is told.
+    pub fn notice(self) -> &'static str {
+        match self {
+            Self::Stopped => "Not answered: the session was stopped while this message was waiting.",
+            Self::QueueFull => "Not answered: too many messages were waiting in this session.",
+        }
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::json;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
 use yabby_domain::json::Value;
-use yabby_domain::message::{Message, text_block};
+use yabby_domain::message::Message;
 use yabby_domain::message_stamp::stamped;
 use yabby_domain::seam::Begin;
 use yabby_domain::session::entry::SessionEntry;
@@ -16,6 +16,7 @@ use yabby_domain::session::key::{KeyPolicy, SessionKey};
 use yabby_domain::session::send_policy::{SendDecision, SendPolicy, SendQuery};
 use yabby_domain::text;
 use yabby_domain::transcript::file_name::TranscriptId;
+use yabby_domain::transcript::mirror::injected_message;
 use yabby_domain::transcript::tree::NewEntry;
 use yabby_domain::turn::{TurnId, TurnOptions};
 use yabby_engine::{Heard, Hearing, Ticket};
@@ -152,13 +153,7 @@ pub(crate) fn spoken(gateway: &Gateway, said: &str) -> InboundMessage {
 
 /// A message of the agent that no model made.
 pub(crate) fn injected(said: &str, now: i64) -> Message {
-    let mut message = Message::default();
-    message.set("role", "assistant");
-    message.set("content", vec![text_block(said)]);
-    message.set("timestamp", now);
-    message.set("stopReason", "injected");
-    message.set("usage", json!({"input": 0, "output": 0, "totalTokens": 0}));
-    message
+    injected_message(said, None, Timestamp::from_millisecond(now).unwrap_or_default())
 }
 
 /// Puts such a message at the end of a conversation; its id.

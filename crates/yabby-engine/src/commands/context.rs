@@ -36,7 +36,7 @@ fn without_next(mut messages: Vec<Message>) -> Vec<Message> {
 }
 
 pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnError> {
-    let CommandContext { engine, inbound, opened, control, rest } = context;
+    let CommandContext { engine, inbound, opened, control, rest, .. } = context;
     let prompt = Prompt::nothing(inbound.accepted_at);
     let request = RunRequest::new(engine, inbound, opened, prompt, control, Purpose::Turn).await?;
     let Opening { system, tools: known, .. } = request.opening();
