@@ -13,10 +13,20 @@ use crate::sections::text::NonEmptyText;
 pub struct Extras {
     /// Agents.
     pub agents: Option<ExtraAgents>,
+    /// The gateway.
+    pub gateway: Option<ExtraGateway>,
     /// What agents remember.
     pub memory: Option<ExtraMemory>,
     /// What agents may use, and how.
     pub tools: Option<ExtraTools>,
+}
+
+/// The gateway.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExtraGateway {
+    /// Scopes whose clients are the owner, besides `operator.admin`: `operator.write` for those that may only chat.
+    pub owner_scopes: Option<Vec<String>>,
 }
 
 /// Agents.

@@ -31,6 +31,7 @@ use super::bounded_stream::stream_bounded;
 use super::call::{account, refusal};
 use super::conversation::Conversation;
 use super::request::RunRequest;
+use crate::durability::Recorded;
 use crate::events::{Compacted, EventKind};
 use crate::hooks::{CompactionChange, HookEvent, HookPoint};
 use crate::turn::prompt::user_message;
@@ -87,11 +88,12 @@ pub(crate) async fn compact(
     request: &RunRequest<'_>,
     conversation: &mut Conversation,
     why: Why,
+    recorded: &Recorded,
 ) -> Result<Compacted, CompactionError> {
     let RunRequest { engine, opened, turn, .. } = request;
     let started = EventKind::CompactionStarted { overflow: why == Why::Overflow };
     engine.tell(&opened.key, Some(turn), started);
-    let compacted = summarize(request, conversation, &why).await;
+    let compacted = summarize(request, conversation, &why, recorded).await;
     let ended = EventKind::CompactionEnded {
         compacted: compacted.as_ref().ok().cloned(),
         will_retry: why == Why::Overflow && compacted.is_ok(),
@@ -104,6 +106,7 @@ async fn summarize(
     request: &RunRequest<'_>,
     conversation: &mut Conversation,
     why: &Why,
+    recorded: &Recorded,
 ) -> Result<Compacted, CompactionError> {
     let RunRequest { engine, opened, .. } = request;
     let settings = settings(&opened.config, request.choice.window(&opened.config));
@@ -134,7 +137,7 @@ async fn summarize(
             }
         }
     };
-    let id = conversation.append(engine, opened, vec![entry]).await?.pop().unwrap_or_default();
+    let id = conversation.append(engine, opened, vec![entry], recorded).await?.pop().unwrap_or_default();
     let branch = conversation.transcript().branch();
     let tokens_after = projected(&branch, &conversation.pending_messages(), 0);
     #[expect(

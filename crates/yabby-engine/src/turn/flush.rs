@@ -9,14 +9,15 @@ use yabby_domain::flush::{FlushSettings, FlushTurn, flush_is_due, flushed, flush
 use yabby_domain::session::entry::SessionEntry;
 
 use super::TurnError;
-use super::open::{Footing, Opened};
+use super::open::Opened;
 use super::prompt::Prompt;
 use crate::Engine;
 use crate::agent::context::Extent;
 use crate::agent::conversation::Conversation;
 use crate::agent::{self, Run, RunRequest};
+use crate::durability::Recorded;
 use crate::events::EventKind;
-use crate::inbox::Inbound;
+use crate::inbound::Inbound;
 
 /// Runs the flush if the question would bring the context close to a compaction. A flush that fails does
 /// not fail the turn.
@@ -24,43 +25,45 @@ pub(crate) async fn flush_if_due(
     inbound: &Inbound,
     request: &mut RunRequest<'_>,
     conversation: &mut Conversation,
-    footing: &mut Footing,
-) -> Result<(), TurnError> {
-    let RunRequest { engine, opened, .. } = *request;
+    recorded: &Recorded,
+) {
+    let (engine, opened) = (request.engine, &request.opened.clone());
     let Some(settings) = FlushSettings::from_config(&opened.config).filter(|_| request.may_flush) else {
-        return Ok(());
+        return;
     };
     if flushed_this_cycle(&opened.entry) || agent::is_asked(inbound, &request.prompt, conversation) {
-        return Ok(());
+        return;
     }
     let window = request.choice.window(&opened.config);
     let overhead = request.opening().overhead;
     let tokens = projected(&conversation.transcript().branch(), &[request.prompt.message()], overhead);
     #[expect(clippy::cast_precision_loss, reason = "no context is that large")]
     if !flush_is_due(&opened.entry, tokens as f64, &settings.budget(window as f64)) {
-        return Ok(());
+        return;
     }
-    footing.reached().await?;
     if request.resume.as_ref().is_some_and(|progress| !progress.tools.is_empty()) {
         // It was interrupted when it had begun to do things. They are not done again.
         note(engine, opened).await;
-        return Ok(());
+        return;
     }
     // It is told no more of the history than the model can read.
     let extent = if tokens > window { Extent::Recent(window / 2) } else { Extent::Whole };
     let flush = request.flush_of(flush_prompt(engine, &settings), settings.system_prompt, extent);
-    match run_aside(flush, conversation).await {
+    match run_aside(flush, conversation, recorded).await {
         Ok(run) if run.error.is_none() && !run.aborted => note(engine, opened).await,
         // Nothing is noted: the next turn tries again.
         Ok(_) => {}
         Err(error) => tracing::warn!(session = %opened.key, %error, "the memory flush failed"),
     }
     request.start_clock();
-    Ok(())
 }
 
 /// Runs the flush because the history did not fit.
-pub(crate) async fn flush_on_overflow(request: &RunRequest<'_>, conversation: &mut Conversation) {
+pub(crate) async fn flush_on_overflow(
+    request: &RunRequest<'_>,
+    conversation: &mut Conversation,
+    recorded: &Recorded,
+) {
     let RunRequest { engine, opened, .. } = request;
     let Some(settings) = FlushSettings::from_config(&opened.config).filter(|_| request.may_flush) else {
         return;
@@ -74,15 +77,19 @@ pub(crate) async fn flush_on_overflow(request: &RunRequest<'_>, conversation: &m
     // It is told no more of the history than the model can read.
     let extent = Extent::Recent(request.choice.window(&opened.config) / 2);
     let flush = request.flush_of(flush_prompt(engine, &settings), settings.system_prompt, extent);
-    if let Err(error) = run_aside(flush, conversation).await {
+    if let Err(error) = run_aside(flush, conversation, recorded).await {
         tracing::warn!(session = %opened.key, %error, "the memory flush failed");
     }
 }
 
 /// Runs a flush on a branch of its own.
-async fn run_aside(request: RunRequest<'_>, conversation: &mut Conversation) -> Result<Run, TurnError> {
+async fn run_aside(
+    request: RunRequest<'_>,
+    conversation: &mut Conversation,
+    recorded: &Recorded,
+) -> Result<Run, TurnError> {
     let aside = conversation.begin_aside();
-    let run = Box::pin(agent::run(request, conversation, &mut Footing::default())).await;
+    let run = Box::pin(agent::run(request, conversation, recorded)).await;
     conversation.end_aside(aside).await?;
     run
 }
@@ -90,7 +97,7 @@ async fn run_aside(request: RunRequest<'_>, conversation: &mut Conversation) -> 
 /// Whether a turn may flush at all.
 pub(crate) fn may_flush(inbound: &Inbound) -> bool {
     let turn = FlushTurn {
-        is_heartbeat: inbound.options.heartbeat,
+        is_heartbeat: inbound.principal.is_heartbeat(),
         // A program has to remember what a compaction takes from it, like anybody else.
         is_cli_provider: false,
         workspace_is_read_only: false,
