@@ -4,23 +4,30 @@ use crate::config::Config;
 use crate::json::{self, Object, Value};
 use crate::message::{Message, Role};
 
-/// The last `limit` user messages and what follows each; everything without a positive limit.
-pub fn limit_turns(mut messages: Vec<Message>, limit: Option<i64>) -> Vec<Message> {
-    let Some(limit) = limit.and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0) else {
-        return messages;
-    };
-    let users = || messages.iter().enumerate().rev().filter(|(_, message)| message.role() == Role::User);
-    // Nothing is cut before the first turn as long as all turns stay.
-    let is_longer = users().nth(limit).is_some();
-    if let Some((first_kept, _)) = users().nth(limit - 1).filter(|_| is_longer) {
-        messages.drain(..first_kept);
-    }
+/// The last `limit` user messages and what follows each; everything without a positive limit. A fraction of a turn is
+/// none.
+pub fn limit_turns(mut messages: Vec<Message>, limit: Option<f64>) -> Vec<Message> {
+    let first = first_kept(&messages, |message| message.role() == Role::User, limit);
+    messages.drain(..first);
     messages
+}
+
+/// Where the last `limit` turns begin in a conversation.
+pub fn first_kept<T>(conversation: &[T], is_user: impl Fn(&T) -> bool, limit: Option<f64>) -> usize {
+    let Some(limit) = limit.filter(|limit| *limit > 0.0) else { return 0 };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
+    let turns = limit.floor() as usize;
+    let mut begins =
+        conversation.iter().enumerate().rev().filter(|(_, item)| is_user(item)).map(|(at, _)| at);
+    let last_kept = turns.checked_sub(1).map_or(Some(conversation.len()), |later| begins.nth(later));
+    // Nothing is cut before the first turn as long as all turns stay.
+    let is_longer = begins.next().is_some();
+    last_kept.filter(|_| is_longer).unwrap_or(0)
 }
 
 /// The turn limit that the configuration sets for the direct chat behind a session key, which is
 /// `[agent:<id>:]<channel>:dm:<user>`: the user's own, else the channel's.
-pub fn dm_limit(session_key: &str, config: &Config) -> Option<i64> {
+pub fn dm_limit(session_key: &str, config: &Config) -> Option<f64> {
     let parts: Vec<&str> = session_key.split(':').filter(|part| !part.is_empty()).collect();
     let address = match parts.as_slice() {
         ["agent", _, address @ ..] if !address.is_empty() => address,
@@ -36,8 +43,8 @@ pub fn dm_limit(session_key: &str, config: &Config) -> Option<i64> {
     let user = user.join(":");
     let user = without_thread(&user);
     match user_limit(channel, user) {
-        Some(own) => whole_number(own),
-        None => channel.get("dmHistoryLimit").and_then(whole_number),
+        Some(own) => limit_in(own),
+        None => channel.get("dmHistoryLimit").and_then(limit_in),
     }
 }
 
@@ -58,8 +65,14 @@ fn user_limit<'c>(channel: &'c Object, user: &str) -> Option<&'c Value> {
     if user.is_empty() { None } else { users.get(user)?.get("historyLimit") }
 }
 
-fn whole_number(value: &Value) -> Option<i64> {
-    value.as_f64().map(|limit| limit.floor() as i64)
+/// A limit as JavaScript compares with it: a text counts as the number in it, and what is no number limits nothing.
+fn limit_in(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => json::number_in(text),
+        Value::Bool(true) => Some(1.0),
+        _ => None,
+    }
 }
 
 /// The items at the end of a list whose JSON array fits a size.
@@ -94,8 +107,20 @@ mod tests {
         let messages: Vec<Message> =
             roles.iter().map(|role| Message::from_value(json!({"role": role})).unwrap()).collect();
         //  limit     first kept
-        let table =
-            [(None, 0), (Some(0), 0), (Some(-1), 0), (Some(1), 5), (Some(2), 4), (Some(3), 0), (Some(9), 0)];
+        let table = [
+            (None, 0),
+            (Some(0.0), 0),
+            (Some(-1.0), 0),
+            (Some(1.0), 5),
+            (Some(2.0), 4),
+            (Some(3.0), 0),
+            (Some(9.0), 0),
+            // A fraction of a turn is no turn.
+            (Some(0.5), 7),
+            (Some(2.9), 4),
+            (Some(-0.5), 0),
+            (Some(1e300), 0),
+        ];
         for (limit, first_kept) in table {
             assert_eq!(limit_turns(messages.clone(), limit), messages[first_kept..], "{limit:?}");
         }
@@ -104,16 +129,23 @@ mod tests {
     #[test]
     fn a_direct_chat_has_its_own_limit_or_its_channels() {
         let config = Config::new(json!({"channels": {
-            "telegram": {"dmHistoryLimit": 15, "dms": {"123": {"historyLimit": 5}, "a:b": {"historyLimit": null}}},
+            "telegram": {"dmHistoryLimit": 15, "dms": {
+                "123": {"historyLimit": 5}, "a:b": {"historyLimit": null}, "half": {"historyLimit": 2.5},
+                "text": {"historyLimit": " 3 "}, "words": {"historyLimit": "many"}, "yes": {"historyLimit": true},
+            }},
             "signal": [1],
         }}));
         let table = [
-            ("agent:main:telegram:dm:123", Some(5)),
-            ("telegram:dm:123", Some(5)),
-            ("agent:main:TELEGRAM:DM:456", Some(15)),
-            ("agent:main:telegram:dm:123:Topic:42", Some(5)),
-            ("agent:main:telegram:dm:123:thread:x", Some(15)),
+            ("agent:main:telegram:dm:123", Some(5.0)),
+            ("telegram:dm:123", Some(5.0)),
+            ("agent:main:TELEGRAM:DM:456", Some(15.0)),
+            ("agent:main:telegram:dm:123:Topic:42", Some(5.0)),
+            ("agent:main:telegram:dm:123:thread:x", Some(15.0)),
             ("agent:main:telegram:dm:a:b", None),
+            ("agent:main:telegram:dm:half", Some(2.5)),
+            ("agent:main:telegram:dm:text", Some(3.0)),
+            ("agent:main:telegram:dm:words", None),
+            ("agent:main:telegram:dm:yes", Some(1.0)),
             ("agent:main:telegram:group:123", None),
             ("agent:main:signal:dm:1", None),
             ("agent:main:dm:123", None),

@@ -20,6 +20,7 @@ mod log;
 mod office;
 mod recovery;
 mod report;
+pub mod services;
 mod steering;
 mod subagents;
 mod submit;
@@ -58,6 +59,7 @@ use events::{EventKind, Events, Listener};
 use hooks::Hooks;
 use lanes::Lanes;
 use log::TurnLog;
+use services::ServiceState;
 
 /// What an engine is made of.
 pub struct Parts {
@@ -112,6 +114,7 @@ pub(crate) struct Inner {
     /// Notices for the next prompt of each session. Shared, since anybody may leave one.
     notices: Mutex<HashMap<SessionKey, SystemEvents>>,
     approvals: Approvals,
+    services: ServiceState,
     secrets: Arc<Secrets>,
 }
 
@@ -181,6 +184,7 @@ impl Engine {
             history: Mutex::default(),
             notices: Mutex::default(),
             approvals: Approvals::default(),
+            services: ServiceState::default(),
             secrets: parts.secrets,
         }))
     }

@@ -1,6 +1,5 @@
 //! `chat.inject`: puts a message of the agent's into a conversation that no model made (`gateway.md` §5.4).
 
-use jiff::Timestamp;
 use serde_json::json;
 use yabby_domain::transcript::mirror::injected_message;
 
@@ -28,9 +27,8 @@ async fn answer(call: Call) -> Answer {
     let told_key = call.text("sessionKey").unwrap_or_default();
     let said = call.text("message").unwrap_or_default();
     let named = gateway.kept(told_key).await?;
-    let now = Timestamp::from_millisecond(gateway.now()).unwrap_or_default();
-    let message = injected_message(said, call.text("label"), now);
-    let id = asking::inject(gateway, &named, &message, false).await?;
+    let message = injected_message(said, call.text("label"), gateway.timestamp());
+    let id = asking::inject(gateway, &named, &message).await?;
     let payload = json!({
         "runId": format!("inject-{id}"),
         "sessionKey": told_key,
