@@ -4,9 +4,9 @@
 //! other defaults live in the code that uses the key.
 
 use serde_json::{Value, json};
-use yabby_domain::json::{self, Object};
-use yabby_domain::model::ModelRef;
-use yabby_domain::text;
+use yabby_base::json::{self, Object};
+use yabby_base::model_ref::ModelRef;
+use yabby_base::text;
 
 use crate::legacy::ensure;
 

@@ -4,7 +4,7 @@
 //! folder. So our own keys have a file of their own beside the configuration; whoever runs sees both as
 //! one.
 
-use yabby_domain::json::{self, Object, Value};
+use yabby_base::json::{self, Object, Value};
 
 use crate::issue::Issue;
 use crate::schema;

@@ -1,8 +1,8 @@
 //! How pages show the configuration: groups, their order, and what is secret (`gateway.md` §7, `config.schema`).
 
 use serde_json::json;
-use yabby_domain::json::{Object, Value};
-use yabby_domain::secrets::is_secret_key;
+use yabby_base::json::{Object, Value};
+use yabby_base::secret_name::is_secret_key;
 
 /// The sections that are shown as groups: key, what it is called, and where it stands.
 const GROUPS: [(&str, &str, i32); 26] = [

@@ -2,9 +2,6 @@
 //! JSON Schema is generated from them, the check walks along that schema, and the doc comments are
 //! its descriptions.
 
-#[macro_use]
-mod list;
-
 pub mod agents;
 pub mod approvals;
 pub mod audio;
@@ -44,6 +41,8 @@ pub mod update;
 pub mod web;
 pub mod wizard;
 
+use yabby_config_derive::section;
+
 use crate::sections::agents::Agents;
 use crate::sections::approvals::Approvals;
 use crate::sections::audio::Audio;
@@ -77,74 +76,107 @@ use crate::sections::update::Update;
 use crate::sections::web::Web;
 use crate::sections::wizard::Wizard;
 
-sections! {
-    /// The configuration of yabby; OpenClaw reads the same file.
-    #[serde(deny_unknown_fields)]
-    pub struct Config {
-        /// Who wrote the file last; written by the program.
-        "meta" => meta: Meta,
-        /// Variables for the process. Every other key is a variable too.
-        "env" => env: Env,
-        /// The last run of the set-up; written by the program.
-        "wizard" => wizard: Wizard,
-        /// Traces for whoever looks for a fault.
-        "diagnostics" => diagnostics: Diagnostics,
-        /// Log file and console.
-        "logging" => logging: Logging,
-        /// New versions.
-        "update" => update: Update,
-        /// The browser that agents use.
-        "browser" => browser: Browser,
-        /// How the browser interface looks.
-        "ui" => ui: Ui,
-        /// Which credentials are used in which order.
-        "auth" => auth: Auth,
-        /// Providers and models beyond the built-in ones.
-        "models" => models: Models,
-        /// What this machine offers when it serves as a node.
-        "nodeHost" => node_host: NodeHost,
-        /// What holds for all agents, and each of them.
-        "agents" => agents: Agents {closed},
-        /// What agents may use, and how.
-        "tools" => tools: Tools,
-        /// Which agent answers where; the first that fits.
-        "bindings" => bindings: Vec<Binding>,
-        /// Several agents for one peer.
-        "broadcast" => broadcast: Broadcast,
-        /// Transcription in its old place; use `tools.media.audio`.
-        "audio" => audio: Audio,
-        /// Files that come in.
-        "media" => media: Media,
-        /// What arrives and what is sent.
-        "messages" => messages: Messages,
-        /// What may be asked for with a slash.
-        #[schemars(extend("default" = {"native": "auto", "nativeSkills": "auto"}))]
-        always "commands" => commands: Commands,
-        /// Where questions for approval are sent.
-        "approvals" => approvals: Approvals,
-        /// Which messages share a conversation, and for how long.
-        "session" => session: Session,
-        /// Jobs at set times.
-        "cron" => cron: Cron,
-        /// Requests from outside that wake an agent.
-        "hooks" => hooks: Hooks,
-        /// The connection to WhatsApp Web.
-        "web" => web: Web,
-        /// The ways messages come and go.
-        "channels" => channels: Channels {open},
-        /// How the gateway announces itself.
-        "discovery" => discovery: Discovery,
-        /// Pages that agents show on nodes.
-        "canvasHost" => canvas_host: CanvasHost,
-        /// Spoken conversation.
-        "talk" => talk: Talk,
-        /// The server and how to reach it.
-        "gateway" => gateway: Gateway,
-        /// Which program keeps the memory.
-        "memory" => memory: Memory,
-        /// Which skills there are and what they need.
-        "skills" => skills: Skills,
-        /// Which plugins of OpenClaw's are used.
-        "plugins" => plugins: Plugins,
-    }
+/// The configuration of yabby; OpenClaw reads the same file.
+#[section(parts)]
+#[schemars(rename = "Config")]
+pub struct Sections {
+    /// Who wrote the file last; written by the program.
+    #[serde(default)]
+    pub meta: Meta,
+    /// Variables for the process. Every other key is a variable too.
+    #[serde(default)]
+    pub env: Env,
+    /// The last run of the set-up; written by the program.
+    #[serde(default)]
+    pub wizard: Wizard,
+    /// Traces for whoever looks for a fault.
+    #[serde(default)]
+    pub diagnostics: Diagnostics,
+    /// Log file and console.
+    #[serde(default)]
+    pub logging: Logging,
+    /// New versions.
+    #[serde(default)]
+    pub update: Update,
+    /// The browser that agents use.
+    #[serde(default)]
+    pub browser: Browser,
+    /// How the browser interface looks.
+    #[serde(default)]
+    pub ui: Ui,
+    /// Which credentials are used in which order.
+    #[serde(default)]
+    pub auth: Auth,
+    /// Providers and models beyond the built-in ones.
+    #[serde(default)]
+    pub models: Models,
+    /// What this machine offers when it serves as a node.
+    #[serde(default)]
+    pub node_host: NodeHost,
+    /// What holds for all agents, and each of them.
+    #[config(closed)]
+    #[serde(default)]
+    pub agents: Agents,
+    /// What agents may use, and how.
+    #[serde(default)]
+    pub tools: Tools,
+    /// Which agent answers where; the first that fits.
+    pub bindings: Option<Vec<Binding>>,
+    /// Several agents for one peer.
+    #[serde(default)]
+    pub broadcast: Broadcast,
+    /// Transcription in its old place; use `tools.media.audio`.
+    #[serde(default)]
+    pub audio: Audio,
+    /// Files that come in.
+    #[serde(default)]
+    pub media: Media,
+    /// What arrives and what is sent.
+    #[serde(default)]
+    pub messages: Messages,
+    /// What may be asked for with a slash.
+    #[schemars(extend("default" = {"native": "auto", "nativeSkills": "auto"}))]
+    #[config(always)]
+    #[serde(default)]
+    pub commands: Commands,
+    /// Where questions for approval are sent.
+    #[serde(default)]
+    pub approvals: Approvals,
+    /// Which messages share a conversation, and for how long.
+    #[serde(default)]
+    pub session: Session,
+    /// Jobs at set times.
+    #[serde(default)]
+    pub cron: Cron,
+    /// Requests from outside that wake an agent.
+    #[serde(default)]
+    pub hooks: Hooks,
+    /// The connection to WhatsApp Web.
+    #[serde(default)]
+    pub web: Web,
+    /// The ways messages come and go.
+    #[config(open)]
+    #[serde(default)]
+    pub channels: Channels,
+    /// How the gateway announces itself.
+    #[serde(default)]
+    pub discovery: Discovery,
+    /// Pages that agents show on nodes.
+    #[serde(default)]
+    pub canvas_host: CanvasHost,
+    /// Spoken conversation.
+    #[serde(default)]
+    pub talk: Talk,
+    /// The server and how to reach it.
+    #[serde(default)]
+    pub gateway: Gateway,
+    /// Which program keeps the memory.
+    #[serde(default)]
+    pub memory: Memory,
+    /// Which skills there are and what they need.
+    #[serde(default)]
+    pub skills: Skills,
+    /// Which plugins of OpenClaw's are used.
+    #[serde(default)]
+    pub plugins: Plugins,
 }

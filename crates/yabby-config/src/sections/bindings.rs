@@ -1,12 +1,11 @@
 //! `bindings`: which agent answers where.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 
 /// Which agent answers in one place.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Binding {
     /// The agent.
     pub agent_id: String,
@@ -15,8 +14,7 @@ pub struct Binding {
 }
 
 /// Where an agent answers.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct BindingMatch {
     /// On which channel.
     pub channel: String,
@@ -31,15 +29,14 @@ pub struct BindingMatch {
 }
 
 /// One chat.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct BindingPeer {
     pub kind: PeerKind,
     pub id: String,
 }
 
 /// A kind of chat.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum PeerKind {

@@ -16,8 +16,8 @@ pub mod slack;
 pub mod telegram;
 pub mod whatsapp;
 
-use schemars::JsonSchema;
 use serde_json::Value;
+use yabby_config_derive::section;
 
 use crate::sections::channels::access::GroupPolicy;
 use crate::sections::channels::bluebubbles::BlueBubbles;
@@ -32,36 +32,35 @@ use crate::sections::channels::telegram::Telegram;
 use crate::sections::channels::whatsapp::Whatsapp;
 use crate::sections::map::Map;
 
-sections! {
-    /// The ways messages come and go, by name.
-    pub struct Channels {
-        /// What holds for all channels.
-        "defaults" => defaults: ChannelDefaults,
-        /// WhatsApp.
-        "whatsapp" => whatsapp: Whatsapp,
-        /// Telegram.
-        "telegram" => telegram: Telegram,
-        /// Discord.
-        "discord" => discord: Discord,
-        /// Google Chat.
-        "googlechat" => googlechat: GoogleChat,
-        /// Slack.
-        "slack" => slack: Slack,
-        /// Signal.
-        "signal" => signal: Signal,
-        /// iMessage.
-        "imessage" => imessage: Imessage,
-        /// iMessage through BlueBubbles.
-        "bluebubbles" => bluebubbles: BlueBubbles,
-        /// Microsoft Teams.
-        "msteams" => msteams: MsTeams,
-        ..others: Map<Value>
-    }
+/// The ways messages come and go, by name.
+#[section(parts, open)]
+pub struct Channels {
+    /// What holds for all channels.
+    pub defaults: Option<ChannelDefaults>,
+    /// WhatsApp.
+    pub whatsapp: Option<Whatsapp>,
+    /// Telegram.
+    pub telegram: Option<Telegram>,
+    /// Discord.
+    pub discord: Option<Discord>,
+    /// Google Chat.
+    pub googlechat: Option<GoogleChat>,
+    /// Slack.
+    pub slack: Option<Slack>,
+    /// Signal.
+    pub signal: Option<Signal>,
+    /// iMessage.
+    pub imessage: Option<Imessage>,
+    /// iMessage through BlueBubbles.
+    pub bluebubbles: Option<BlueBubbles>,
+    /// Microsoft Teams.
+    pub msteams: Option<MsTeams>,
+    #[serde(flatten)]
+    pub others: Map<Value>,
 }
 
 /// What holds for all channels.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ChannelDefaults {
     /// Which groups are listened to.
     pub group_policy: Option<GroupPolicy>,

@@ -1,6 +1,6 @@
 //! Our own settings, which OpenClaw's configuration has no room for: `yabby-extras.json`.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
@@ -8,47 +8,49 @@ use crate::sections::number::PositiveInteger;
 use crate::sections::text::NonEmptyText;
 
 /// Settings that only yabby knows.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Extras {
     /// Agents.
-    pub agents: Option<ExtraAgents>,
+    #[serde(default)]
+    pub agents: ExtraAgents,
     /// What agents remember.
-    pub memory: Option<ExtraMemory>,
+    #[serde(default)]
+    pub memory: ExtraMemory,
     /// What agents may use, and how.
-    pub tools: Option<ExtraTools>,
+    #[serde(default)]
+    pub tools: ExtraTools,
 }
 
 /// Agents.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraAgents {
     /// All of them.
-    pub defaults: Option<ExtraDefaults>,
+    #[serde(default)]
+    pub defaults: ExtraDefaults,
 }
 
 /// All agents.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraDefaults {
     /// The search in their memory.
-    pub memory_search: Option<ExtraMemorySearch>,
+    #[serde(default)]
+    pub memory_search: ExtraMemorySearch,
 }
 
 /// The search in the memory of agents.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraMemorySearch {
     /// Who tells what is alike in meaning: a service, a server of your own, or nobody.
     pub provider: Option<ExtraEmbeddings>,
     /// Who else may.
     pub fallback: Option<ExtraEmbeddings>,
     /// A service or a server.
-    pub remote: Option<ExtraRemote>,
+    #[serde(default)]
+    pub remote: ExtraRemote,
 }
 
 /// Who tells what is alike in meaning.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
 pub enum ExtraEmbeddings {
@@ -60,8 +62,7 @@ pub enum ExtraEmbeddings {
 }
 
 /// What a server is told about texts.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraRemote {
     /// The `input_type` of every text.
     pub input_type: Option<String>,
@@ -72,19 +73,21 @@ pub struct ExtraRemote {
 }
 
 /// What agents remember.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraMemory {
-    /// How what is found is put in order. Default: own.
+    /// How what is found is put in order.
+    #[config(default = Own)]
     pub ranking: Option<Ranking>,
     /// What is shared beyond the rule that people stay apart.
-    pub share: Option<Share>,
+    #[serde(default)]
+    pub share: Share,
     /// Whether what is remembered is put before a message.
-    pub auto_recall: Option<AutoRecall>,
+    #[serde(default)]
+    pub auto_recall: AutoRecall,
 }
 
 /// How what is found is put in order.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum Ranking {
@@ -95,55 +98,60 @@ pub enum Ranking {
 }
 
 /// What is shared beyond the rule that people stay apart.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Share {
     /// Session keys, perhaps with `*`, whose conversations may find the owner's notes.
     pub notes: Option<Vec<String>>,
-    /// Whether the owner finds what was said in groups. Default: false.
+    /// Whether the owner finds what was said in groups.
+    #[config(default = false)]
     pub groups: Option<bool>,
 }
 
 /// What is remembered, put before a message.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct AutoRecall {
-    /// Default: false.
+    #[config(default = false)]
     pub enabled: Option<bool>,
-    /// How much. Default: 5.
+    /// How much.
+    #[config(default = 5)]
     pub max_results: Option<PositiveInteger>,
 }
 
 /// What agents may use, and how.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraTools {
     /// Running commands.
-    pub exec: Option<ExtraExec>,
+    #[serde(default)]
+    pub exec: ExtraExec,
     /// Files outside of the workspace.
-    pub fs: Option<ExtraFiles>,
-    /// How often a run may ask for tools before it is stopped. Default: 500.
+    #[serde(default)]
+    pub fs: ExtraFiles,
+    /// How often a run may ask for tools before it is stopped.
+    #[config(default = 500)]
     pub max_rounds: Option<PositiveInteger>,
     /// Searching and fetching.
-    pub web: Option<ExtraWeb>,
+    #[serde(default)]
+    pub web: ExtraWeb,
     /// Servers of the Model Context Protocol.
-    pub mcp: Option<Mcp>,
+    #[serde(default)]
+    pub mcp: Mcp,
     /// Which tools are allowed by who asks.
-    pub by_trust: Option<ByTrust>,
+    #[serde(default)]
+    pub by_trust: ByTrust,
 }
 
 /// Running commands.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraExec {
     /// What keeps commands in the workspace. Default: auto, whatever this system has.
     pub confine: Option<Confine>,
-    /// Whether commands that are not confined run where others than the owner talk. Default: false.
+    /// Whether commands that are not confined run where others than the owner talk.
+    #[config(default = false)]
     pub among_others: Option<bool>,
 }
 
 /// What keeps commands in the workspace.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum Confine {
@@ -154,35 +162,34 @@ pub enum Confine {
 }
 
 /// Files outside of the workspace.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraFiles {
     /// Folders beside the workspace that tools may read and write.
     pub allow: Option<Vec<String>>,
 }
 
 /// Searching and fetching.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraWeb {
     /// Hosts, addresses and ranges that pages may be fetched from although they are not public.
     pub allow_private: Option<Vec<String>>,
     /// Searching the web.
-    pub search: Option<ExtraSearch>,
+    #[serde(default)]
+    pub search: ExtraSearch,
 }
 
 /// Searching the web.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraSearch {
     /// Who is asked: a SearXNG of your own.
     pub provider: Option<ExtraProvider>,
     /// Searching with SearXNG.
-    pub searxng: Option<Searxng>,
+    #[serde(default)]
+    pub searxng: Searxng,
 }
 
 /// Who searches.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum ExtraProvider {
@@ -190,26 +197,24 @@ pub enum ExtraProvider {
 }
 
 /// Searching with SearXNG.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Searxng {
     /// Where it is.
     pub base_url: Option<NonEmptyText>,
 }
 
 /// Servers of the Model Context Protocol.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Mcp {
     /// The servers, by a name that goes before the names of their tools.
     pub servers: Option<Map<McpServer>>,
 }
 
 /// A server: a program that is started (`command`), or one that runs already (`url`).
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct McpServer {
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// The program.
     pub command: Option<NonEmptyText>,
@@ -223,25 +228,26 @@ pub struct McpServer {
     pub url: Option<NonEmptyText>,
     /// What requests to it say of themselves.
     pub headers: Option<Map<String>>,
-    /// How long a call may take. Default: 60.
+    /// How long a call may take.
+    #[config(default = 60)]
     pub timeout_seconds: Option<PositiveInteger>,
     /// The only tools of it that are used. Default: all.
     pub tools: Option<Vec<String>>,
 }
 
 /// Which tools are allowed by who asks.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ByTrust {
     /// Whoever owns the agent.
-    pub owner: Option<TrustPolicy>,
+    #[serde(default)]
+    pub owner: TrustPolicy,
     /// Everybody else.
-    pub stranger: Option<TrustPolicy>,
+    #[serde(default)]
+    pub stranger: TrustPolicy,
 }
 
 /// Which tools are allowed and which are not.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct TrustPolicy {
     /// The only tools allowed: names, `group:…` or `*`.
     pub allow: Option<Vec<String>>,

@@ -1,6 +1,6 @@
 //! `models`: providers and models beyond the built-in ones.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
@@ -8,20 +8,20 @@ use crate::sections::number::{NonNegativeInteger, Number, PositiveInteger, Posit
 use crate::sections::text::NonEmptyText;
 
 /// Providers and models beyond the built-in ones.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Models {
-    /// Whether the built-in catalog stays. Default: merge.
+    /// Whether the built-in catalog stays.
+    #[config(default = Merge)]
     pub mode: Option<CatalogMode>,
     /// Providers by name.
     pub providers: Option<Map<ModelProvider>>,
     /// Whether models of Amazon Bedrock are looked up.
-    pub bedrock_discovery: Option<BedrockDiscovery>,
+    #[serde(default)]
+    pub bedrock_discovery: BedrockDiscovery,
 }
 
 /// A provider of models.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ModelProvider {
     /// Where it is reached.
     pub base_url: NonEmptyText,
@@ -40,8 +40,7 @@ pub struct ModelProvider {
 }
 
 /// A model.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ModelDefinition {
     /// Its name at the provider.
     pub id: NonEmptyText,
@@ -49,23 +48,27 @@ pub struct ModelDefinition {
     pub name: NonEmptyText,
     /// Its protocol, where it differs from the provider's.
     pub api: Option<ModelApi>,
-    /// Whether it can think. Default: false.
+    /// Whether it can think.
+    #[config(default = false)]
     pub reasoning: Option<bool>,
     /// What it reads. Default: text.
     pub input: Option<Vec<ModelInput>>,
     /// Its prices per million tokens. Default: 0.
-    pub cost: Option<ModelCost>,
-    /// How many tokens it can see. Default: 200000.
+    #[serde(default)]
+    pub cost: ModelCost,
+    /// How many tokens it can see.
+    #[config(default = 200000)]
     pub context_window: Option<PositiveNumber>,
-    /// How many it may write. Default: 8192.
+    /// How many it may write.
+    #[config(default = 8192)]
     pub max_tokens: Option<PositiveNumber>,
     pub headers: Option<Map<String>>,
-    pub compat: Option<ModelCompatibility>,
+    #[serde(default)]
+    pub compat: ModelCompatibility,
 }
 
 /// Prices per million tokens.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ModelCost {
     pub input: Option<Number>,
     pub output: Option<Number>,
@@ -74,8 +77,7 @@ pub struct ModelCost {
 }
 
 /// What a provider does differently from the protocol it speaks.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ModelCompatibility {
     pub supports_store: Option<bool>,
     pub supports_developer_role: Option<bool>,
@@ -84,8 +86,7 @@ pub struct ModelCompatibility {
 }
 
 /// The lookup of models at Amazon Bedrock.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct BedrockDiscovery {
     pub enabled: Option<bool>,
     pub region: Option<String>,
@@ -96,7 +97,7 @@ pub struct BedrockDiscovery {
 }
 
 /// Whether the built-in catalog stays.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum CatalogMode {
@@ -105,7 +106,7 @@ pub enum CatalogMode {
 }
 
 /// How requests are signed.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
 pub enum ProviderAuth {
@@ -116,7 +117,7 @@ pub enum ProviderAuth {
 }
 
 /// A protocol of model providers.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
 pub enum ModelApi {
@@ -128,7 +129,7 @@ pub enum ModelApi {
     BedrockConverseStream,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum ModelInput {
@@ -136,7 +137,7 @@ pub enum ModelInput {
     Image,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "snake_case")]
 #[schemars(transform = as_literals)]
 pub enum MaxTokensField {

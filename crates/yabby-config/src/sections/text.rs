@@ -1,11 +1,11 @@
 //! Texts that are not any text.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::number::Number;
 
 /// A name, number or id: platforms write them either way.
-#[derive(JsonSchema)]
+#[section]
 #[serde(untagged)]
 pub enum TextOrNumber {
     Text(String),
@@ -13,14 +13,14 @@ pub enum TextOrNumber {
 }
 
 /// Text that is not empty.
-#[derive(JsonSchema)]
+#[section]
 #[schemars(inline)]
 pub struct NonEmptyText(#[schemars(length(min = 1))] pub String);
 
 /// A colour as six hexadecimal digits, with or without `#`.
-#[derive(JsonSchema)]
+#[section]
 pub struct HexColor(#[schemars(regex(pattern = r"^#?[0-9a-fA-F]{6}$"))] pub String);
 
 /// The name of a program or the path to it; no shell syntax.
-#[derive(JsonSchema)]
+#[section]
 pub struct Executable(pub String);

@@ -1,10 +1,9 @@
 //! A model and those to fall back to.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 /// A model, and those to fall back to.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ModelChoice {
     /// The model, as `provider/model` or by its short name.
     pub primary: Option<String>,
@@ -13,7 +12,7 @@ pub struct ModelChoice {
 }
 
 /// A model, alone or with the models to fall back to.
-#[derive(JsonSchema)]
+#[section]
 #[serde(untagged)]
 pub enum ModelReference {
     Primary(String),

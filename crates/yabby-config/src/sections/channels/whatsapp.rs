@@ -1,6 +1,6 @@
 //! `channels.whatsapp`.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::agents::streaming::BlockCoalescing;
 use crate::sections::channels::access::{DirectChat, DmPolicy, Group, GroupPolicy};
@@ -10,8 +10,7 @@ use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 
 /// WhatsApp. Most keys of an account stand here too, and hold for all of them.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Whatsapp {
     /// Accounts by name.
     pub accounts: Option<Map<WhatsappAccount>>,
@@ -19,7 +18,8 @@ pub struct Whatsapp {
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether the program may change the configuration from here. Default: true.
+    /// Whether the program may change the configuration from here.
+    #[config(default = true)]
     pub config_writes: Option<bool>,
     /// Whether senders see that messages were read.
     pub send_read_receipts: Option<bool>,
@@ -39,15 +39,18 @@ pub struct Whatsapp {
     /// Which groups are listened to.
     #[schemars(extend("default" = "allowlist"))]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen in groups. Default: 50.
+    /// How many messages of others are seen in groups.
+    #[config(default = 50)]
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be. Default: 4000.
+    /// How long one message may be.
+    #[config(default = 4000)]
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut. Default: length.
+    /// Where longer ones are cut.
+    #[config(default = Length)]
     pub chunk_mode: Option<ChunkMode>,
     /// How large files may be.
     #[schemars(extend("default" = 50))]
@@ -70,8 +73,7 @@ pub struct Whatsapp {
 }
 
 /// One WhatsApp account.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct WhatsappAccount {
     /// Its name for people.
     pub name: Option<String>,
@@ -79,9 +81,11 @@ pub struct WhatsappAccount {
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether the program may change the configuration from here. Default: true.
+    /// Whether the program may change the configuration from here.
+    #[config(default = true)]
     pub config_writes: Option<bool>,
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Whether senders see that messages were read.
     pub send_read_receipts: Option<bool>,
@@ -103,15 +107,18 @@ pub struct WhatsappAccount {
     /// Which groups are listened to.
     #[schemars(extend("default" = "allowlist"))]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen in groups. Default: 50.
+    /// How many messages of others are seen in groups.
+    #[config(default = 50)]
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be. Default: 4000.
+    /// How long one message may be.
+    #[config(default = 4000)]
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut. Default: length.
+    /// Where longer ones are cut.
+    #[config(default = Length)]
     pub chunk_mode: Option<ChunkMode>,
     /// How large files may be.
     pub media_max_mb: Option<PositiveInteger>,
@@ -131,8 +138,7 @@ pub struct WhatsappAccount {
 }
 
 /// The reaction that says "seen".
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct WhatsappAckReaction {
     pub emoji: Option<String>,
     #[schemars(extend("default" = true))]
@@ -142,8 +148,7 @@ pub struct WhatsappAckReaction {
 }
 
 /// What agents may do.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct WhatsappActions {
     pub reactions: Option<bool>,
     pub send_message: Option<bool>,
@@ -151,7 +156,7 @@ pub struct WhatsappActions {
 }
 
 /// When the reaction is used in groups.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum WhatsappGroupAck {
     Always,

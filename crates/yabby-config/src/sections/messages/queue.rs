@@ -1,33 +1,36 @@
 //! `messages.queue`, `messages.inbound`: messages that come while a turn runs, and quick ones in a
 //! row.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 
 /// What happens to messages that come while a turn runs.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Queue {
-    /// What happens to them. Default: collect.
+    /// What happens to them.
+    #[config(default = Collect)]
     pub mode: Option<QueueMode>,
     /// The same by channel.
-    pub by_channel: Option<QueueByChannel>,
-    /// How long to wait for more. Default: 1000.
+    #[serde(default)]
+    pub by_channel: QueueByChannel,
+    /// How long to wait for more.
+    #[config(default = 1000)]
     pub debounce_ms: Option<NonNegativeInteger>,
     /// The same by channel.
     pub debounce_ms_by_channel: Option<Map<NonNegativeInteger>>,
-    /// How many may wait. Default: 20.
+    /// How many may wait.
+    #[config(default = 20)]
     pub cap: Option<PositiveInteger>,
-    /// Which go when there are more. Default: summarize.
+    /// Which go when there are more.
+    #[config(default = Summarize)]
     pub drop: Option<QueueDrop>,
 }
 
 /// What happens to such messages, by channel.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct QueueByChannel {
     pub whatsapp: Option<QueueMode>,
     pub telegram: Option<QueueMode>,
@@ -41,17 +44,17 @@ pub struct QueueByChannel {
 }
 
 /// Quick messages in a row are joined.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct InboundDebounce {
-    /// How long to wait for the next. Default: 0.
+    /// How long to wait for the next.
+    #[config(default = 0)]
     pub debounce_ms: Option<NonNegativeInteger>,
     /// The same by channel.
     pub by_channel: Option<Map<NonNegativeInteger>>,
 }
 
 /// What happens to a message that comes while a turn runs.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
 pub enum QueueMode {
@@ -66,7 +69,7 @@ pub enum QueueMode {
 }
 
 /// Which messages go when too many wait.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum QueueDrop {

@@ -1,12 +1,11 @@
 //! Rules that allow or deny by channel, kind of chat and session key.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 
 /// Rules that allow or deny.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SendPolicy {
     /// Where no rule fits. Default: allow.
     pub default: Option<SendAction>,
@@ -15,16 +14,15 @@ pub struct SendPolicy {
 }
 
 /// What is done where it fits.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SendRule {
     pub action: SendAction,
-    pub r#match: Option<SendMatch>,
+    #[serde(default)]
+    pub r#match: SendMatch,
 }
 
 /// Where a rule fits; everything that is said must.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SendMatch {
     pub channel: Option<String>,
     pub chat_type: Option<ChatType>,
@@ -33,7 +31,7 @@ pub struct SendMatch {
 }
 
 /// Allow or deny.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum SendAction {
@@ -42,7 +40,7 @@ pub enum SendAction {
 }
 
 /// A kind of chat.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum ChatType {

@@ -1,18 +1,19 @@
 //! `tools.exec`: running commands.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 
 /// Running commands, for one agent.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct AgentExec {
-    /// Where they run. Default: sandbox.
+    /// Where they run.
+    #[config(default = Sandbox)]
     pub host: Option<ExecHost>,
     /// Which may run. Default: deny in the sandbox, elsewhere allowlist.
     pub security: Option<ExecSecurity>,
-    /// When a person is asked. Default: on-miss.
+    /// When a person is asked.
+    #[config(default = OnMiss)]
     pub ask: Option<ExecAsk>,
     /// On which node.
     pub node: Option<String>,
@@ -20,39 +21,45 @@ pub struct AgentExec {
     pub path_prepend: Option<Vec<String>>,
     /// Programs that may read their input without being asked for.
     pub safe_bins: Option<Vec<String>>,
-    /// After how long a command goes on in the background. Default: 10000.
+    /// After how long a command goes on in the background.
+    #[config(default = 10000)]
     pub background_ms: Option<PositiveInteger>,
-    /// How long a command may run. Default: 1800.
+    /// How long a command may run.
+    #[config(default = 1800)]
     pub timeout_sec: Option<PositiveInteger>,
     /// After how long a command that was approved is said to be still running.
     pub approval_running_notice_ms: Option<NonNegativeInteger>,
-    /// How long its output is kept. Default: 1800000.
+    /// How long its output is kept.
+    #[config(default = 1800000)]
     pub cleanup_ms: Option<PositiveInteger>,
-    /// Whether its end is told. Default: true.
+    /// Whether its end is told.
+    #[config(default = true)]
     pub notify_on_exit: Option<bool>,
     /// Changing files by patches.
-    pub apply_patch: Option<ApplyPatch>,
+    #[serde(default)]
+    pub apply_patch: ApplyPatch,
 }
 
 /// Changing files by patches.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ApplyPatch {
-    /// Whether that is on. Default: false.
+    /// Whether that is on.
+    #[config(default = false)]
     pub enabled: Option<bool>,
     /// For which models.
     pub allow_models: Option<Vec<String>>,
 }
 
 /// Running commands.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Exec {
-    /// Where they run. Default: sandbox.
+    /// Where they run.
+    #[config(default = Sandbox)]
     pub host: Option<ExecHost>,
     /// Which may run. Default: deny in the sandbox, elsewhere allowlist.
     pub security: Option<ExecSecurity>,
-    /// When a person is asked. Default: on-miss.
+    /// When a person is asked.
+    #[config(default = OnMiss)]
     pub ask: Option<ExecAsk>,
     /// On which node.
     pub node: Option<String>,
@@ -60,20 +67,25 @@ pub struct Exec {
     pub path_prepend: Option<Vec<String>>,
     /// Programs that may read their input without being asked for.
     pub safe_bins: Option<Vec<String>>,
-    /// After how long a command goes on in the background. Default: 10000.
+    /// After how long a command goes on in the background.
+    #[config(default = 10000)]
     pub background_ms: Option<PositiveInteger>,
-    /// How long a command may run. Default: 1800.
+    /// How long a command may run.
+    #[config(default = 1800)]
     pub timeout_sec: Option<PositiveInteger>,
-    /// How long its output is kept. Default: 1800000.
+    /// How long its output is kept.
+    #[config(default = 1800000)]
     pub cleanup_ms: Option<PositiveInteger>,
-    /// Whether its end is told. Default: true.
+    /// Whether its end is told.
+    #[config(default = true)]
     pub notify_on_exit: Option<bool>,
     /// Changing files by patches.
-    pub apply_patch: Option<ApplyPatch>,
+    #[serde(default)]
+    pub apply_patch: ApplyPatch,
 }
 
 /// Where commands run.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum ExecHost {
     Sandbox,
@@ -82,7 +94,7 @@ pub enum ExecHost {
 }
 
 /// Which commands may run.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum ExecSecurity {
     Deny,
@@ -91,7 +103,7 @@ pub enum ExecSecurity {
 }
 
 /// When a person is asked.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "kebab-case")]
 pub enum ExecAsk {
     Off,

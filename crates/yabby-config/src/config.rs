@@ -1,0 +1,104 @@
+//! The configuration as a program runs with it (`config.md`).
+//!
+//! The file belongs to the user and to OpenClaw: keys that we do not know are kept. So there is the value as it was read,
+//! for writing back and for showing, and the sections, which are read from it once.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use yabby_base::id::AgentId;
+use yabby_base::json::{self, Object, Value};
+
+use crate::read::{Problem, Read as _, Reading};
+use crate::sections::Sections;
+
+/// One state of the configuration. Its sections are its fields: `config.session.scope`.
+#[derive(Clone, Default)]
+pub struct Config {
+    raw: Arc<Value>,
+    parsed: Arc<Parsed>,
+}
+
+#[derive(Default)]
+struct Parsed {
+    sections: Sections,
+    problems: Vec<Problem>,
+}
+
+impl Config {
+    pub fn new(raw: Value) -> Self {
+        let mut reading = Reading::default();
+        let sections = Sections::read(&raw, &mut reading).unwrap_or_default();
+        Self { raw: Arc::new(raw), parsed: Arc::new(Parsed { sections, problems: reading.problems }) }
+    }
+
+    /// The configuration as it was written, with what was filled in.
+    pub fn raw(&self) -> &Value {
+        &self.raw
+    }
+
+    /// What is not as it should be, so that its default holds.
+    pub fn problems(&self) -> &[Problem] {
+        &self.parsed.problems
+    }
+}
+
+impl Deref for Config {
+    type Target = Sections;
+
+    fn deref(&self) -> &Sections {
+        &self.parsed.sections
+    }
+}
+
+impl PartialEq for Config {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.raw, &other.raw) || self.raw == other.raw
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Config").field(&self.raw).finish()
+    }
+}
+
+impl Config {
+    pub fn root(&self) -> &Value {
+        &self.raw
+    }
+
+    /// The value at `path`, unless it is absent or null.
+    pub fn get(&self, path: &[&str]) -> Option<&Value> {
+        json::at(&self.raw, path).filter(|value| !value.is_null())
+    }
+
+    pub fn text(&self, path: &[&str]) -> Option<&str> {
+        self.get(path)?.as_str()
+    }
+
+    pub fn number(&self, path: &[&str]) -> Option<f64> {
+        self.get(path)?.as_f64()
+    }
+
+    pub fn flag(&self, path: &[&str]) -> Option<bool> {
+        self.get(path)?.as_bool()
+    }
+
+    pub fn object(&self, path: &[&str]) -> Option<&Object> {
+        self.get(path)?.as_object()
+    }
+
+    /// What is said about one agent alone.
+    pub fn agent(&self, agent: &AgentId) -> Option<&Value> {
+        let is_it = |entry: &&Value| {
+            entry.get("id").and_then(Value::as_str).is_some_and(|id| AgentId::normalize(id) == *agent)
+        };
+        self.list(&["agents", "list"]).unwrap_or_default().iter().find(is_it)
+    }
+
+    pub fn list(&self, path: &[&str]) -> Option<&[Value]> {
+        self.get(path)?.as_array().map(Vec::as_slice)
+    }
+}

@@ -1,0 +1,199 @@
+//! Reading sections, leniently: what is not as it should be is told, and treated as if it were not there.
+//!
+//! The check ([`crate::validate`]) refuses such a file before anything runs with it, and knows the bounds of numbers as
+//! well; this is what holds for whoever reads a configuration that nobody checked. A number is read whatever its
+//! bounds: the rules know what they make of odd ones, as the reference's do.
+
+use std::fmt;
+
+use yabby_base::json::{self, Object, Value};
+
+use crate::sections::map::Map;
+
+/// What can be read from a value of the configuration.
+pub trait Read: Sized {
+    /// `None` if the value is nothing like it, which is told.
+    fn read(value: &Value, reading: &mut Reading) -> Option<Self>;
+
+    /// What is below it.
+    fn shape() -> Shape {
+        Shape::Leaf
+    }
+}
+
+/// What is below a value.
+pub enum Shape {
+    Leaf,
+    /// Fields of its own, and those of other shapes beside them.
+    Fields {
+        own: &'static [Field],
+        shared: &'static [fn() -> Shape],
+    },
+    /// Any number of these.
+    Each(fn() -> Shape),
+}
+
+/// A field of a section.
+pub struct Field {
+    pub key: &'static str,
+    /// Of the field and all below; `None` leaves it to what is above.
+    pub reload: Option<Reload>,
+    pub shape: fn() -> Shape,
+}
+
+/// What a change of a setting needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reload {
+    /// Nothing: it is read anew for every turn or every connection.
+    Live,
+    /// That its channel begins anew.
+    Channel,
+    /// That the gateway begins anew.
+    Restart,
+}
+
+/// A value that is not what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Its keys, with dots between them.
+    pub path: String,
+    pub expected: &'static str,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: expected {}; the default is used", self.path, self.expected)
+    }
+}
+
+/// Where the reading is, and what it found amiss.
+#[derive(Debug, Default)]
+pub struct Reading {
+    path: Vec<String>,
+    pub problems: Vec<Problem>,
+}
+
+impl Reading {
+    /// The value is not as expected.
+    pub fn wrong<T>(&mut self, expected: &'static str) -> Option<T> {
+        self.problems.push(Problem { path: self.path.join("."), expected });
+        None
+    }
+
+    pub fn object<'v>(&mut self, value: &'v Value) -> Option<&'v Object> {
+        value.as_object().or_else(|| self.wrong("an object"))
+    }
+
+    /// What stands under a key, if anything that can be read does. Null is nothing.
+    pub fn optional<T: Read>(&mut self, object: &Object, key: &str) -> Option<T> {
+        let value = object.get(key).filter(|value| !value.is_null())?;
+        self.below(key, value)
+    }
+
+    /// What has to stand under a key.
+    pub fn required<T: Read>(&mut self, object: &Object, key: &str) -> Option<T> {
+        match object.get(key) {
+            Some(value) => self.below(key, value),
+            None => self.wrong("all that it must have"),
+        }
+    }
+
+    /// What stands under all keys that are none of the fields'.
+    pub fn others<T: Read>(&mut self, object: &Object, fields: &Shape) -> Map<T> {
+        let others = json::in_js_order(object).into_iter().filter(|(key, _)| fields.below(key).is_none());
+        others.filter_map(|(key, value)| Some((key.clone(), self.below(key, value)?))).collect()
+    }
+
+    /// The first of several forms that a value has.
+    pub fn first_of<T>(&mut self, value: &Value, forms: &[fn(&Value, &mut Self) -> Option<T>]) -> Option<T> {
+        let known = self.problems.len();
+        for form in forms {
+            if let Some(read) = form(value, self) {
+                return Some(read);
+            }
+            self.problems.truncate(known);
+        }
+        self.wrong("another kind of value")
+    }
+
+    fn below<T: Read>(&mut self, key: &str, value: &Value) -> Option<T> {
+        self.path.push(key.to_owned());
+        let read = T::read(value, self);
+        self.path.pop();
+        read
+    }
+}
+
+impl Shape {
+    /// The field that a key leads to.
+    pub fn below(&self, key: &str) -> Option<Below> {
+        match self {
+            Self::Leaf => None,
+            Self::Each(shape) => Some(Below { reload: None, shape: *shape }),
+            Self::Fields { own, shared } => {
+                let own = own.iter().find(|field| field.key == key);
+                own.map(|field| Below { reload: field.reload, shape: field.shape })
+                    .or_else(|| shared.iter().find_map(|shape| shape().below(key)))
+            }
+        }
+    }
+}
+
+/// What a key leads to.
+pub struct Below {
+    pub reload: Option<Reload>,
+    pub shape: fn() -> Shape,
+}
+
+impl Read for String {
+    fn read(value: &Value, reading: &mut Reading) -> Option<Self> {
+        value.as_str().map(str::to_owned).or_else(|| reading.wrong("text"))
+    }
+}
+
+impl Read for bool {
+    fn read(value: &Value, reading: &mut Reading) -> Option<Self> {
+        value.as_bool().or_else(|| reading.wrong("true or false"))
+    }
+}
+
+impl Read for Value {
+    fn read(value: &Value, _: &mut Reading) -> Option<Self> {
+        Some(value.clone())
+    }
+}
+
+impl<T: Read> Read for Vec<T> {
+    /// What can be read of the list.
+    fn read(value: &Value, reading: &mut Reading) -> Option<Self> {
+        let Value::Array(list) = value else { return reading.wrong("a list") };
+        let items = list.iter().enumerate();
+        Some(items.filter_map(|(at, item)| reading.below(&at.to_string(), item)).collect())
+    }
+
+    fn shape() -> Shape {
+        Shape::Each(T::shape)
+    }
+}
+
+impl<T: Read> Read for Map<T> {
+    /// What can be read of the members, in the order of the reference's language.
+    fn read(value: &Value, reading: &mut Reading) -> Option<Self> {
+        let members = json::in_js_order(reading.object(value)?).into_iter();
+        Some(members.filter_map(|(key, value)| Some((key.clone(), reading.below(key, value)?))).collect())
+    }
+
+    fn shape() -> Shape {
+        Shape::Each(T::shape)
+    }
+}
+
+impl<T: Read> Read for Box<T> {
+    fn read(value: &Value, reading: &mut Reading) -> Option<Self> {
+        T::read(value, reading).map(Self::new)
+    }
+
+    fn shape() -> Shape {
+        T::shape()
+    }
+}
