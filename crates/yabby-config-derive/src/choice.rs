@@ -44,12 +44,18 @@ fn of_words(item: &ItemEnum) -> Result<TokenStream> {
     let variants: Vec<_> = item.variants.iter().map(|variant| &variant.ident).collect();
     let words =
         item.variants.iter().map(|variant| word(variant, case.as_deref())).collect::<Result<Vec<_>>>()?;
+    let expected = format!("one of {}", words.join(", "));
     let derives = quote! { #[derive(Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema)] };
     Ok(quote! {
         #derives
         #item
 
         impl #name {
+            /// What a word means, if it is one of these.
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word { #(#words => Some(Self::#variants),)* _ => None }
+            }
+
             /// The word that it is written as.
             pub fn word(self) -> &'static str {
                 match self { #(Self::#variants => #words),* }
@@ -58,10 +64,8 @@ fn of_words(item: &ItemEnum) -> Result<TokenStream> {
 
         impl crate::read::Read for #name {
             fn read(value: &serde_json::Value, reading: &mut crate::read::Reading) -> Option<Self> {
-                match value.as_str() {
-                    #(Some(#words) => Some(Self::#variants),)*
-                    _ => reading.wrong(concat!("one of ", #(#words, " "),*)),
-                }
+                let known = value.as_str().and_then(Self::from_word);
+                known.or_else(|| reading.wrong(#expected))
             }
         }
     })

@@ -16,6 +16,8 @@ pub struct Field {
     always: bool,
     room: Option<Ident>,
     place: Place,
+    /// The type that the schema is of, if it is another one.
+    described_as: Option<Type>,
 }
 
 /// Where a field is read from.
@@ -33,6 +35,8 @@ enum Place {
     Shared,
     /// Keys that no other field has.
     Others,
+    /// All keys once more, read as another type.
+    Whole,
 }
 
 enum Default {
@@ -53,17 +57,23 @@ impl Field {
             reload: None,
             always: false,
             room: None,
+            described_as: None,
             place: if inner(&field.ty, "Option").is_some() { Place::Optional } else { Place::Required },
             ident,
         };
         for attribute in &field.attrs {
             if attribute.path().is_ident("serde") {
                 taken.obey_serde(attribute, &field.ty)?;
+            } else if attribute.path().is_ident("schemars") {
+                taken.obey_schemars(attribute)?;
             } else if attribute.path().is_ident("config") {
                 taken.obey(attribute)?;
             }
         }
         field.attrs.retain(|attribute| !attribute.path().is_ident("config"));
+        if taken.place == Place::Whole {
+            field.attrs.push(parse_quote!(#[schemars(skip)]));
+        }
         if let Some(default) = &taken.default {
             tell(&mut field.attrs, &format!("Default: {}.", default.shown()));
         }
@@ -83,6 +93,17 @@ impl Field {
         })
     }
 
+    fn obey_schemars(&mut self, attribute: &Attribute) -> Result<()> {
+        let Meta::List(list) = &attribute.meta else { return Ok(()) };
+        if let Ok(with) = list.parse_args::<MetaNameValue>()
+            && with.path.is_ident("with")
+            && let Expr::Lit(ExprLit { lit: Lit::Str(name), .. }) = with.value
+        {
+            self.described_as = Some(name.parse()?);
+        }
+        Ok(())
+    }
+
     fn obey(&mut self, attribute: &Attribute) -> Result<()> {
         attribute.parse_nested_meta(|meta| {
             let Some(word) = meta.path.get_ident().cloned() else { return Err(meta.error("a word")) };
@@ -90,6 +111,7 @@ impl Field {
                 "default" => self.default = Some(Default::of(meta.value()?.parse()?)?),
                 "live" | "channel" | "restart" => self.reload = Some(word),
                 "always" => self.always = true,
+                "whole" => self.place = Place::Whole,
                 "or_default" => self.place = Place::OrDefault,
                 "open" | "closed" => self.room = Some(word),
                 _ => return Err(meta.error("unknown to `config`")),
@@ -111,14 +133,16 @@ impl Field {
             Place::Section => quote! { #ident: reading.optional(object, #key).unwrap_or_default() },
             Place::Required => quote! { #ident: reading.required(object, #key)? },
             Place::OrDefault => quote! { #ident: reading.required(object, #key).unwrap_or_default() },
-            Place::Shared => quote! { #ident: crate::read::Read::read(value, reading).unwrap_or_default() },
+            Place::Shared | Place::Whole => {
+                quote! { #ident: crate::read::Read::read(value, reading).unwrap_or_default() }
+            }
             Place::Others => quote! { #ident: reading.others(object, &Self::shape()) },
         }
     }
 
     /// The field for whoever walks over the sections.
     pub fn described(&self) -> Option<TokenStream> {
-        if matches!(self.place, Place::Shared | Place::Others) {
+        if matches!(self.place, Place::Shared | Place::Others | Place::Whole) {
             return None;
         }
         let (key, value) = (&self.key, self.value());
@@ -135,15 +159,20 @@ impl Field {
     /// The shape of the fields that stand among those of the section.
     pub fn shared(&self) -> Option<TokenStream> {
         let ty = &self.ty;
-        (self.place == Place::Shared).then(|| quote! { <#ty as crate::read::Read>::shape })
+        matches!(self.place, Place::Shared | Place::Whole)
+            .then(|| quote! { <#ty as crate::read::Read>::shape })
     }
 
     /// The field for the check.
     pub fn part(&self) -> Option<TokenStream> {
-        if self.place == Place::Others {
+        if matches!(self.place, Place::Others | Place::Whole) {
             return None;
         }
-        let (key, value, always) = (&self.key, self.value(), self.always);
+        let (key, always) = (&self.key, self.always);
+        let value = match &self.described_as {
+            Some(ty) => inner(ty, "Option").unwrap_or(ty),
+            None => self.value(),
+        };
         let content = match &self.room {
             None => quote! { crate::schema::Content::Value(crate::schema::of::<#value>) },
             Some(room) => {

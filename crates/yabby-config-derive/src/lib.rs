@@ -5,6 +5,7 @@
 //!   value or the default. A number, a flag, a text, or a variant of the field's choice.
 //! - `live`, `channel` or `restart`: what a change of it needs, for it and all below; else what its parent says.
 //! - `always`, `open`, `closed`: how the check walks it, where the struct is `#[section(parts)]`.
+//! - `whole`: the section once more, read as another type; no part of its schema.
 //! - `or_default`: a key that must be there counts as empty where it is not.
 //!
 //! A bare field is required: without it the section is none. With `#[serde(default)]` it is a section that is there even

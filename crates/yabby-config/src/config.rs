@@ -9,9 +9,12 @@ use std::sync::Arc;
 
 use yabby_base::id::AgentId;
 use yabby_base::json::{self, Object, Value};
+use yabby_base::text;
 
 use crate::read::{Problem, Read as _, Reading};
 use crate::sections::Sections;
+use crate::sections::agents::entry::AgentEntry;
+use crate::sections::tools::exec::AgentExec;
 
 /// One state of the configuration. Its sections are its fields: `config.session.scope`.
 #[derive(Clone, Default)]
@@ -36,6 +39,29 @@ impl Config {
     /// The configuration as it was written, with what was filled in.
     pub fn raw(&self) -> &Value {
         &self.raw
+    }
+
+    /// What is said about one agent alone.
+    pub fn agent(&self, agent: &AgentId) -> Option<&AgentEntry> {
+        self.agents.list.iter().find(|entry| AgentId::normalize(&entry.id) == *agent)
+    }
+
+    /// Whether the setting that a skill asks about is on. Its path comes from the skill.
+    pub fn is_on(&self, path: &str) -> bool {
+        /// Settings that are on unless they are switched off.
+        const ON_BY_DEFAULT: [&str; 2] = ["browser.enabled", "browser.evaluateEnabled"];
+        let parts: Vec<&str> = path.split('.').filter(|part| !part.is_empty()).collect();
+        match json::at(&self.raw, &parts) {
+            None => ON_BY_DEFAULT.contains(&path),
+            Some(Value::String(text)) => text::non_blank(text).is_some(),
+            Some(value) => json::truthy(value),
+        }
+    }
+
+    /// How an agent runs commands: its own settings in the place of those of all.
+    pub fn exec(&self, agent: &AgentId) -> AgentExec {
+        let own = self.agent(agent).map(|entry| entry.tools.exec.clone()).unwrap_or_default();
+        own.over(&self.tools.exec)
     }
 
     /// What is not as it should be, so that its default holds.
@@ -88,14 +114,6 @@ impl Config {
 
     pub fn object(&self, path: &[&str]) -> Option<&Object> {
         self.get(path)?.as_object()
-    }
-
-    /// What is said about one agent alone.
-    pub fn agent(&self, agent: &AgentId) -> Option<&Value> {
-        let is_it = |entry: &&Value| {
-            entry.get("id").and_then(Value::as_str).is_some_and(|id| AgentId::normalize(id) == *agent)
-        };
-        self.list(&["agents", "list"]).unwrap_or_default().iter().find(is_it)
     }
 
     pub fn list(&self, path: &[&str]) -> Option<&[Value]> {

@@ -40,6 +40,7 @@ pub mod ui;
 pub mod update;
 pub mod web;
 pub mod wizard;
+pub mod word;
 
 use yabby_config_derive::section;
 
@@ -57,6 +58,7 @@ use crate::sections::cron::Cron;
 use crate::sections::diagnostics::Diagnostics;
 use crate::sections::discovery::Discovery;
 use crate::sections::env::Env;
+use crate::sections::extras::Extras;
 use crate::sections::gateway::Gateway;
 use crate::sections::hooks::Hooks;
 use crate::sections::logging::Logging;
@@ -121,7 +123,8 @@ pub struct Sections {
     #[serde(default)]
     pub tools: Tools,
     /// Which agent answers where; the first that fits.
-    pub bindings: Option<Vec<Binding>>,
+    #[serde(default)]
+    pub bindings: Vec<Binding>,
     /// Several agents for one peer.
     #[serde(default)]
     pub broadcast: Broadcast,
@@ -176,6 +179,9 @@ pub struct Sections {
     /// Which skills there are and what they need.
     #[serde(default)]
     pub skills: Skills,
+    /// Settings that only yabby knows; they have a file of their own.
+    #[config(whole)]
+    pub extras: Extras,
     /// Which plugins of OpenClaw's are used.
     #[serde(default)]
     pub plugins: Plugins,

@@ -1,7 +1,7 @@
 //! How much history goes to the provider or to a client (`transcripts.md` §7.7, §8).
 
 use crate::config::Config;
-use crate::json::{self, Object, Value};
+use crate::json::{self, Value};
 use crate::message::{Message, Role};
 use crate::transcript::envelope::without_envelope;
 
@@ -33,13 +33,10 @@ pub fn dm_limit(session_key: &str, config: &Config) -> Option<i64> {
     if !kind.eq_ignore_ascii_case("dm") {
         return None;
     }
-    let channel = config.object(&["channels", &crate::text::lower(channel)])?;
+    let channel = config.channels.settings(&crate::text::lower(channel))?;
     let user = user.join(":");
-    let user = without_thread(&user);
-    match user_limit(channel, user) {
-        Some(own) => whole_number(own),
-        None => channel.get("dmHistoryLimit").and_then(whole_number),
-    }
+    let of_user = || channel.dms.as_ref()?.get(without_thread(&user))?.history_limit;
+    of_user().or(channel.dm_history_limit).map(|limit| f64::from(limit).floor() as i64)
 }
 
 /// The user without a numeric thread or topic suffix: threads of a chat share its limit.
@@ -52,15 +49,6 @@ fn without_thread(user: &str) -> &str {
         (is_number && is_thread).then_some(user)
     };
     suffix().unwrap_or(user)
-}
-
-fn user_limit<'c>(channel: &'c Object, user: &str) -> Option<&'c Value> {
-    let users = channel.get("dms")?;
-    if user.is_empty() { None } else { users.get(user)?.get("historyLimit") }
-}
-
-fn whole_number(value: &Value) -> Option<i64> {
-    value.as_f64().map(|limit| limit.floor() as i64)
 }
 
 /// The items at the end of a list whose JSON array fits a size.

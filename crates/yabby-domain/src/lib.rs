@@ -57,4 +57,9 @@ pub mod usage;
 pub mod zone;
 
 pub use yabby_base::{duration, id, json, text};
-pub use yabby_config::config;
+
+/// The configuration, and its sections by the names of their keys.
+pub mod config {
+    pub use yabby_config::config::Config;
+    pub use yabby_config::sections::*;
+}

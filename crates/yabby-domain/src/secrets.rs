@@ -45,7 +45,7 @@ impl Secrets {
     pub fn of_config<'e>(config: &Config, environment: impl IntoIterator<Item = (&'e str, &'e str)>) -> Self {
         let environment: Vec<(&str, &str)> = environment.into_iter().collect();
         let mut values = Vec::new();
-        collect(config.root(), Holder::Section, &environment, &mut values);
+        collect(config.raw(), Holder::Section, &environment, &mut values);
         values.extend(given_to_skills(config));
         values.extend(given_to_servers(config));
         for (name, value) in &environment {
@@ -194,22 +194,22 @@ fn collect_members(members: &Object, holder: Holder, environment: &[(&str, &str)
 
 /// What skills are given as variables is theirs alone, whatever it is called; only an address is none.
 fn given_to_skills(config: &Config) -> Vec<String> {
-    variables_below(config, &["skills", "entries"]).map(str::to_owned).collect()
+    let entries = config.skills.entries.iter().flatten();
+    let variables = entries.filter_map(|(_, entry)| entry.env.as_ref()).flat_map(|env| env.values());
+    variables.filter(|text| !is_address(text)).cloned().collect()
 }
 
 /// What MCP servers are given as variables, too, where it is no setting: no short word such as `production`,
 /// and no folder.
 fn given_to_servers(config: &Config) -> Vec<String> {
-    let variables = variables_below(config, &["tools", "mcp", "servers"]);
-    variables.filter(|text| text.len() >= LONG && !text.starts_with('/')).map(str::to_owned).collect()
+    let servers = config.extras.tools.mcp.servers.iter().flatten();
+    let variables = servers.filter_map(|(_, server)| server.env.as_ref()).flat_map(|env| env.values());
+    let is_setting = |text: &String| is_address(text) || text.len() < LONG || text.starts_with('/');
+    variables.filter(|text| !is_setting(text)).cloned().collect()
 }
 
-/// The variables that the entries of a section give, but for addresses.
-fn variables_below<'c>(config: &'c Config, section: &[&str]) -> impl Iterator<Item = &'c str> {
-    let entries = config.get(section).and_then(Value::as_object).into_iter().flatten();
-    let variables = entries.filter_map(|(_, entry)| entry.get("env")?.as_object()).flatten();
-    let texts = variables.filter_map(|(_, value)| value.as_str());
-    texts.filter(|text| !text.contains("://"))
+fn is_address(text: &str) -> bool {
+    text.contains("://")
 }
 
 /// Where something looks like a secret, whoever's it is.

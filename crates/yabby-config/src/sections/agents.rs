@@ -24,5 +24,6 @@ pub struct Agents {
     #[serde(default)]
     pub defaults: AgentDefaults,
     /// The agents; without any there is `main`.
-    pub list: Option<Vec<AgentEntry>>,
+    #[serde(default)]
+    pub list: Vec<AgentEntry>,
 }

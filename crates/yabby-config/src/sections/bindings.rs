@@ -3,11 +3,13 @@
 use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
+use crate::sections::word::Word;
 
 /// Which agent answers in one place.
 #[section]
 pub struct Binding {
     /// The agent.
+    #[config(or_default)]
     pub agent_id: String,
     /// Where.
     pub r#match: BindingMatch,
@@ -17,6 +19,7 @@ pub struct Binding {
 #[section]
 pub struct BindingMatch {
     /// On which channel.
+    #[config(or_default)]
     pub channel: String,
     /// On which account; `*` is any. Default: the default one.
     pub account_id: Option<String>,
@@ -31,7 +34,9 @@ pub struct BindingMatch {
 /// One chat.
 #[section]
 pub struct BindingPeer {
-    pub kind: PeerKind,
+    #[config(or_default)]
+    pub kind: Word<PeerKind>,
+    #[config(or_default)]
     pub id: String,
 }
 

@@ -11,6 +11,7 @@ pub mod imessage;
 pub mod msteams;
 pub mod reactions;
 pub mod retry;
+pub mod settings;
 pub mod signal;
 pub mod slack;
 pub mod telegram;
@@ -26,6 +27,7 @@ use crate::sections::channels::googlechat::GoogleChat;
 use crate::sections::channels::heartbeat_visibility::HeartbeatVisibility;
 use crate::sections::channels::imessage::Imessage;
 use crate::sections::channels::msteams::MsTeams;
+use crate::sections::channels::settings::ChannelSettings;
 use crate::sections::channels::signal::Signal;
 use crate::sections::channels::slack::Slack;
 use crate::sections::channels::telegram::Telegram;
@@ -57,6 +59,22 @@ pub struct Channels {
     pub msteams: Option<MsTeams>,
     #[serde(flatten)]
     pub others: Map<Value>,
+    /// What all channels share, of each.
+    #[config(whole)]
+    shared: Map<ChannelSettings>,
+}
+
+impl Channels {
+    /// What is said of a channel that all channels share.
+    pub fn settings(&self, channel: &str) -> Option<&ChannelSettings> {
+        self.shared.get(channel).filter(|_| channel != "defaults")
+    }
+
+    /// The channels that anything is said of.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &ChannelSettings)> {
+        let all = self.shared.iter().map(|(channel, settings)| (channel.as_str(), settings));
+        all.filter(|(channel, _)| *channel != "defaults")
+    }
 }
 
 /// What holds for all channels.

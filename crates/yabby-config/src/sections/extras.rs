@@ -6,6 +6,7 @@ use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::PositiveInteger;
 use crate::sections::text::NonEmptyText;
+use crate::sections::word::Word;
 
 /// Settings that only yabby knows.
 #[section]
@@ -41,9 +42,9 @@ pub struct ExtraDefaults {
 #[section]
 pub struct ExtraMemorySearch {
     /// Who tells what is alike in meaning: a service, a server of your own, or nobody.
-    pub provider: Option<ExtraEmbeddings>,
+    pub provider: Option<Word<ExtraEmbeddings>>,
     /// Who else may.
-    pub fallback: Option<ExtraEmbeddings>,
+    pub fallback: Option<Word<ExtraEmbeddings>>,
     /// A service or a server.
     #[serde(default)]
     pub remote: ExtraRemote,
@@ -144,7 +145,7 @@ pub struct ExtraTools {
 #[section]
 pub struct ExtraExec {
     /// What keeps commands in the workspace. Default: auto, whatever this system has.
-    pub confine: Option<Confine>,
+    pub confine: Option<Word<Confine>>,
     /// Whether commands that are not confined run where others than the owner talk.
     #[config(default = false)]
     pub among_others: Option<bool>,
@@ -182,7 +183,7 @@ pub struct ExtraWeb {
 #[section]
 pub struct ExtraSearch {
     /// Who is asked: a SearXNG of your own.
-    pub provider: Option<ExtraProvider>,
+    pub provider: Option<Word<ExtraProvider>>,
     /// Searching with SearXNG.
     #[serde(default)]
     pub searxng: Searxng,
@@ -239,11 +240,9 @@ pub struct McpServer {
 #[section]
 pub struct ByTrust {
     /// Whoever owns the agent.
-    #[serde(default)]
-    pub owner: TrustPolicy,
+    pub owner: Option<TrustPolicy>,
     /// Everybody else.
-    #[serde(default)]
-    pub stranger: TrustPolicy,
+    pub stranger: Option<TrustPolicy>,
 }
 
 /// Which tools are allowed and which are not.

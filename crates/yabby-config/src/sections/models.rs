@@ -6,6 +6,7 @@ use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, Number, PositiveInteger, PositiveNumber};
 use crate::sections::text::NonEmptyText;
+use crate::sections::word::Word;
 
 /// Providers and models beyond the built-in ones.
 #[section]
@@ -24,18 +25,20 @@ pub struct Models {
 #[section]
 pub struct ModelProvider {
     /// Where it is reached.
+    #[config(or_default)]
     pub base_url: NonEmptyText,
     /// Its key, or the name of the variable that holds it.
     pub api_key: Option<String>,
     /// How requests are signed.
-    pub auth: Option<ProviderAuth>,
+    pub auth: Option<Word<ProviderAuth>>,
     /// Which protocol it speaks.
-    pub api: Option<ModelApi>,
+    pub api: Option<Word<ModelApi>>,
     /// Headers for every request.
     pub headers: Option<Map<String>>,
     /// Whether the key goes into the `Authorization` header.
     pub auth_header: Option<bool>,
     /// Its models.
+    #[config(or_default)]
     pub models: Vec<ModelDefinition>,
 }
 
@@ -43,11 +46,13 @@ pub struct ModelProvider {
 #[section]
 pub struct ModelDefinition {
     /// Its name at the provider.
+    #[config(or_default)]
     pub id: NonEmptyText,
     /// Its name for people.
+    #[config(or_default)]
     pub name: NonEmptyText,
     /// Its protocol, where it differs from the provider's.
-    pub api: Option<ModelApi>,
+    pub api: Option<Word<ModelApi>>,
     /// Whether it can think.
     #[config(default = false)]
     pub reasoning: Option<bool>,

@@ -73,7 +73,9 @@ pub enum TypingMode {
 #[section]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
+#[derive(Default)]
 pub enum SessionScope {
+    #[default]
     PerSender,
     Global,
 }
@@ -82,7 +84,9 @@ pub enum SessionScope {
 #[section]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
+#[derive(Default)]
 pub enum DmScope {
+    #[default]
     Main,
     PerPeer,
     PerChannelPeer,

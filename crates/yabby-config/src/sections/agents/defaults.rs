@@ -22,11 +22,11 @@ use crate::sections::session::TypingMode;
 #[section(parts)]
 pub struct AgentDefaults {
     /// The model, and those to fall back to. Default: anthropic/claude-opus-4-5.
-    #[serde(default)]
-    pub model: ModelChoice,
+    #[schemars(with = "Option<ModelChoice>")]
+    pub model: Option<ModelReference>,
     /// The model for pictures, where the other cannot see.
-    #[serde(default)]
-    pub image_model: ModelChoice,
+    #[schemars(with = "Option<ModelChoice>")]
+    pub image_model: Option<ModelReference>,
     /// Models by `provider/model`: short names and parameters. Where there are any, only these
     /// may be chosen.
     pub models: Option<Map<CatalogEntry>>,

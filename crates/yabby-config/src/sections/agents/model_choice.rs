@@ -18,3 +18,21 @@ pub enum ModelReference {
     Primary(String),
     Choice(ModelChoice),
 }
+
+impl ModelReference {
+    /// The model itself.
+    pub fn primary(&self) -> Option<&str> {
+        match self {
+            Self::Primary(model) => Some(model),
+            Self::Choice(choice) => choice.primary.as_deref(),
+        }
+    }
+
+    /// The models to try when it fails, if that is said at all.
+    pub fn fallbacks(&self) -> Option<&[String]> {
+        match self {
+            Self::Primary(_) => None,
+            Self::Choice(choice) => choice.fallbacks.as_deref(),
+        }
+    }
+}

@@ -6,22 +6,20 @@ use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, Number, PositiveInteger, PositiveNumber};
 use crate::sections::text::TextOrNumber;
+use crate::sections::word::Word;
 
 /// Where tools run when they should not run on the host.
 #[section]
 pub struct Sandbox {
-    /// For which sessions tools run apart.
-    #[config(default = Off)]
-    pub mode: Option<SandboxMode>,
-    /// What they see of the workspace.
-    #[config(default = None)]
-    pub workspace_access: Option<WorkspaceAccess>,
+    /// For which sessions tools run apart. Default: off.
+    pub mode: Option<Word<SandboxMode>>,
+    /// What they see of the workspace. Default: none.
+    pub workspace_access: Option<Word<WorkspaceAccess>>,
     /// Which sessions tools see.
     #[config(default = Spawned)]
     pub session_tools_visibility: Option<SessionToolsVisibility>,
-    /// What shares a container.
-    #[config(default = Agent)]
-    pub scope: Option<SandboxScope>,
+    /// What shares a container. Default: agent.
+    pub scope: Option<Word<SandboxScope>>,
     pub per_session: Option<bool>,
     pub workspace_root: Option<String>,
     /// The container.

@@ -14,6 +14,7 @@ use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger, PositiveNumber};
 use crate::sections::text::TextOrNumber;
 use crate::sections::tools::policy::ToolPolicy;
+use crate::sections::word::Word;
 
 /// Slack. The keys of an account stand here too, and hold for all of them.
 #[section]
@@ -28,9 +29,9 @@ pub struct Slack {
 /// Whether replies go to threads, by kind of chat.
 #[section]
 pub struct SlackReplyToMode {
-    pub direct: Option<ReplyToMode>,
-    pub group: Option<ReplyToMode>,
-    pub channel: Option<ReplyToMode>,
+    pub direct: Option<Word<ReplyToMode>>,
+    pub group: Option<Word<ReplyToMode>>,
+    pub channel: Option<Word<ReplyToMode>>,
 }
 
 /// How threads relate to their channel.
@@ -78,7 +79,7 @@ pub struct SlackDm {
     pub group_enabled: Option<bool>,
     pub group_channels: Option<Vec<TextOrNumber>>,
     /// Which pieces of a reply quote the message they answer.
-    pub reply_to_mode: Option<ReplyToMode>,
+    pub reply_to_mode: Option<Word<ReplyToMode>>,
 }
 
 /// One channel.
@@ -173,8 +174,7 @@ pub struct SlackAccount {
     /// Whose reactions, where a list decides.
     pub reaction_allowlist: Option<Vec<TextOrNumber>>,
     /// Whether replies go to threads.
-    #[config(default = Off)]
-    pub reply_to_mode: Option<ReplyToMode>,
+    pub reply_to_mode: Option<Word<ReplyToMode>>,
     /// The same by kind of chat.
     pub reply_to_mode_by_chat_type: Option<SlackReplyToMode>,
     /// How threads relate to their channel.

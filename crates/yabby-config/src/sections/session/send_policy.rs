@@ -3,20 +3,23 @@
 use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
+use crate::sections::word::Word;
 
 /// Rules that allow or deny.
 #[section]
 pub struct SendPolicy {
     /// Where no rule fits. Default: allow.
-    pub default: Option<SendAction>,
+    pub default: Option<Word<SendAction>>,
     /// The rules; a denial wins.
-    pub rules: Option<Vec<SendRule>>,
+    #[serde(default)]
+    pub rules: Vec<SendRule>,
 }
 
 /// What is done where it fits.
 #[section]
 pub struct SendRule {
-    pub action: SendAction,
+    #[config(or_default)]
+    pub action: Word<SendAction>,
     #[serde(default)]
     pub r#match: SendMatch,
 }
@@ -25,7 +28,7 @@ pub struct SendRule {
 #[section]
 pub struct SendMatch {
     pub channel: Option<String>,
-    pub chat_type: Option<ChatType>,
+    pub chat_type: Option<Word<ChatType>>,
     /// How the session key begins.
     pub key_prefix: Option<String>,
 }

@@ -3,18 +3,17 @@
 use yabby_config_derive::section;
 
 use crate::sections::number::{NonNegativeInteger, PositiveInteger};
+use crate::sections::word::Word;
 
 /// Running commands, for one agent.
 #[section]
 pub struct AgentExec {
-    /// Where they run.
-    #[config(default = Sandbox)]
-    pub host: Option<ExecHost>,
+    /// Where they run. Default: sandbox.
+    pub host: Option<Word<ExecHost>>,
     /// Which may run. Default: deny in the sandbox, elsewhere allowlist.
-    pub security: Option<ExecSecurity>,
-    /// When a person is asked.
-    #[config(default = OnMiss)]
-    pub ask: Option<ExecAsk>,
+    pub security: Option<Word<ExecSecurity>>,
+    /// When a person is asked. Default: on-miss.
+    pub ask: Option<Word<ExecAsk>>,
     /// On which node.
     pub node: Option<String>,
     /// Folders to look for programs in first.
@@ -40,6 +39,29 @@ pub struct AgentExec {
     pub apply_patch: ApplyPatch,
 }
 
+impl AgentExec {
+    /// These settings, and those of all where they say nothing.
+    pub(crate) fn over(self, all: &Exec) -> Self {
+        Self {
+            host: self.host.or_else(|| all.host.clone()),
+            security: self.security.or_else(|| all.security.clone()),
+            ask: self.ask.or_else(|| all.ask.clone()),
+            node: self.node.or_else(|| all.node.clone()),
+            path_prepend: self.path_prepend.or_else(|| all.path_prepend.clone()),
+            safe_bins: self.safe_bins.or_else(|| all.safe_bins.clone()),
+            background_ms: self.background_ms.or(all.background_ms),
+            timeout_sec: self.timeout_sec.or(all.timeout_sec),
+            approval_running_notice_ms: self.approval_running_notice_ms,
+            cleanup_ms: self.cleanup_ms.or(all.cleanup_ms),
+            notify_on_exit: self.notify_on_exit.or(all.notify_on_exit),
+            apply_patch: ApplyPatch {
+                enabled: self.apply_patch.enabled.or(all.apply_patch.enabled),
+                allow_models: self.apply_patch.allow_models.or_else(|| all.apply_patch.allow_models.clone()),
+            },
+        }
+    }
+}
+
 /// Changing files by patches.
 #[section]
 pub struct ApplyPatch {
@@ -53,14 +75,12 @@ pub struct ApplyPatch {
 /// Running commands.
 #[section]
 pub struct Exec {
-    /// Where they run.
-    #[config(default = Sandbox)]
-    pub host: Option<ExecHost>,
+    /// Where they run. Default: sandbox.
+    pub host: Option<Word<ExecHost>>,
     /// Which may run. Default: deny in the sandbox, elsewhere allowlist.
-    pub security: Option<ExecSecurity>,
-    /// When a person is asked.
-    #[config(default = OnMiss)]
-    pub ask: Option<ExecAsk>,
+    pub security: Option<Word<ExecSecurity>>,
+    /// When a person is asked. Default: on-miss.
+    pub ask: Option<Word<ExecAsk>>,
     /// On which node.
     pub node: Option<String>,
     /// Folders to look for programs in first.
