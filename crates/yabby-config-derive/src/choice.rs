@@ -18,7 +18,7 @@ fn of_forms(item: &ItemEnum) -> TokenStream {
     let types =
         item.variants.iter().filter_map(|variant| variant.fields.iter().next()).map(|field| &field.ty);
     quote! {
-        #[derive(Clone, Debug, schemars::JsonSchema)]
+        #[derive(Clone, Debug, PartialEq, schemars::JsonSchema)]
         #item
 
         impl crate::read::Read for #name {

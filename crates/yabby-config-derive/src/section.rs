@@ -48,7 +48,7 @@ pub fn expand(options: &Options, mut item: ItemStruct) -> Result<TokenStream> {
     let strict = (!options.open).then(|| quote! { , deny_unknown_fields });
     let default = (!fields.iter().any(Field::is_required)).then(|| quote! { Default, });
     Ok(quote! {
-        #[derive(Clone, Debug, #default schemars::JsonSchema)]
+        #[derive(Clone, Debug, PartialEq, #default schemars::JsonSchema)]
         #[serde(rename_all = "camelCase" #strict)]
         #item
 
@@ -77,7 +77,7 @@ pub fn expand(options: &Options, mut item: ItemStruct) -> Result<TokenStream> {
 fn wrapper(item: &ItemStruct, types: &[&syn::Type]) -> TokenStream {
     let (name, inner) = (&item.ident, types.first());
     quote! {
-        #[derive(Clone, Debug, Default, schemars::JsonSchema)]
+        #[derive(Clone, Debug, Default, PartialEq, schemars::JsonSchema)]
         #item
 
         impl crate::read::Read for #name {

@@ -15,6 +15,7 @@ use crate::read::{Problem, Read as _, Reading};
 use crate::sections::Sections;
 use crate::sections::agents::entry::AgentEntry;
 use crate::sections::tools::exec::AgentExec;
+use crate::sections::word::Word;
 
 /// One state of the configuration. Its sections are its fields: `config.session.scope`.
 #[derive(Clone, Default)]
@@ -44,6 +45,18 @@ impl Config {
     /// What is said about one agent alone.
     pub fn agent(&self, agent: &AgentId) -> Option<&AgentEntry> {
         self.agents.list.iter().find(|entry| AgentId::normalize(&entry.id) == *agent)
+    }
+
+    /// What keeps an agent's commands in the workspace, as it is written.
+    pub fn confine(&self, agent: &AgentId) -> Option<&str> {
+        let own = self.agent(agent).and_then(|entry| entry.extras.tools.exec.confine.as_ref());
+        own.or(self.extras.tools.exec.confine.as_ref()).map(Word::as_str)
+    }
+
+    /// Whether an agent's commands run unconfined where others than the owner talk.
+    pub fn runs_among_others(&self, agent: &AgentId) -> bool {
+        let own = self.agent(agent).and_then(|entry| entry.extras.tools.exec.among_others);
+        own.unwrap_or(self.extras.tools.exec.among_others())
     }
 
     /// Whether the setting that a skill asks about is on. Its path comes from the skill.

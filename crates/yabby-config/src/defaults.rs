@@ -41,6 +41,24 @@ pub fn without_file(env: &dyn Fn(&str) -> Option<String>) -> Value {
     Value::Object(root)
 }
 
+/// What an answer tells of the configuration: unlike `config.get`, not how messages are acknowledged and what the
+/// log leaves out, where nobody said that.
+pub fn as_said(config: &Value, said: &Value) -> Value {
+    let mut told = config.clone();
+    for (section, name) in [("messages", "ackReactionScope"), ("logging", "redactSensitive")] {
+        if said.get(section).is_some_and(|said| said.get(name).is_some()) {
+            continue;
+        }
+        let Some(sections) = told.as_object_mut() else { return told };
+        let Some(fields) = sections.get_mut(section).and_then(Value::as_object_mut) else { continue };
+        fields.shift_remove(name);
+        if fields.is_empty() && said.get(section).is_none() {
+            sections.shift_remove(section);
+        }
+    }
+    told
+}
+
 /// The main session has one name, whatever is written.
 fn main_key(root: &mut Object) {
     if let Some(key) = at(root, &["session"]).and_then(|session| session.get_mut("mainKey")) {

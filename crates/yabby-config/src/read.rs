@@ -12,6 +12,9 @@ use crate::sections::map::Map;
 
 /// What can be read from a value of the configuration.
 pub trait Read: Sized {
+    /// Whether null is a value; elsewhere it is as good as nothing.
+    const TAKES_NULL: bool = false;
+
     /// `None` if the value is nothing like it, which is told.
     fn read(value: &Value, reading: &mut Reading) -> Option<Self>;
 
@@ -19,6 +22,11 @@ pub trait Read: Sized {
     fn shape() -> Shape {
         Shape::Leaf
     }
+}
+
+/// What a value says, whatever is amiss with parts of it.
+pub fn read<T: Read>(value: &Value) -> Option<T> {
+    T::read(value, &mut Reading::default())
 }
 
 /// What is below a value.
@@ -84,9 +92,9 @@ impl Reading {
         value.as_object().or_else(|| self.wrong("an object"))
     }
 
-    /// What stands under a key, if anything that can be read does. Null is nothing.
+    /// What stands under a key, if anything that can be read does.
     pub fn optional<T: Read>(&mut self, object: &Object, key: &str) -> Option<T> {
-        let value = object.get(key).filter(|value| !value.is_null())?;
+        let value = object.get(key).filter(|value| T::TAKES_NULL || !value.is_null())?;
         self.below(key, value)
     }
 

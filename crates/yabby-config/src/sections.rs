@@ -29,6 +29,7 @@ pub mod meta;
 pub mod models;
 pub mod node_host;
 pub mod number;
+pub mod or_null;
 pub mod plugins;
 pub mod session;
 pub mod skills;

@@ -50,7 +50,7 @@ pub fn agents(config: &Config, folders: &Folders<'_>) -> Vec<Agent> {
             model: model(config, entry),
             is_default: id == default,
             bindings: bindings(config, &id),
-            identity: entry.map(|entry| configured(&entry.identity)).unwrap_or_default(),
+            identity: entry.and_then(|entry| entry.identity.as_ref()).map(configured).unwrap_or_default(),
             id,
         }
     };

@@ -35,8 +35,12 @@ pub fn dm_limit(session_key: &str, config: &Config) -> Option<i64> {
     }
     let channel = config.channels.settings(&crate::text::lower(channel))?;
     let user = user.join(":");
-    let of_user = || channel.dms.as_ref()?.get(without_thread(&user))?.history_limit;
-    of_user().or(channel.dm_history_limit).map(|limit| f64::from(limit).floor() as i64)
+    let of_user = || channel.dms.as_ref()?.get(without_thread(&user))?.history_limit.as_ref();
+    let limit = match of_user() {
+        Some(own) => own.value().copied(),
+        None => channel.dm_history_limit,
+    };
+    limit.map(|limit| f64::from(limit).floor() as i64)
 }
 
 /// The user without a numeric thread or topic suffix: threads of a chat share its limit.

@@ -18,9 +18,9 @@ pub fn mention_patterns(config: &Config, agent: Option<&AgentId>) -> Vec<String>
     let entry = agent.and_then(|agent| config.agent(agent));
     let of_agent = entry.and_then(|entry| entry.group_chat.mention_patterns.as_ref());
     match of_agent.or(config.messages.group_chat.mention_patterns.as_ref()) {
-        Some(listed) => listed.clone(),
+        Some(listed) => listed.value().cloned().unwrap_or_default(),
         None => {
-            let identity = entry.map(|entry| &entry.identity);
+            let identity = entry.and_then(|entry| entry.identity.as_ref());
             let name = identity.and_then(|identity| identity.name.as_deref());
             derived_patterns(name, identity.and_then(|identity| identity.emoji.as_deref()))
         }

@@ -279,7 +279,7 @@ fn directives(inbound: &Inbound, said: &str, config: &Config) -> Option<Directiv
     let here = Circumstances {
         in_group: inbound.target.is_group,
         mentioned: true,
-        text_commands_allowed: config.flag(&["commands", "text"]) != Some(false),
+        text_commands_allowed: config.commands.text(),
         sender_authorized: authorized,
         commands_authorized: authorized,
     };

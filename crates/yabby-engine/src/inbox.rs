@@ -368,7 +368,7 @@ impl Engine {
         let command = CommandInGroup {
             is_group: true,
             anyone_mentioned: told.of_anyone,
-            text_commands_allowed: config.flag(&["commands", "text"]) != Some(false),
+            text_commands_allowed: config.commands.text(),
             is_control_command: is_control_message(inbound.command_text_or(body), config, None),
             authorized: inbound.authority.is_authorized,
         };
@@ -453,7 +453,7 @@ enum Attention {
 
 /// How much of a group's talk is remembered.
 fn history_limit(config: &Config) -> usize {
-    let asked = config.number(&["messages", "groupChat", "historyLimit"]).filter(|limit| *limit >= 0.0);
+    let asked = config.messages.group_chat.history_limit.map(f64::from).filter(|limit| *limit >= 0.0);
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -20,6 +20,8 @@ pub struct Env {
 /// Variables from the login shell.
 #[section]
 pub struct ShellEnv {
+    /// Whether that is done.
+    #[config(default = false)]
     pub enabled: Option<bool>,
     /// How long the shell may take.
     #[config(default = 15000)]

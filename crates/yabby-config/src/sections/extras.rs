@@ -151,6 +151,32 @@ pub struct ExtraExec {
     pub among_others: Option<bool>,
 }
 
+/// What an agent alone does differently.
+#[section]
+pub struct ExtraAgent {
+    /// The search in its memory.
+    #[serde(default)]
+    pub memory_search: ExtraMemorySearch,
+    /// What it may use.
+    #[serde(default)]
+    pub tools: ExtraAgentTools,
+}
+
+/// What an agent alone may use.
+#[section]
+pub struct ExtraAgentTools {
+    /// Running commands.
+    #[serde(default)]
+    pub exec: ExtraExec,
+}
+
+/// The server.
+#[section]
+pub struct ExtraGateway {
+    /// The address to listen on, for `bind` custom.
+    pub custom_bind_host: Option<String>,
+}
+
 /// What keeps commands in the workspace.
 #[section]
 #[serde(rename_all = "lowercase")]

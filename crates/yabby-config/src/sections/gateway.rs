@@ -4,6 +4,7 @@ pub mod http;
 
 use yabby_config_derive::section;
 
+use crate::sections::extras::ExtraGateway;
 use crate::sections::gateway::http::GatewayHttp;
 use crate::sections::literal::as_literals;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger};
@@ -44,6 +45,9 @@ pub struct Gateway {
     /// What nodes may be asked for.
     #[serde(default)]
     pub nodes: GatewayNodes,
+    /// What only yabby knows.
+    #[config(whole)]
+    pub extras: ExtraGateway,
 }
 
 /// The interface in the browser.
@@ -69,8 +73,7 @@ pub struct ControlUi {
 /// The secret that clients must know.
 #[section]
 pub struct GatewayAuth {
-    /// Which kind of secret.
-    #[config(default = Token)]
+    /// Which kind of secret. Default: token.
     pub mode: Option<GatewayAuthMode>,
     /// The token. Default: the variable `OPENCLAW_GATEWAY_TOKEN`.
     pub token: Option<String>,
@@ -128,6 +131,7 @@ pub struct GatewayTls {
     #[config(default = false)]
     pub enabled: Option<bool>,
     /// Whether a certificate is made if there is none.
+    #[config(default = true)]
     pub auto_generate: Option<bool>,
     /// The certificate.
     pub cert_path: Option<String>,

@@ -8,12 +8,13 @@ use yabby_config_derive::section;
 use crate::sections::messages::queue::{InboundDebounce, Queue};
 use crate::sections::messages::tts::Tts;
 use crate::sections::number::PositiveInteger;
+use crate::sections::or_null::OrNull;
 
 /// Behaviour in groups.
 #[section]
 pub struct GroupChat {
     /// What counts as being called, as regular expressions. Default: made from the identity.
-    pub mention_patterns: Option<Vec<String>>,
+    pub mention_patterns: Option<OrNull<Vec<String>>>,
     /// How many messages of others are seen. Default: 50, on Discord 20.
     pub history_limit: Option<PositiveInteger>,
 }

@@ -28,6 +28,12 @@ impl<T> Word<T> {
     }
 }
 
+impl<T> PartialEq for Word<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.written == other.written
+    }
+}
+
 impl<T> Read for Word<T> {
     /// What is no text is kept as it is written, too: it is none of the choice.
     fn read(value: &Value, reading: &mut Reading) -> Option<Self> {

@@ -2,7 +2,7 @@
 
 use crate::access::allow_list::discord_slug;
 use crate::config::Config;
-use crate::config::channels::access::Group;
+use crate::config::channels::settings::GroupSettings;
 use crate::config::map::Map;
 use crate::config::tools::policy::ToolPolicy;
 use crate::id::AccountId;
@@ -10,15 +10,15 @@ use crate::json::{Object, Value};
 use crate::text;
 
 /// What the configuration says about one group.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupPolicy<'c> {
     /// Only listed groups are served.
     pub restricted: bool,
     pub allowed: bool,
     /// The settings of this group.
-    pub own: Option<&'c Group>,
+    pub own: Option<&'c GroupSettings>,
     /// The settings of `*`.
-    pub default: Option<&'c Group>,
+    pub default: Option<&'c GroupSettings>,
 }
 
 /// The policy for a group; an account's own list replaces its channel's.
@@ -36,7 +36,7 @@ pub fn group_policy<'c>(
     GroupPolicy { restricted, allowed: !restricted || own.is_some() || default.is_some(), own, default }
 }
 
-fn groups<'c>(config: &'c Config, channel: &str, account: Option<&str>) -> Option<&'c Map<Group>> {
+fn groups<'c>(config: &'c Config, channel: &str, account: Option<&str>) -> Option<&'c Map<GroupSettings>> {
     let channel = config.channels.settings(channel)?;
     let account = AccountId::normalize(account.unwrap_or(""));
     let of_account = channel.accounts.as_ref().and_then(|accounts| {
@@ -61,7 +61,7 @@ pub enum MentionOverride {
 impl GroupPolicy<'_> {
     /// Whether the agent answers only when mentioned. Groups must mention it unless told otherwise.
     pub fn requires_mention(&self, override_: MentionOverride) -> bool {
-        let said = |settings: Option<&Group>| settings?.require_mention;
+        let said = |settings: Option<&GroupSettings>| settings?.require_mention;
         let configured = said(self.own).or_else(|| said(self.default));
         match override_ {
             MentionOverride::BeforeConfig(wanted) => wanted,

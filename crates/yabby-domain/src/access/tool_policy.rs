@@ -305,12 +305,7 @@ fn confined(everybody: &PlacePolicy, agent: Option<&AgentTools>) -> Lists {
 
 /// Whether there are no commands: one that is not confined reads whatever the owner can.
 fn hides_commands(user: &ToolUser<'_>) -> bool {
-    user.among_others && !user.is_confined && !runs_among_others(user.config)
-}
-
-/// `tools.exec.amongOthers`: commands that are not confined run where others than the owner talk, too.
-pub fn runs_among_others(config: &Config) -> bool {
-    config.extras.tools.exec.among_others()
+    user.among_others && !user.is_confined && !user.config.runs_among_others(user.agent)
 }
 
 fn subagent(everybody: &PlacePolicy) -> Lists {

@@ -3,8 +3,7 @@
 
 use crate::collation;
 use crate::config::Config;
-use crate::config::channels::access::Group;
-use crate::config::channels::settings::ChannelSettings;
+use crate::config::channels::settings::{ChannelSettings, GroupSettings};
 use crate::config::map::Map;
 use crate::config::text::TextOrNumber;
 use crate::json::{Object, Value, number_text};
@@ -173,7 +172,8 @@ fn telegram(asked: &Asked<'_>, own: Option<&ChannelSettings>, common: &ChannelSe
         None => asked.source(said.text(|of| &of.bot_token), "TELEGRAM_BOT_TOKEN"),
     };
     let groups = own.and_then(|own| own.groups.as_ref()).or(common.groups.as_ref());
-    let answers_all = |groups: &Map<Group>| groups.values().any(|group| group.require_mention == Some(false));
+    let answers_all =
+        |groups: &Map<GroupSettings>| groups.values().any(|group| group.require_mention == Some(false));
     OfPlatform {
         is_configured: source != "none",
         token_source: Some(source),

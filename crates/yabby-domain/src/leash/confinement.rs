@@ -3,7 +3,6 @@
 use crate::config::Config;
 use crate::config::agents::sandbox::Sandbox;
 use crate::config::text::TextOrNumber;
-use crate::config::word::Word;
 use crate::id::AgentId;
 use crate::session::key::{KeyPolicy, SessionKey};
 
@@ -59,7 +58,7 @@ impl Confinement {
             Some("non-main") => !is_main(),
             Some(other) => return unknown("agents.defaults.sandbox.mode", other),
         };
-        let by = match config.extras.tools.exec.confine.as_ref().map(Word::as_str) {
+        let by = match config.confine(agent) {
             None if !by_mode => return Ok(None),
             None | Some("auto") => Walls::Any,
             Some("off") => return Ok(None),

@@ -330,7 +330,7 @@ impl<'p> ConfigFile<'p> {
         let mut edits = Vec::new();
         if !includes(&snapshot.parsed) {
             // What was just set may be a model, which is written out whole.
-            edits = missing_in(&snapshot.parsed, snapshot.config.root());
+            edits = missing_in(&snapshot.parsed, snapshot.config.raw());
             edits.retain(|(steps, _)| is_of_models(steps));
         }
         let meta = |key: &str| vec![Step::Key("meta".to_owned()), Step::Key(key.to_owned())];
@@ -348,7 +348,7 @@ impl<'p> ConfigFile<'p> {
         match edit {
             Edit::Set(value) => path.set(&mut wanted, value.clone())?,
             Edit::Unset if path.unset(&mut wanted) => {}
-            Edit::Unset if path.get(snapshot.config.root()).is_some() => {
+            Edit::Unset if path.get(snapshot.config.raw()).is_some() => {
                 return Err(EditError::Default(path.clone()));
             }
             Edit::Unset => return Err(EditError::NotFound(path.clone())),
@@ -375,7 +375,7 @@ impl<'p> ConfigFile<'p> {
         if includes(&snapshot.parsed) {
             return Ok(text.to_owned());
         }
-        self.applied(text, &missing_in(&snapshot.parsed, snapshot.config.root()))
+        self.applied(text, &missing_in(&snapshot.parsed, snapshot.config.raw()))
     }
 
     /// The text with some values changed, and nothing else.

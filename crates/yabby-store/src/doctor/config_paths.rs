@@ -30,7 +30,7 @@ pub(super) fn examine(round: &mut Round<'_>, snapshot: &Snapshot) {
     let mut moved: Vec<(KeyPath, String, PathBuf, PathBuf)> = Vec::new();
     let mut former: Vec<PathBuf> = round.doctor.moved_from.iter().cloned().collect();
     for setting in settings(&snapshot.config) {
-        let written = setting.get(snapshot.config.root()).and_then(Value::as_str).map(str::to_owned);
+        let written = setting.get(snapshot.config.raw()).and_then(Value::as_str).map(str::to_owned);
         let Some(written) = written else { continue };
         let path = absolute(&written);
         if path.starts_with(&state) {
@@ -89,7 +89,7 @@ fn paths(root: &Value) -> Vec<(KeyPath, &str)> {
 
 /// The settings that hold such a path.
 fn settings(config: &Config) -> Vec<KeyPath> {
-    let agents = config.list(&["agents", "list"]).unwrap_or_default().len();
+    let agents = config.agents.list.len();
     let of_agents = (0..agents).flat_map(|at| {
         ["workspace", "agentDir"].map(|name| KeyPath::of(["agents", "list", &at.to_string(), name]))
     });

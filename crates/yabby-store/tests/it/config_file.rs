@@ -194,7 +194,7 @@ fn an_edit_is_laid_over_what_is_included() {
         fs::write(home.state().join("log.json5"), "{ level: 'info' }").unwrap();
         let snapshot = home.set(path, value).unwrap();
         let value = json::parse_json5(value).unwrap();
-        assert_eq!(KeyPath::parse(path).unwrap().get(snapshot.config.root()), Some(&value), "{path}");
+        assert_eq!(KeyPath::parse(path).unwrap().get(snapshot.config.raw()), Some(&value), "{path}");
         assert_eq!(KeyPath::parse(in_main).unwrap().get(&snapshot.parsed), Some(&value), "{path}");
         let main = home.file("openclaw.json");
         assert!(main.contains("$include: './agents.json5'") && main.contains("$include: './log.json5'"));

@@ -86,7 +86,7 @@ impl Desk {
             sessions: Arc::new(self.sessions.clone()),
             transcripts: Arc::new(self.transcripts.clone()),
         };
-        let memory = memory(&self.folder, &self.sessions, self.context.config.root().clone());
+        let memory = memory(&self.folder, &self.sessions, self.context.config.raw().clone());
         yabby_tools::all(conversations, leash(&self.folder).1, Some(&memory))
     }
 

@@ -10,6 +10,7 @@ use crate::sections::number::PositiveInteger;
 #[section]
 pub struct CliBackend {
     /// The program.
+    #[config(or_default)]
     pub command: String,
     /// Its arguments.
     pub args: Option<Vec<String>>,

@@ -17,6 +17,7 @@ use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::{PositiveInteger, PositiveNumber};
 use crate::sections::session::TypingMode;
+use crate::sections::word::Word;
 
 /// What holds for every agent that does not say otherwise.
 #[section(parts)]
@@ -69,15 +70,13 @@ pub struct AgentDefaults {
     #[serde(default)]
     pub compaction: Compaction,
     /// How much a model thinks. Default: low where it can.
-    pub thinking_default: Option<ThinkingLevel>,
-    /// How much is told of tools.
-    #[config(default = Off)]
-    pub verbose_default: Option<VerboseLevel>,
+    pub thinking_default: Option<Word<ThinkingLevel>>,
+    /// How much is told of tools. Default: off.
+    pub verbose_default: Option<Word<VerboseLevel>>,
     /// Whether elevated tools are on for those who may use them.
     #[config(default = On)]
     pub elevated_default: Option<ElevatedLevel>,
-    /// Whether replies come in pieces.
-    #[config(default = Off)]
+    /// Whether replies come in pieces. Default: off.
     pub block_streaming_default: Option<BlockStreaming>,
     /// When a piece is sent. Default: text_end.
     pub block_streaming_break: Option<BlockStreamingBreak>,

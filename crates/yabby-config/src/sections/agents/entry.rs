@@ -7,6 +7,7 @@ use crate::sections::agents::memory_search::MemorySearch;
 use crate::sections::agents::model_choice::ModelReference;
 use crate::sections::agents::sandbox::Sandbox;
 use crate::sections::agents::streaming::HumanDelay;
+use crate::sections::extras::ExtraAgent;
 use crate::sections::map::Map;
 use crate::sections::messages::GroupChat;
 use crate::sections::tools::ElevatedTools;
@@ -40,8 +41,7 @@ pub struct AgentEntry {
     /// Its own heartbeat. Where any agent has one, only those have.
     pub heartbeat: Option<Heartbeat>,
     /// Who it is.
-    #[serde(default)]
-    pub identity: Identity,
+    pub identity: Option<Identity>,
     /// How it behaves in groups.
     #[serde(default)]
     pub group_chat: GroupChat,
@@ -54,6 +54,9 @@ pub struct AgentEntry {
     /// What it may use.
     #[serde(default)]
     pub tools: AgentTools,
+    /// What only yabby knows.
+    #[config(whole)]
+    pub extras: ExtraAgent,
 }
 
 /// Who an agent is.

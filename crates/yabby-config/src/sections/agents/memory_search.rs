@@ -5,6 +5,7 @@ use yabby_config_derive::section;
 use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::{Fraction, NonNegativeInteger, PositiveInteger};
+use crate::sections::word::Word;
 
 /// The search over memory files and past sessions.
 #[section]
@@ -19,13 +20,12 @@ pub struct MemorySearch {
     #[serde(default)]
     pub experimental: MemoryExperiments,
     /// Who computes embeddings. Default: whoever there is a key for.
-    pub provider: Option<EmbeddingProvider>,
+    pub provider: Option<Word<EmbeddingProvider>>,
     /// Embeddings by a service.
     #[serde(default)]
     pub remote: RemoteEmbeddings,
-    /// Who else may compute them.
-    #[config(default = None)]
-    pub fallback: Option<EmbeddingFallback>,
+    /// Who else may compute them. Default: none.
+    pub fallback: Option<Word<EmbeddingFallback>>,
     /// The embedding model. Default: the provider's usual one.
     pub model: Option<String>,
     /// Embeddings on this machine.
@@ -102,7 +102,7 @@ pub struct LocalEmbeddings {
 /// Where the index is.
 #[section]
 pub struct MemoryIndexStore {
-    pub driver: Option<MemoryIndexDriver>,
+    pub driver: Option<Word<MemoryIndexDriver>>,
     /// Its file. Default: `<state>/memory/{agentId}.sqlite`.
     pub path: Option<String>,
     /// The database's extension for vectors.

@@ -4,13 +4,14 @@ use yabby_config_derive::section;
 
 use crate::sections::map::Map;
 use crate::sections::number::NonNegativeInteger;
+use crate::sections::or_null::OrNull;
 use crate::sections::tools::policy::ToolPolicy;
 
 /// One direct chat.
 #[section]
 pub struct DirectChat {
     /// How many messages of it are seen.
-    pub history_limit: Option<NonNegativeInteger>,
+    pub history_limit: Option<OrNull<NonNegativeInteger>>,
 }
 
 /// One group; `*` is every group.

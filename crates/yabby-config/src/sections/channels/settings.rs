@@ -2,11 +2,12 @@
 
 use yabby_config_derive::section;
 
-use crate::sections::channels::access::{DirectChat, DmPolicy, Group, GroupPolicy};
+use crate::sections::channels::access::{DirectChat, DmPolicy, GroupPolicy};
 use crate::sections::channels::delivery::{ChunkMode, ReplyToMode};
 use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger, PositiveNumber};
 use crate::sections::text::TextOrNumber;
+use crate::sections::tools::policy::ToolPolicy;
 use crate::sections::word::Word;
 
 /// A channel or one of its accounts, whatever the platform.
@@ -28,7 +29,7 @@ pub struct ChannelSettings {
     /// Which groups are listened to.
     pub group_policy: Option<Word<GroupPolicy>>,
     /// Groups by id; `*` is every group.
-    pub groups: Option<Map<Group>>,
+    pub groups: Option<Map<GroupSettings>>,
     /// How many messages of others are seen in groups.
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
@@ -61,4 +62,18 @@ pub struct ChannelDm {
     pub allow_from: Option<Vec<TextOrNumber>>,
     /// Which pieces of a reply quote.
     pub reply_to_mode: Option<Word<ReplyToMode>>,
+}
+
+/// One group, whatever the platform; `*` is every group.
+#[section(open)]
+pub struct GroupSettings {
+    /// Whether the assistant must be called.
+    #[config(default = true)]
+    pub require_mention: Option<bool>,
+    /// What it may use there.
+    pub tools: Option<ToolPolicy>,
+    /// The same by sender.
+    pub tools_by_sender: Option<Map<ToolPolicy>>,
+    /// The only skills used there.
+    pub skills: Option<Vec<String>>,
 }

@@ -17,7 +17,9 @@ pub struct MessageTool {
 /// Which other places.
 #[section]
 pub struct CrossContext {
+    #[config(default = true)]
     pub allow_within_provider: Option<bool>,
+    #[config(default = false)]
     pub allow_across_providers: Option<bool>,
     #[serde(default)]
     pub marker: CrossContextMarker,

@@ -4,6 +4,7 @@ use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::number::{NonNegativeInteger, NonNegativeNumber, PositiveInteger};
+use crate::sections::word::Word;
 
 /// Searching and fetching.
 #[section]
@@ -19,9 +20,8 @@ pub struct WebTools {
 pub struct WebSearch {
     /// Whether it is on. Default: true where there is a key.
     pub enabled: Option<bool>,
-    /// Who is asked.
-    #[config(default = Brave)]
-    pub provider: Option<WebSearchProvider>,
+    /// Who is asked. Default: brave.
+    pub provider: Option<Word<WebSearchProvider>>,
     /// The key. Default: the variable `BRAVE_API_KEY`.
     pub api_key: Option<String>,
     /// How many results.

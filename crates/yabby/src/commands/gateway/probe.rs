@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::json;
 use tokio::runtime::Builder;
 use yabby_domain::config::Config;
+use yabby_domain::config::gateway::GatewayMode;
 use yabby_domain::json::{self, Value};
 use yabby_domain::text;
 
@@ -206,8 +207,8 @@ fn candidates(setting: &Setting, config: &Config, options: &TargetOptions) -> Re
         }
     };
     let without_url = TargetOptions { url: None, ..options.clone() };
-    let remote = config.text(&["gateway", "remote", "url"]).and_then(text::non_blank).is_some();
-    let is_remote = config.text(&["gateway", "mode"]) == Some("remote");
+    let remote = config.gateway.remote.url.as_deref().and_then(text::non_blank).is_some();
+    let is_remote = config.gateway.mode == Some(GatewayMode::Remote);
     if options.url.is_some() {
         add(EXPLICIT, "URL (explicit)", true, Target::find(setting, options)?);
     }
@@ -229,14 +230,15 @@ struct Ssh {
 
 impl Ssh {
     fn wanted(config: &Config, arguments: &Arguments) -> Self {
-        let wanted = |given: &Option<String>, name: &str| {
-            let configured = || config.text(&["gateway", "remote", name]);
+        let remote = &config.gateway.remote;
+        let wanted = |given: &Option<String>, configured: &'_ Option<String>| {
+            let configured = || configured.as_deref();
             let wanted = given.as_deref().and_then(text::non_blank).or_else(configured);
             wanted.and_then(text::non_blank).map(|wanted| wanted.trim().to_owned())
         };
-        let target = wanted(&arguments.ssh, "sshTarget");
+        let target = wanted(&arguments.ssh, &remote.ssh_target);
         Self {
-            identity: wanted(&arguments.ssh_identity, "sshIdentity"),
+            identity: wanted(&arguments.ssh_identity, &remote.ssh_identity),
             is_searched: arguments.ssh_auto && target.is_none(),
             target,
         }
