@@ -9,24 +9,34 @@ mod fuzz;
 mod interop;
 mod judge;
 mod live;
+mod measure;
 mod peer;
 mod program;
+mod ratchet;
 mod real_claude;
 mod real_systemd;
 mod reference;
 mod room;
 mod snapshot;
+mod sources;
 mod vectors;
 mod worker;
 
 use std::process::ExitCode;
 
 use bench::Form;
+use measure::Print;
 
 const USAGE: &str = "usage: cargo xtask <task>
 
 tasks:
   vectors [DIR]   copy the recorded cases from DIR (../shared/vectors) to vectors/
+  ratchet [--lower]
+                  run the recorded cases and write how many pass, which the tests hold them to; fewer than before
+                  only with --lower
+  measure [--json|--details|--write]
+                  figures of the source: rings of modules, untyped signatures, dependencies, sizes; with
+                  --details what each consists of, with --write into docs/benchmarks.md
   bench rules     nanoseconds per rule: keys, freshness, routing, context, payloads
   bench store     sessions and transcripts beside the real OpenClaw; writes docs/benchmarks.md
   bench cli       commands beside the real OpenClaw; writes docs/benchmarks.md
@@ -70,6 +80,12 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["vectors"] => vectors::refresh("../shared/vectors".as_ref()),
         ["vectors", source] => vectors::refresh(source.as_ref()),
+        ["ratchet"] => ratchet::refresh(false),
+        ["ratchet", "--lower"] => ratchet::refresh(true),
+        ["measure"] => measure::run(Print::Table),
+        ["measure", "--json"] => measure::run(Print::Json),
+        ["measure", "--details"] => measure::run(Print::Details),
+        ["measure", "--write"] => measure::write(),
         ["bench", "rules"] => bench::rules(),
         ["bench", "store"] => bench::store(),
         ["bench", "cli"] => bench::cli(),

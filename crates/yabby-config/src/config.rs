@@ -8,7 +8,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use yabby_base::id::AgentId;
-use yabby_base::json::{self, Object, Value};
+use yabby_base::json::{self, Value};
 use yabby_base::text;
 
 use crate::read::{Problem, Read as _, Reading};
@@ -100,36 +100,5 @@ impl PartialEq for Config {
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Config").field(&self.raw).finish()
-    }
-}
-
-impl Config {
-    pub fn root(&self) -> &Value {
-        &self.raw
-    }
-
-    /// The value at `path`, unless it is absent or null.
-    pub fn get(&self, path: &[&str]) -> Option<&Value> {
-        json::at(&self.raw, path).filter(|value| !value.is_null())
-    }
-
-    pub fn text(&self, path: &[&str]) -> Option<&str> {
-        self.get(path)?.as_str()
-    }
-
-    pub fn number(&self, path: &[&str]) -> Option<f64> {
-        self.get(path)?.as_f64()
-    }
-
-    pub fn flag(&self, path: &[&str]) -> Option<bool> {
-        self.get(path)?.as_bool()
-    }
-
-    pub fn object(&self, path: &[&str]) -> Option<&Object> {
-        self.get(path)?.as_object()
-    }
-
-    pub fn list(&self, path: &[&str]) -> Option<&[Value]> {
-        self.get(path)?.as_array().map(Vec::as_slice)
     }
 }

@@ -364,4 +364,18 @@ mod tests {
         });
         assert_eq!(without_file(&|_| None).to_string(), expected.to_string());
     }
+
+    #[test]
+    fn an_answer_tells_what_was_said() {
+        let filled = json!({"messages": {"ackReactionScope": "group-mentions"}, "logging": {"redactSensitive": "tools"}});
+        let table = [
+            (filled.clone(), filled.clone()),
+            (json!({}), json!({})),
+            (json!({"logging": {}}), json!({"logging": {}})),
+            (json!({"messages": {"ackReactionScope": "all"}}), json!({"messages": filled["messages"]})),
+        ];
+        for (said, told) in table {
+            assert_eq!(as_said(&filled, &said), told, "{said}");
+        }
+    }
 }

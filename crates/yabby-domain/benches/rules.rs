@@ -1,9 +1,11 @@
 //! How long the rules take that every message goes through. `cargo xtask bench rules`.
 
+#![allow(clippy::print_stdout, reason = "a benchmark prints")]
+
 use std::fmt::Write as _;
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 
-use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use jiff::tz::TimeZone;
 use serde_json::json;
 use yabby_domain::config::Config;
@@ -16,25 +18,53 @@ use yabby_domain::session::freshness::{ResetMode, ResetPolicy, freshness};
 use yabby_domain::session::key::{PeerKind, SessionKey};
 use yabby_domain::transcript::tree::Transcript;
 
-criterion_group!(rules, key, fresh, routing, context, payloads);
-criterion_main!(rules);
+fn main() {
+    key();
+    fresh();
+    routing();
+    context();
+    payloads();
+}
 
-fn key(c: &mut Criterion) {
+/// How long a rule is measured.
+const LONG: Duration = Duration::from_millis(600);
+/// How often it is timed in that time; the median counts.
+const SAMPLES: u32 = 30;
+
+/// Prints what one call of `rule` takes.
+fn measure<T>(name: &str, mut rule: impl FnMut() -> T) {
+    let begun = Instant::now();
+    black_box(rule());
+    let once = begun.elapsed().max(Duration::from_nanos(1));
+    let calls = (LONG.as_nanos() / u128::from(SAMPLES) / once.as_nanos()).clamp(1, 1_000_000) as u32;
+    let samples = if calls == 1 { 5 } else { SAMPLES };
+    let mut times: Vec<f64> = (0..samples)
+        .map(|_| {
+            let begun = Instant::now();
+            (0..calls).for_each(|_| drop(black_box(rule())));
+            begun.elapsed().as_secs_f64() * 1e9 / f64::from(calls)
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    println!("{name:<60} {:>14.1} ns", times[times.len() / 2]);
+}
+
+fn key() {
     let key = SessionKey::new("agent:main:slack:channel:c0123456789:thread:1699.0001");
-    c.bench_function("key: agent, kind and thread parent", |b| {
-        b.iter(|| (black_box(&key).agent_id(), key.kind(None), key.thread_parent()));
+    measure("key: agent, kind and thread parent", || {
+        (black_box(&key).agent_id(), key.kind(None), key.thread_parent())
     });
 }
 
-fn fresh(c: &mut Criterion) {
+fn fresh() {
     let zone = TimeZone::get("America/New_York").expect("a known zone");
     let policy = ResetPolicy { mode: ResetMode::Daily, at_hour: 4, idle_minutes: Some(120.0) };
-    c.bench_function("freshness: daily and idle, New York", |b| {
-        b.iter(|| freshness(Some(black_box(1_770_119_940_000.0)), 1_770_120_000_000.0, &policy, &zone));
+    measure("freshness: daily and idle, New York", || {
+        freshness(Some(black_box(1_770_119_940_000.0)), 1_770_120_000_000.0, &policy, &zone)
     });
 }
 
-fn routing(c: &mut Criterion) {
+fn routing() {
     let bindings: Vec<_> = (0..100)
         .map(|i| json!({"agentId": format!("a{i}"), "match": {"channel": "discord", "accountId": "*", "peer": {"kind": "channel", "id": format!("c{i}")}}}))
         .collect();
@@ -48,10 +78,8 @@ fn routing(c: &mut Criterion) {
         ..Source::default()
     };
     let (last, none) = (source("c99"), source("elsewhere"));
-    c.bench_function("routing: 100 bindings, the last one matches", |b| {
-        b.iter(|| routes.resolve(black_box(&last)))
-    });
-    c.bench_function("routing: 100 bindings, none matches", |b| b.iter(|| routes.resolve(black_box(&none))));
+    measure("routing: 100 bindings, the last one matches", || routes.resolve(black_box(&last)));
+    measure("routing: 100 bindings, none matches", || routes.resolve(black_box(&none)));
 }
 
 /// A conversation of `count` entries; `compaction` is how far from the end a compaction stands.
@@ -80,24 +108,21 @@ fn transcript(count: usize, compaction: Option<usize>) -> String {
     file
 }
 
-fn context(c: &mut Criterion) {
+fn context() {
     const ENTRIES: usize = 200_000;
-    let mut group = c.benchmark_group("context: 200,000 entries");
-    group.sample_size(10);
     for (name, compaction) in [("a compaction near the end", Some(50)), ("no compaction", None)] {
         let file = transcript(ENTRIES, compaction);
-        group.bench_function(format!("read the file, {name}"), |b| {
-            b.iter(|| Transcript::read(black_box(&file)))
+        measure(&format!("context: 200,000 entries, read the file, {name}"), || {
+            Transcript::read(black_box(&file))
         });
         let transcript = Transcript::read(&file).expect("a transcript");
-        group.bench_function(format!("build, {name}"), |b| {
-            b.iter(|| black_box(&transcript).context().messages.len())
+        measure(&format!("context: 200,000 entries, build, {name}"), || {
+            black_box(&transcript).context().messages.len()
         });
     }
-    group.finish();
 }
 
-fn payloads(c: &mut Criterion) {
+fn payloads() {
     let texts = [
         "Here is the picture you asked for.\nMEDIA:./out/plot.png\n\nIt shows the last twelve months.",
         "[[reply_to_current]] And the second part, which answers your message directly.",
@@ -113,8 +138,7 @@ fn payloads(c: &mut Criterion) {
         tool_texts: &["A text that the messaging tool sent before.".to_owned()],
         tool_targets: &[],
     };
-    c.bench_function("payloads: three texts with tags and media", |b| {
-        let fresh = || texts.iter().map(|text| ReplyPayload::from_text(*text)).collect::<Vec<_>>();
-        b.iter_batched(fresh, |payloads| build(payloads, &turn), BatchSize::SmallInput);
+    measure("payloads: three texts with tags and media", || {
+        build(texts.iter().map(|text| ReplyPayload::from_text(*text)).collect(), &turn)
     });
 }

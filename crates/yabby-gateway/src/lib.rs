@@ -72,7 +72,7 @@ pub use logs::log_file;
 pub use methods::page as methods_page;
 pub use methods::response_to_fault;
 pub use server::{Listening, StartError, start};
-pub use tls::TlsError;
+pub use tls::{TlsError, self_signed};
 
 /// How often everybody hears that we are there.
 pub(crate) const TICK: Duration = Duration::from_secs(30);

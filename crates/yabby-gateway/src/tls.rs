@@ -1,6 +1,8 @@
 //! Encryption, where `gateway.tls` wants it: with the certificate that it names, or one of our own that is made once
 //! and kept in the folder.
 
+mod certificate;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,6 +19,7 @@ use yabby_store::files::atomic;
 use yabby_store::paths::Place;
 
 use crate::auth::hex;
+pub use certificate::self_signed;
 
 /// Why there is no encryption.
 #[derive(Debug, thiserror::Error)]
@@ -72,8 +75,8 @@ pub(crate) fn acceptor(config: &Config, place: &Place) -> Result<Option<TlsAccep
 fn make(certificate: &Path, key: &Path) -> Result<(), TlsError> {
     let fault = |why: String| TlsError::Making { path: certificate.to_owned(), why };
     let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
-    let made = rcgen::generate_simple_self_signed(names).map_err(|error| fault(error.to_string()))?;
-    for (file, text) in [(key, made.signing_key.serialize_pem()), (certificate, made.cert.pem())] {
+    let made = self_signed(names).map_err(fault)?;
+    for (file, text) in [(key, made.key), (certificate, made.certificate)] {
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder).map_err(|error| fault(error.to_string()))?;
         }

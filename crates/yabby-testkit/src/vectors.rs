@@ -7,6 +7,7 @@
 pub mod cli;
 mod compare;
 pub mod gateway;
+pub mod ratchet;
 mod report;
 mod suites;
 
@@ -76,8 +77,8 @@ pub struct Difference {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Passed,
-    /// Our answer is the promised one, and not the recorded one.
-    ByDesign(&'static str),
+    /// Our answer is the promised one, and not the recorded one: the differences that make it so.
+    ByDesign(Vec<&'static str>),
     Failed {
         expected: Value,
         actual: Value,
@@ -308,7 +309,7 @@ fn judge(suite: &Suite, case: &Case) -> Outcome {
             } else if compare::matches(&case.expected, &actual) {
                 Outcome::Passed
             } else {
-                Outcome::ByDesign(difference.name)
+                Outcome::ByDesign(vec![difference.name])
             }
         }
     }

@@ -39,11 +39,14 @@ pub fn table(rows: &[Row]) -> String {
 
 /// Puts a section into the page of benchmarks.
 pub fn publish(name: &str, section: &str) -> Result<()> {
+    publish_of(name, &format!("bench {name}"), section)
+}
+
+/// The same for a section that another task writes.
+pub fn publish_of(name: &str, task: &str, section: &str) -> Result<()> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks.md");
-    let (begin, end) = (
-        format!("<!-- {name}: written by `cargo xtask bench {name}` -->\n"),
-        format!("<!-- end of {name} -->\n"),
-    );
+    let (begin, end) =
+        (format!("<!-- {name}: written by `cargo xtask {task}` -->\n"), format!("<!-- end of {name} -->\n"));
     let text = std::fs::read_to_string(&page).unwrap_or_else(|_| "# Benchmarks\n".to_owned());
     let section = format!("{begin}{section}{end}");
     let text = match (text.find(&begin), text.find(&end)) {

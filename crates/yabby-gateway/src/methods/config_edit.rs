@@ -160,22 +160,3 @@ async fn sentinel(call: &Call, mode: &str) -> Result<Value, Refusal> {
     };
     Ok(json!({"path": path, "payload": payload}))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_answer_tells_what_was_said() {
-        let filled = json!({"messages": {"ackReactionScope": "group-mentions"}, "logging": {"redactSensitive": "tools"}});
-        let table = [
-            (filled.clone(), filled.clone()),
-            (json!({}), json!({})),
-            (json!({"logging": {}}), json!({"logging": {}})),
-            (json!({"messages": {"ackReactionScope": "all"}}), json!({"messages": filled["messages"]})),
-        ];
-        for (said, told) in table {
-            assert_eq!(as_said(&filled, &said), told, "{said}");
-        }
-    }
-}

@@ -2,14 +2,16 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use yabby_testkit::vectors;
 use yabby_testkit::vectors::cli::Program;
 use yabby_testkit::vectors::gateway::Replay;
+use yabby_testkit::vectors::ratchet::{self, Ratchet};
 
-const USAGE: &str = "usage: vectors [--gateway COMMAND] [--at-once N] [--recordings DIR] [--judge DIR] DIR...
+const USAGE: &str = "usage: vectors [--gateway COMMAND] [--at-once N] [--recordings DIR] [--judge DIR] [--ratchet [--lower]] DIR...
 
 Runs the recorded cases of each folder (the layout of vectors/) against yabby's rules, and those of commands and
 of the gateway against the program that YABBY_BIN names, or the one that is built.
@@ -17,6 +19,8 @@ of the gateway against the program that YABBY_BIN names, or the one that is buil
   --gateway COMMAND  play scenarios against `COMMAND gateway run`, and hold it to the recordings alone
   --at-once N        play so many scenarios at the same time (8)
   --recordings DIR   keep what was recorded while they were played, for compare.py
+  --ratchet          write how many cases pass to crates/yabby-testkit/tests/ratchet.txt, which tests are held to,
+                     unless some are lost; with --lower also then
   --judge DIR        compare the recordings in DIR, which were kept so, and play nothing";
 
 fn main() -> ExitCode {
@@ -35,6 +39,7 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let needs_program = wishes.folders.iter().any(|folder| holds_commands(folder));
     let program = needs_program.then(|| wishes.program());
+    let (ratchets, lowers) = (wishes.ratchets, wishes.lowers);
     let mut reports = Vec::new();
     for folder in wishes.folders {
         match vectors::run(&folder, program.as_ref()) {
@@ -46,7 +51,25 @@ fn main() -> ExitCode {
         }
     }
     print!("{}", vectors::print_report(&reports));
+    if ratchets && let Err(problem) = write_ratchet(&Ratchet::of(&reports), lowers) {
+        eprintln!("{problem}");
+        return ExitCode::FAILURE;
+    }
     if vectors::totals(&reports).failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Writes the numbers that tests are held to; fewer only if that is wanted.
+fn write_ratchet(numbers: &Ratchet, lowers: bool) -> Result<(), String> {
+    let file = ratchet::file();
+    let written = match fs::read_to_string(&file) {
+        Ok(text) => Ratchet::parse(&text)?,
+        Err(_) => Ratchet::default(),
+    };
+    let lost = numbers.lost(&written);
+    if !lost.is_empty() && !lowers {
+        return Err(format!("cases are lost, so that nothing is written:\n{}", lost.join("\n")));
+    }
+    fs::write(&file, numbers.text()).map_err(|e| format!("{}: {e}", file.display()))
 }
 
 /// What was asked for.
@@ -57,6 +80,9 @@ struct Wishes {
     at_once: Option<usize>,
     recordings: Option<PathBuf>,
     kept: Option<PathBuf>,
+    /// Whether the numbers of what passes are written, and also if they are lower.
+    ratchets: bool,
+    lowers: bool,
 }
 
 impl Wishes {
@@ -73,6 +99,8 @@ impl Wishes {
                     wishes.at_once = Some(count.parse().map_err(|_| format!("{count} is no number"))?);
                 }
                 "--recordings" => wishes.recordings = Some(value()?.into()),
+                "--ratchet" => wishes.ratchets = true,
+                "--lower" => wishes.lowers = true,
                 "--judge" => wishes.kept = Some(value()?.into()),
                 option if option.starts_with("--") => return Err(format!("{option} is no option")),
                 folder => wishes.folders.push(folder.into()),

@@ -162,19 +162,19 @@ impl Sample {
         }
         let is_foreign = ran.home.has_openclaw_folder();
         if !is_foreign && matches(&expected, &self.observed(&ran, &normal.with_our_folder())) {
-            return Ok(Outcome::ByDesign(OWN_FOLDER));
+            return Ok(Outcome::ByDesign(vec![OWN_FOLDER]));
         }
         let ours = normal.with_our_memory();
         if self.tells_memory() && matches(&self.recorded(&ours), &self.observed(&ran, &ours)) {
-            return Ok(Outcome::ByDesign(OWN_MEMORY));
+            return Ok(Outcome::ByDesign(vec![OWN_MEMORY]));
         }
         if matches(&caught(&expected), &actual) {
-            return Ok(Outcome::ByDesign(CAUGHT));
+            return Ok(Outcome::ByDesign(vec![CAUGHT]));
         }
         if begins_with_one_of(&[&["gateway", "call"]], &self.command())
             && matches(&hidden(&expected, &actual), &actual)
         {
-            return Ok(Outcome::ByDesign(SECRETS));
+            return Ok(Outcome::ByDesign(vec![SECRETS]));
         }
         let asks_for_usage = begins_with_one_of(&[&["gateway", "usage-cost"]], &self.command());
         let has_no_ledger = !ran.home.path().join(".openclaw/usage").exists();
@@ -182,14 +182,14 @@ impl Sample {
             && has_no_ledger
             && matches(&without(&expected, "exact"), &without(&actual, "exact"))
         {
-            return Ok(Outcome::ByDesign(OWN_LEDGER));
+            return Ok(Outcome::ByDesign(vec![OWN_LEDGER]));
         }
         if self.is_later(&ran) {
-            return Ok(Outcome::ByDesign(LATER_METHODS));
+            return Ok(Outcome::ByDesign(vec![LATER_METHODS]));
         }
         let keeps_references = ran.home.uses_references() && ran.home.still_uses_references()?;
         if keeps_references && matches(&without(&expected, "after"), &without(&actual, "after")) {
-            return Ok(Outcome::ByDesign(REFERENCES_KEPT));
+            return Ok(Outcome::ByDesign(vec![REFERENCES_KEPT]));
         }
         Ok(Outcome::Failed { expected, actual })
     }

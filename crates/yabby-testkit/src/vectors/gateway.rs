@@ -193,9 +193,9 @@ fn judge(recorded: &Scenario, actual: &Scenario, judged: Judged) -> Outcome {
     }
     let (promised, rules) = by_design::promised(recorded, actual);
     let differences = compare::differences(&promised, actual);
-    match rules.first() {
-        Some(rule) if differences.is_empty() => Outcome::ByDesign(rule),
-        _ => told(differences),
+    match differences.is_empty() && !rules.is_empty() {
+        true => Outcome::ByDesign(rules),
+        false => told(differences),
     }
 }
 

@@ -123,8 +123,8 @@ fn diff(expected: &str, actual: &str) -> String {
 fn designs(reports: &[FileReport]) -> String {
     let mut counts = BTreeMap::<&str, usize>::new();
     for (_, outcome) in reports.iter().flat_map(|report| &report.cases) {
-        if let Outcome::ByDesign(name) = outcome {
-            *counts.entry(name).or_default() += 1;
+        if let Outcome::ByDesign(names) = outcome {
+            names.iter().for_each(|name| *counts.entry(name).or_default() += 1);
         }
     }
     if counts.is_empty() {

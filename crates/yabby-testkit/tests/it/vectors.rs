@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use yabby_testkit::vectors::ratchet::{self, Ratchet};
 use yabby_testkit::vectors::{FileReport, Outcome, Standing, differences, print_report, run, totals};
 
 use crate::project;
@@ -14,7 +15,10 @@ fn every_recorded_case_passes() {
     let reports = run(&project("vectors"), None).expect("the vectors can be read");
     let sum = totals(&reports);
     assert_eq!(sum.failed, 0, "{}", print_report(&reports));
-    assert!(sum.passed > 3000, "only {} cases were run", sum.passed);
+    let written = Ratchet::parse(&fs::read_to_string(ratchet::file()).unwrap()).unwrap();
+    let of_rules = |suite: &str| !suite.starts_with("cli/") && !suite.starts_with("gateway/");
+    let held = Ratchet::of(&reports).hold(&written.of_suites(of_rules));
+    assert!(held.is_ok(), "{}", held.unwrap_err());
     let waits = |report: &&FileReport| report.standing == Standing::NotYet;
     let waiting: Vec<&str> = reports.iter().filter(waits).map(|report| report.file.as_str()).collect();
     assert!(waiting.is_empty(), "{waiting:?} are not run");
@@ -38,8 +42,8 @@ fn differences_touch_the_cases_they_are_meant_for() {
     let reports = run(&project("vectors"), None).unwrap();
     let mut counts = BTreeMap::<&str, usize>::new();
     for (_, outcome) in reports.iter().flat_map(|report| &report.cases) {
-        if let Outcome::ByDesign(name) = outcome {
-            *counts.entry(name).or_default() += 1;
+        if let Outcome::ByDesign(names) = outcome {
+            names.iter().for_each(|name| *counts.entry(name).or_default() += 1);
         }
     }
     assert_eq!(counts, BTreeMap::from(expected));

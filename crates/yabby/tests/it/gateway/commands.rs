@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
+use yabby_gateway::self_signed;
 
 use super::{Gateway, TOKEN, config, free_port};
 use crate::home::Home;
@@ -289,17 +290,17 @@ fn an_event_is_heard_of_with_the_next_message() {
 #[test]
 fn a_certificate_for_a_name_is_known_by_its_bytes() {
     let (home, port) = (Home::empty(), free_port());
-    let made = rcgen::generate_simple_self_signed(["gateway.example".to_owned()]).unwrap();
-    home.write("cert.pem", &made.cert.pem());
-    home.write("key.pem", &made.signing_key.serialize_pem());
+    let made = self_signed(vec!["gateway.example".to_owned()]).unwrap();
+    home.write("cert.pem", &made.certificate);
+    home.write("key.pem", &made.key);
     let tls = json!({"enabled": true, "certPath": home.path().join("cert.pem"), "keyPath": home.path().join("key.pem")});
     config(&home, port, json!({"gateway": {"tls": tls}}));
     let _gateway = Gateway::start(&home, port);
     assert_eq!(home.json(&["gateway", "call", "health"])["ok"], true);
     let status = home.run(&["gateway", "status"]).out;
     assert!(status.contains(&format!("Dashboard: https://127.0.0.1:{port}/")), "{status}");
-    let other = rcgen::generate_simple_self_signed(["gateway.example".to_owned()]).unwrap();
-    home.write("cert.pem", &other.cert.pem());
+    let other = self_signed(vec!["gateway.example".to_owned()]).unwrap();
+    home.write("cert.pem", &other.certificate);
     assert!(home.refusal(&["health"]).starts_with("Error: gateway closed (1006"));
 }
 
