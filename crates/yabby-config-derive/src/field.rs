@@ -3,8 +3,8 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{
-    Attribute, Expr, ExprLit, GenericArgument, Ident, Lit, LitStr, Meta, MetaNameValue, PathArguments,
-    Result, Type, parse_quote,
+    Attribute, Expr, ExprLit, GenericArgument, Ident, Lit, LitInt, LitStr, Meta, MetaNameValue,
+    PathArguments, Result, Token, Type, parse_quote,
 };
 
 pub struct Field {
@@ -14,6 +14,8 @@ pub struct Field {
     default: Option<Default>,
     reload: Option<Ident>,
     always: bool,
+    filled: bool,
+    group: Option<(LitStr, LitInt)>,
     room: Option<Ident>,
     place: Place,
     /// The type that the schema is of, if it is another one.
@@ -56,6 +58,8 @@ impl Field {
             default: None,
             reload: None,
             always: false,
+            filled: false,
+            group: None,
             room: None,
             described_as: None,
             place: if inner(&field.ty, "Option").is_some() { Place::Optional } else { Place::Required },
@@ -76,6 +80,10 @@ impl Field {
         }
         if let Some(default) = &taken.default {
             tell(&mut field.attrs, &format!("Default: {}.", default.shown()));
+            if taken.filled {
+                let value = default.in_schema();
+                field.attrs.push(parse_quote!(#[schemars(extend("default" = #value))]));
+            }
         }
         Ok(taken)
     }
@@ -111,6 +119,13 @@ impl Field {
                 "default" => self.default = Some(Default::of(meta.value()?.parse()?)?),
                 "live" | "channel" | "restart" => self.reload = Some(word),
                 "always" => self.always = true,
+                "filled" => self.filled = true,
+                "group" => {
+                    let value = meta.value()?;
+                    let label = value.parse()?;
+                    value.parse::<Token![@]>()?;
+                    self.group = Some((label, value.parse()?));
+                }
                 "whole" => self.place = Place::Whole,
                 "or_default" => self.place = Place::OrDefault,
                 "open" | "closed" => self.room = Some(word),
@@ -180,7 +195,11 @@ impl Field {
                 quote! { crate::schema::Content::Parts(<#value>::PARTS, crate::schema::Room::#room) }
             }
         };
-        Some(quote! { crate::schema::Part { key: #key, content: #content, always: #always } })
+        let group = match &self.group {
+            Some((label, order)) => quote! { Some(crate::schema::Group { label: #label, order: #order }) },
+            None => quote! { None },
+        };
+        Some(quote! { crate::schema::Part { key: #key, content: #content, always: #always, group: #group } })
     }
 
     /// What is written, or the default.
@@ -222,6 +241,15 @@ impl Default {
             Expr::Lit(ExprLit { lit, .. }) => Ok(Self::Literal(lit)),
             Expr::Path(path) => Ok(Self::Variant(path.path.require_ident()?.clone())),
             other => Err(syn::Error::new_spanned(other, "a default is a literal or a variant")),
+        }
+    }
+
+    fn in_schema(&self) -> Lit {
+        match self {
+            Self::Literal(literal) => literal.clone(),
+            Self::Variant(variant) => {
+                Lit::Str(LitStr::new(&kebab_case(&variant.to_string()), variant.span()))
+            }
         }
     }
 

@@ -2,8 +2,10 @@
 //!
 //! On a struct it derives the JSON Schema and lenient reading, and takes from each field's `#[config(…)]`
 //! - `default = …`: what holds where nothing is written. The doc line says so, and a method of the field's name gives the
-//!   value or the default. A number, a flag, a text, or a variant of the field's choice.
+//!   value or the default. A number, a flag, a text, or a variant of the field's choice. With `filled` the check puts it
+//!   into a section that lacks it.
 //! - `live`, `channel` or `restart`: what a change of it needs, for it and all below; else what its parent says.
+//! - `group = "Label" @ 30`: how pages show a part, and where.
 //! - `always`, `open`, `closed`: how the check walks it, where the struct is `#[section(parts)]`.
 //! - `whole`: the section once more, read as another type; no part of its schema.
 //! - `or_default`: a key that must be there counts as empty where it is not.

@@ -9,6 +9,11 @@ use yabby_base::model_ref::ModelRef;
 use yabby_base::text;
 
 use crate::legacy::ensure;
+use crate::sections::agents::compaction::Compaction;
+use crate::sections::agents::defaults::{AgentDefaults, SubagentDefaults};
+use crate::sections::logging::Logging;
+use crate::sections::messages::Messages;
+use crate::sections::models::ModelDefinition;
 
 /// What `config get` shows and what gets written.
 pub fn fill(config: &mut Value) {
@@ -70,23 +75,26 @@ fn concurrency(root: &mut Object) {
     let defaults = ensure(ensure(root, "agents"), "defaults");
     let is_number = |value: Option<&Value>| value.is_some_and(Value::is_number);
     if !is_number(defaults.get("maxConcurrent")) {
-        defaults.insert("maxConcurrent".to_owned(), 4.into());
+        defaults.insert("maxConcurrent".to_owned(), json::number(AgentDefaults::default().max_concurrent()));
     }
     let subagents = ensure(defaults, "subagents");
     if !is_number(subagents.get("maxConcurrent")) {
-        subagents.insert("maxConcurrent".to_owned(), 8.into());
+        subagents
+            .insert("maxConcurrent".to_owned(), json::number(SubagentDefaults::default().max_concurrent()));
     }
 }
 
 fn acknowledgement(root: &mut Object) {
-    ensure(root, "messages").entry("ackReactionScope").or_insert_with(|| "group-mentions".into());
+    ensure(root, "messages")
+        .entry("ackReactionScope")
+        .or_insert_with(|| Messages::default().ack_reaction_scope().word().into());
 }
 
 fn redaction(root: &mut Object) {
     if let Some(logging) = at(root, &["logging"])
         && !logging.get("redactSensitive").is_some_and(json::truthy)
     {
-        logging.insert("redactSensitive".to_owned(), "tools".into());
+        logging.insert("redactSensitive".to_owned(), Logging::default().redact_sensitive().word().into());
     }
 }
 
@@ -101,9 +109,10 @@ fn models(root: &mut Object) {
 }
 
 fn complete_model(model: &mut Object) {
+    let usual = ModelDefinition::default();
     let positive = |value: Option<&Value>| value.and_then(Value::as_f64).filter(|number| *number > 0.0);
     if !model.get("reasoning").is_some_and(Value::is_boolean) {
-        model.insert("reasoning".to_owned(), false.into());
+        model.insert("reasoning".to_owned(), usual.reasoning().into());
     }
     model.entry("input").or_insert_with(|| json!(["text"]));
     let cost = ["input", "output", "cacheRead", "cacheWrite"].map(|part| {
@@ -111,12 +120,12 @@ fn complete_model(model: &mut Object) {
         (part.to_owned(), price.cloned().unwrap_or_else(|| 0.into()))
     });
     model.insert("cost".to_owned(), Value::Object(Object::from_iter(cost)));
-    let window = positive(model.get("contextWindow")).unwrap_or(200_000.0);
+    let window = positive(model.get("contextWindow")).unwrap_or(usual.context_window());
     if positive(model.get("contextWindow")).is_none() {
         model.insert("contextWindow".to_owned(), json::number(window));
     }
     if positive(model.get("maxTokens")).is_none() {
-        model.insert("maxTokens".to_owned(), json::number(window.min(8192.0)));
+        model.insert("maxTokens".to_owned(), json::number(window.min(usual.max_tokens())));
     }
 }
 
@@ -225,7 +234,7 @@ fn short_retention(defaults: &mut Object) {
 fn compaction(root: &mut Object) {
     let Some(defaults) = at(root, &["agents", "defaults"]) else { return };
     if !defaults.get("compaction").is_some_and(|compaction| json::truthy(&compaction["mode"])) {
-        ensure(defaults, "compaction").insert("mode".to_owned(), "safeguard".into());
+        ensure(defaults, "compaction").insert("mode".to_owned(), Compaction::default().mode().word().into());
     }
 }
 

@@ -14,6 +14,7 @@ pub mod issue;
 pub mod key_path;
 pub mod legacy;
 pub mod lookup;
+pub mod page;
 pub mod read;
 pub mod redaction;
 pub mod schema;

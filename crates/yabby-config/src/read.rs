@@ -8,6 +8,7 @@ use std::fmt;
 
 use yabby_base::json::{self, Object, Value};
 
+use crate::sections::Sections;
 use crate::sections::map::Map;
 
 /// What can be read from a value of the configuration.
@@ -27,6 +28,11 @@ pub trait Read: Sized {
 /// What a value says, whatever is amiss with parts of it.
 pub fn read<T: Read>(value: &Value) -> Option<T> {
     T::read(value, &mut Reading::default())
+}
+
+/// What a change of a setting needs.
+pub fn reload(path: &[String]) -> Reload {
+    Sections::shape().reload(path, Reload::Restart).1
 }
 
 /// What is below a value.
@@ -108,7 +114,7 @@ impl Reading {
 
     /// What stands under all keys that are none of the fields'.
     pub fn others<T: Read>(&mut self, object: &Object, fields: &Shape) -> Map<T> {
-        let others = json::in_js_order(object).into_iter().filter(|(key, _)| fields.below(key).is_none());
+        let others = json::in_js_order(object).into_iter().filter(|(key, _)| fields.own_below(key).is_none());
         others.filter_map(|(key, value)| Some((key.clone(), self.below(key, value)?))).collect()
     }
 
@@ -133,24 +139,57 @@ impl Reading {
 }
 
 impl Shape {
-    /// The field that a key leads to.
-    pub fn below(&self, key: &str) -> Option<Below> {
+    /// What a change below needs, and how many of the keys are known.
+    fn reload(&self, path: &[String], above: Reload) -> (usize, Reload) {
+        let Some((key, rest)) = path.split_first() else { return (0, above) };
+        let walk = |below: Below| {
+            let (known, reload) = (below.shape)().reload(rest, below.reload.unwrap_or(above));
+            (known + 1, reload)
+        };
+        // Our own settings stand among those that both know.
+        let mut best = (0, above);
+        for found in self.all_below(key).into_iter().map(walk) {
+            if found.0 > best.0 {
+                best = found;
+            }
+        }
+        best
+    }
+
+    fn all_below(&self, key: &str) -> Vec<Below> {
+        match self {
+            Self::Fields { shared, .. } => {
+                let own = self.own_below(key).into_iter();
+                own.chain(shared.iter().flat_map(|shape| shape().all_below(key))).collect()
+            }
+            Self::Leaf | Self::Each(_) => self.own_below(key).into_iter().collect(),
+        }
+    }
+
+    fn own_below(&self, key: &str) -> Option<Below> {
         match self {
             Self::Leaf => None,
             Self::Each(shape) => Some(Below { reload: None, shape: *shape }),
-            Self::Fields { own, shared } => {
-                let own = own.iter().find(|field| field.key == key);
-                own.map(|field| Below { reload: field.reload, shape: field.shape })
-                    .or_else(|| shared.iter().find_map(|shape| shape().below(key)))
+            Self::Fields { own, .. } => {
+                let own = own.iter().find(|field| field.key == key)?;
+                Some(Below { reload: own.reload, shape: own.shape })
             }
+        }
+    }
+
+    /// Whether a path leads to something known.
+    pub fn knows(&self, path: &[String]) -> bool {
+        match path.split_first() {
+            None => true,
+            Some((key, rest)) => self.all_below(key).iter().any(|below| (below.shape)().knows(rest)),
         }
     }
 }
 
 /// What a key leads to.
-pub struct Below {
-    pub reload: Option<Reload>,
-    pub shape: fn() -> Shape,
+struct Below {
+    reload: Option<Reload>,
+    shape: fn() -> Shape,
 }
 
 impl Read for String {
@@ -203,5 +242,37 @@ impl<T: Read> Read for Box<T> {
 
     fn shape() -> Shape {
         T::shape()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_says_what_a_change_of_it_needs_or_what_is_above_does() {
+        let table = [
+            ("messages.responsePrefix", Reload::Live),
+            ("messages.queue.byChannel.telegram", Reload::Live),
+            ("session", Reload::Restart),
+            ("session.reset.atHour", Reload::Live),
+            ("session.store", Reload::Restart),
+            ("gateway.port", Reload::Restart),
+            ("gateway.auth.token", Reload::Live),
+            ("agents.defaults.models.x/y.alias", Reload::Live),
+            ("agents.defaults.subagents.maxConcurrent", Reload::Restart),
+            ("agents.list", Reload::Restart),
+            ("tools.exec.confine", Reload::Live),
+            ("tools.fs.allow", Reload::Live),
+            ("tools.mcp.servers.a.command", Reload::Restart),
+            ("tools.web.search.provider", Reload::Restart),
+            ("channels.telegram.groups.7.requireMention", Reload::Channel),
+            ("channels.matrix.anything", Reload::Channel),
+            ("nobody.knows", Reload::Restart),
+        ];
+        for (path, expected) in table {
+            let keys: Vec<String> = path.split('.').map(str::to_owned).collect();
+            assert_eq!(reload(&keys), expected, "{path}");
+        }
     }
 }

@@ -17,6 +17,14 @@ pub struct Part {
     pub content: Content,
     /// Whether the part is there even where nobody wrote it, for the defaults in it.
     pub always: bool,
+    /// Whether pages show it as a group.
+    pub group: Option<Group>,
+}
+
+/// How pages show a part.
+pub struct Group {
+    pub label: &'static str,
+    pub order: i32,
 }
 
 /// Parts in the order of the schema.

@@ -1,5 +1,7 @@
 //! Which agent and which session a message belongs to (`sessions.md` §4).
 
+use std::sync::Arc;
+
 use crate::channel::normalize_channel;
 use crate::collation;
 use crate::config::{Config, bindings};
@@ -79,7 +81,12 @@ pub enum MatchedBy {
 }
 
 impl Routes {
-    pub fn from_config(config: &Config) -> Self {
+    /// The routes of a configuration, which are made once for each state of it.
+    pub fn from_config(config: &Config) -> Arc<Self> {
+        config.derived(Self::derive)
+    }
+
+    fn derive(config: &Config) -> Self {
         Self {
             agents: config.agents.list.iter().map(|agent| AgentId::normalize(&agent.id)).collect(),
             default_agent: default_agent(config),

@@ -63,7 +63,7 @@ impl Looked {
 /// Who answers in sessions. What an agent's usual model is, is looked up once.
 pub(crate) struct UsualModels<'g> {
     engine: &'g Engine,
-    policy: KeyPolicy,
+    policy: Arc<KeyPolicy>,
     known: HashMap<AgentId, ModelRef>,
 }
 

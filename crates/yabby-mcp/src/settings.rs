@@ -12,8 +12,6 @@ use yabby_domain::text;
 /// How long it may take until a server is there.
 pub(crate) const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// How long a call may take, unless the configuration says otherwise.
-
 /// What a program needs to find itself in a system, and none of it a secret.
 const HARMLESS: [&str; 12] = [
     "PATH",

@@ -122,9 +122,11 @@ pub struct AutoRecall {
 #[section]
 pub struct ExtraTools {
     /// Running commands.
+    #[config(live)]
     #[serde(default)]
     pub exec: ExtraExec,
     /// Files outside of the workspace.
+    #[config(live)]
     #[serde(default)]
     pub fs: ExtraFiles,
     /// How often a run may ask for tools before it is stopped.

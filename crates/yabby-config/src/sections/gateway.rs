@@ -20,20 +20,25 @@ pub struct Gateway {
     #[config(default = Loopback)]
     pub bind: Option<GatewayBind>,
     /// The interface in the browser.
+    #[config(live)]
     #[serde(default)]
     pub control_ui: ControlUi,
     /// The secret that clients must know.
+    #[config(live)]
     #[serde(default)]
     pub auth: GatewayAuth,
     /// Proxies whose word on addresses counts.
+    #[config(live)]
     pub trusted_proxies: Option<Vec<String>>,
     /// Whether Tailscale serves the gateway.
     #[serde(default)]
     pub tailscale: GatewayTailscale,
     /// The server elsewhere, for `mode` remote.
+    #[config(live)]
     #[serde(default)]
     pub remote: GatewayRemote,
     /// What happens when this file changes.
+    #[config(live)]
     #[serde(default)]
     pub reload: GatewayReload,
     /// Encryption. Other keys are ignored.

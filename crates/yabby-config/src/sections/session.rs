@@ -18,19 +18,25 @@ pub struct Session {
     #[config(default = PerSender)]
     pub scope: Option<SessionScope>,
     /// What direct messages share.
-    #[config(default = Main)]
+    #[config(default = Main, live)]
     pub dm_scope: Option<DmScope>,
     /// People under several names: a name, and `channel:peer` ids.
+    #[config(live)]
     pub identity_links: Option<Map<Vec<String>>>,
     /// Words that start a new conversation. Default: /new and /reset.
+    #[config(live)]
     pub reset_triggers: Option<Vec<String>>,
     /// The old form of `reset` by idle time.
+    #[config(live)]
     pub idle_minutes: Option<PositiveInteger>,
     /// When a conversation starts anew.
+    #[config(live)]
     pub reset: Option<SessionReset>,
     /// The same by kind of chat.
+    #[config(live)]
     pub reset_by_type: Option<ResetByType>,
     /// The same by channel.
+    #[config(live)]
     pub reset_by_channel: Option<Map<SessionReset>>,
     /// The file of all sessions; may hold `{agentId}`.
     pub store: Option<String>,
@@ -42,6 +48,7 @@ pub struct Session {
     /// Ignored: the main session is always `main`.
     pub main_key: Option<String>,
     /// Which sessions may send.
+    #[config(live)]
     #[serde(default)]
     pub send_policy: SendPolicy,
     /// Agents that talk to each other.

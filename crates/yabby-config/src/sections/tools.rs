@@ -32,15 +32,19 @@ pub struct ElevatedTools {
 #[section]
 pub struct Tools {
     /// A set of tools to start from.
-    #[config(default = Full)]
+    #[config(default = Full, live)]
     pub profile: Option<ToolProfile>,
     /// The only tools allowed: names, `group:…` or `*`.
+    #[config(live)]
     pub allow: Option<Vec<String>>,
     /// Tools beyond those of the profile.
+    #[config(live)]
     pub also_allow: Option<Vec<String>>,
     /// Tools that are not allowed; this wins.
+    #[config(live)]
     pub deny: Option<Vec<String>>,
     /// The same by provider or model.
+    #[config(live)]
     pub by_provider: Option<Map<ProviderToolPolicy>>,
     /// Searching and fetching.
     #[serde(default)]
@@ -52,21 +56,27 @@ pub struct Tools {
     #[serde(default)]
     pub links: LinkTools,
     /// Messages to other places than the one asked from.
+    #[config(live)]
     #[serde(default)]
     pub message: MessageTool,
     /// Whether agents may talk to each other.
+    #[config(live)]
     #[serde(default)]
     pub agent_to_agent: AgentToAgentTool,
     /// Tools that run on the host.
+    #[config(live)]
     #[serde(default)]
     pub elevated: ElevatedTools,
     /// Running commands.
+    #[config(live)]
     #[serde(default)]
     pub exec: Exec,
     /// Tools of agents that agents start.
+    #[config(live)]
     #[serde(default)]
     pub subagents: ToolPolicyHolder,
     /// Tools inside the sandbox.
+    #[config(live)]
     #[serde(default)]
     pub sandbox: ToolPolicyHolder,
 }

@@ -330,7 +330,12 @@ pub struct KeyPolicy {
 }
 
 impl KeyPolicy {
-    pub fn from_config(config: &Config) -> Self {
+    /// The policy of a configuration, which is made once for each state of it.
+    pub fn from_config(config: &Config) -> Arc<Self> {
+        config.derived(Self::derive)
+    }
+
+    fn derive(config: &Config) -> Self {
         Self {
             scope: config.session.scope(),
             main_key: MainKey::normalize(config.session.main_key.as_deref().unwrap_or_default()),

@@ -1,5 +1,7 @@
 //! Whether a session's replies are sent (`sessions.md` §17).
 
+use std::sync::Arc;
+
 use crate::channel::ChatType;
 use crate::command::single_word_argument;
 use crate::config::Config;
@@ -66,7 +68,12 @@ impl SendDecision {
 }
 
 impl SendPolicy {
-    pub fn from_config(config: &Config) -> Self {
+    /// The policy of a configuration, which is made once for each state of it.
+    pub fn from_config(config: &Config) -> Arc<Self> {
+        config.derived(Self::derive)
+    }
+
+    fn derive(config: &Config) -> Self {
         let policy = &config.session.send_policy;
         Self {
             rules: policy.rules.iter().map(Rule::of).collect(),

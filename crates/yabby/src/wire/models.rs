@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use secrecy::SecretString;
 use yabby_config::environment::Environment;
+use yabby_config::key_path::KeyPath;
 use yabby_domain::agent::agents;
 use yabby_domain::auth::AuthProfiles;
 use yabby_domain::config::Config;
@@ -279,19 +280,13 @@ pub fn spoken_of(config: &Config) -> Vec<ModelRef> {
 
 /// The same configuration, which speaks of this model as well: a service is asked for no other.
 pub fn speaking_of(config: &Config, model: &ModelRef) -> Config {
-    let mut root = config.raw().clone();
     if spoken_of(config).contains(model) {
-        return Config::new(root);
+        return config.clone();
     }
-    let mut holder = &mut root;
-    for name in ["agents", "defaults", "models", &model.to_string()] {
-        if !holder.is_object() {
-            *holder = Value::Object(Object::new());
-        }
-        let Value::Object(object) = holder else { return config.clone() };
-        holder = object.entry(name.to_owned()).or_insert_with(|| Value::Object(Object::new()));
-    }
-    Config::new(root)
+    config.with(
+        &KeyPath::of(["agents", "defaults", "models", &model.to_string()]),
+        Value::Object(Object::new()),
+    )
 }
 
 /// A service that the configuration describes.

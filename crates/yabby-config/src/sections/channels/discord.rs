@@ -54,7 +54,7 @@ pub struct DiscordDm {
     #[config(default = true)]
     pub enabled: Option<bool>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub policy: Option<DmPolicy>,
     /// Who may write directly: ids and names.
     pub allow_from: Option<Vec<TextOrNumber>>,
@@ -154,7 +154,7 @@ pub struct DiscordAccount {
     /// Whether messages of other bots count.
     pub allow_bots: Option<bool>,
     /// Which servers and channels are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
     /// How many messages of others are seen.
     #[config(default = 20)]

@@ -45,7 +45,7 @@ pub struct GoogleChatDm {
     #[config(default = true)]
     pub enabled: Option<bool>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub policy: Option<DmPolicy>,
     /// Who may write directly.
     pub allow_from: Option<Vec<TextOrNumber>>,
@@ -70,7 +70,7 @@ pub struct GoogleChatAccount {
     #[config(default = true)]
     pub require_mention: Option<bool>,
     /// Which groups are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
     /// Who may write in groups.
     pub group_allow_from: Option<Vec<TextOrNumber>>,

@@ -28,14 +28,14 @@ pub struct MsTeams {
     pub tenant_id: Option<String>,
     pub webhook: Option<MsTeamsWebhook>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub dm_policy: Option<DmPolicy>,
     /// Who may write directly.
     pub allow_from: Option<Vec<String>>,
     /// Who may write in groups.
     pub group_allow_from: Option<Vec<String>>,
     /// Which channels are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
     /// How long one message may be.
     #[config(default = 4000)]

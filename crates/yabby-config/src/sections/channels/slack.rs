@@ -72,7 +72,7 @@ pub struct SlackDm {
     #[config(default = true)]
     pub enabled: Option<bool>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub policy: Option<DmPolicy>,
     /// Who may write directly: ids and names.
     pub allow_from: Option<Vec<TextOrNumber>>,
@@ -139,7 +139,7 @@ pub struct SlackAccount {
     /// The token of a person, to see what a bot does not.
     pub user_token: Option<String>,
     /// Whether that token only reads.
-    #[schemars(extend("default" = true))]
+    #[config(default = true, filled)]
     pub user_token_read_only: Option<bool>,
     /// Whether messages of other bots count.
     pub allow_bots: Option<bool>,
@@ -147,7 +147,7 @@ pub struct SlackAccount {
     #[config(default = true)]
     pub require_mention: Option<bool>,
     /// Which channels are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
     /// How many messages of others are seen.
     #[config(default = 50)]

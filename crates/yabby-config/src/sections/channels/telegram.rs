@@ -112,7 +112,7 @@ pub struct TelegramAccount {
     #[config(default = true)]
     pub config_writes: Option<bool>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub dm_policy: Option<DmPolicy>,
     /// The bot's token. Default: the variable `TELEGRAM_BOT_TOKEN`.
     pub bot_token: Option<String>,
@@ -128,7 +128,7 @@ pub struct TelegramAccount {
     /// Who may write in groups.
     pub group_allow_from: Option<Vec<TextOrNumber>>,
     /// Which groups are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
     /// How many messages of others are seen in groups.
     #[config(default = 50)]
@@ -150,7 +150,7 @@ pub struct TelegramAccount {
     /// When small pieces are joined.
     pub block_streaming_coalesce: Option<BlockCoalescing>,
     /// Whether drafts show while a reply is written.
-    #[schemars(extend("default" = "partial"))]
+    #[config(default = Partial, filled)]
     pub stream_mode: Option<TelegramStreamMode>,
     /// How large files may be.
     #[config(default = 5)]

@@ -24,7 +24,7 @@ pub struct Whatsapp {
     /// Whether senders see that messages were read.
     pub send_read_receipts: Option<bool>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub dm_policy: Option<DmPolicy>,
     /// Text before what arrives.
     pub message_prefix: Option<String>,
@@ -37,7 +37,7 @@ pub struct Whatsapp {
     /// Who may write in groups.
     pub group_allow_from: Option<Vec<String>>,
     /// Which groups are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
     /// How many messages of others are seen in groups.
     #[config(default = 50)]
@@ -53,7 +53,7 @@ pub struct Whatsapp {
     #[config(default = Length)]
     pub chunk_mode: Option<ChunkMode>,
     /// How large files may be.
-    #[schemars(extend("default" = 50))]
+    #[config(default = 50, filled)]
     pub media_max_mb: Option<PositiveInteger>,
     /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
@@ -66,7 +66,7 @@ pub struct Whatsapp {
     /// The reaction that says "seen".
     pub ack_reaction: Option<WhatsappAckReaction>,
     /// How long to wait for the next quick message.
-    #[schemars(extend("default" = 0))]
+    #[config(default = 0, filled)]
     pub debounce_ms: Option<NonNegativeInteger>,
     /// What people see of heartbeats.
     pub heartbeat: Option<HeartbeatVisibility>,
@@ -96,7 +96,7 @@ pub struct WhatsappAccount {
     /// Where its credentials are.
     pub auth_dir: Option<String>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub dm_policy: Option<DmPolicy>,
     /// Whether the assistant shares the owner's number.
     pub self_chat_mode: Option<bool>,
@@ -105,7 +105,7 @@ pub struct WhatsappAccount {
     /// Who may write in groups.
     pub group_allow_from: Option<Vec<String>>,
     /// Which groups are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
     /// How many messages of others are seen in groups.
     #[config(default = 50)]
@@ -131,7 +131,7 @@ pub struct WhatsappAccount {
     /// The reaction that says "seen".
     pub ack_reaction: Option<WhatsappAckReaction>,
     /// How long to wait for the next quick message.
-    #[schemars(extend("default" = 0))]
+    #[config(default = 0, filled)]
     pub debounce_ms: Option<NonNegativeInteger>,
     /// What people see of heartbeats.
     pub heartbeat: Option<HeartbeatVisibility>,
@@ -141,9 +141,9 @@ pub struct WhatsappAccount {
 #[section]
 pub struct WhatsappAckReaction {
     pub emoji: Option<String>,
-    #[schemars(extend("default" = true))]
+    #[config(default = true, filled)]
     pub direct: Option<bool>,
-    #[schemars(extend("default" = "mentions"))]
+    #[config(default = Mentions, filled)]
     pub group: Option<WhatsappGroupAck>,
 }
 

@@ -154,9 +154,9 @@ fn check_is_new(config: &Config, id: &AgentId) -> Result<()> {
 
 /// Where an agent of this name would work if nobody said anything.
 fn usual_workspace(setting: &Setting, config: &Config, id: &AgentId) -> String {
-    let mut root = config.raw().clone();
-    root["agents"]["list"] = json!([{"id": default_agent(config).as_str()}, {"id": id.as_str()}]);
-    let agents = setting.place.with_folders(|folders| agent::agents(&Config::new(root), folders));
+    let listed = json!([{"id": default_agent(config).as_str()}, {"id": id.as_str()}]);
+    let config = config.with(&KeyPath::of(["agents", "list"]), listed);
+    let agents = setting.place.with_folders(|folders| agent::agents(&config, folders));
     agents.into_iter().find(|agent| agent.id == *id).map(|agent| agent.workspace).unwrap_or_default()
 }
 

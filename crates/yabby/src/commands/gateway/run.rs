@@ -15,6 +15,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use yabby_config::key_path::KeyPath;
 use yabby_domain::config::Config;
 use yabby_domain::config::gateway::GatewayMode;
 use yabby_domain::json::Value;
@@ -239,23 +240,12 @@ impl Options {
 
     /// The configuration with what the command line says.
     fn applied(&self, config: Config) -> Config {
-        let mut root = config.raw().clone();
         let wishes = [("token", &self.token), ("password", &self.password), ("mode", &self.auth)];
-        for (name, wish) in wishes {
-            if let Some(wish) = wish {
-                let auth = entry(entry(&mut root, "gateway"), "auth");
-                auth[name] = wish.clone().into();
-            }
-        }
-        Config::new(root)
+        wishes.into_iter().fold(config, |config, (name, wish)| match wish {
+            Some(wish) => config.with(&KeyPath::of(["gateway", "auth", name]), wish.clone().into()),
+            None => config,
+        })
     }
-}
-
-fn entry<'v>(value: &'v mut Value, name: &str) -> &'v mut Value {
-    if !value.is_object() {
-        *value = Value::Object(yabby_domain::json::Object::new());
-    }
-    &mut value[name]
 }
 
 /// An error as a gateway tells it: with the time, and nothing before it.

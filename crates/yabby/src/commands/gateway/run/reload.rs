@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use notify::{RecommendedWatcher, RecursiveMode};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
+use yabby_config::read::{Reload, reload};
 use yabby_domain::config::Config;
 use yabby_domain::config::gateway::ReloadMode;
 use yabby_domain::json::Value;
@@ -16,66 +17,6 @@ use crate::logs;
 use crate::setting::Setting;
 use crate::wire::models;
 use crate::wire::secrets::secrets;
-
-/// What is read anew for every turn or every connection; a change of it needs nothing else.
-const LIVE: &[&[&str]] = &[
-    &["meta"],
-    &["wizard"],
-    &["ui"],
-    &["logging"],
-    &["messages"],
-    &["commands"],
-    &["bindings"],
-    &["session", "reset"],
-    &["session", "resetByType"],
-    &["session", "resetByChannel"],
-    &["session", "resetTriggers"],
-    &["session", "idleMinutes"],
-    &["session", "sendPolicy"],
-    &["session", "identityLinks"],
-    &["session", "dmScope"],
-    &["gateway", "auth"],
-    &["gateway", "controlUi"],
-    &["gateway", "trustedProxies"],
-    &["gateway", "reload"],
-    &["gateway", "remote"],
-    &["agents", "defaults", "model"],
-    &["agents", "defaults", "models"],
-    &["agents", "defaults", "imageModel"],
-    &["agents", "defaults", "thinkingDefault"],
-    &["agents", "defaults", "verboseDefault"],
-    &["agents", "defaults", "elevatedDefault"],
-    &["agents", "defaults", "userTimezone"],
-    &["agents", "defaults", "timeFormat"],
-    &["agents", "defaults", "envelopeTimezone"],
-    &["agents", "defaults", "envelopeTimestamp"],
-    &["agents", "defaults", "envelopeElapsed"],
-    &["agents", "defaults", "contextTokens"],
-    &["agents", "defaults", "contextPruning"],
-    &["agents", "defaults", "compaction"],
-    &["agents", "defaults", "bootstrapMaxChars"],
-    &["agents", "defaults", "timeoutSeconds"],
-    &["agents", "defaults", "blockStreamingDefault"],
-    &["agents", "defaults", "blockStreamingBreak"],
-    &["agents", "defaults", "blockStreamingChunk"],
-    &["agents", "defaults", "blockStreamingCoalesce"],
-    &["agents", "defaults", "sandbox"],
-    &["agents", "defaults", "subagents", "model"],
-    &["agents", "defaults", "subagents", "thinking"],
-    &["agents", "defaults", "subagents", "archiveAfterMinutes"],
-    &["tools", "profile"],
-    &["tools", "allow"],
-    &["tools", "alsoAllow"],
-    &["tools", "deny"],
-    &["tools", "byProvider"],
-    &["tools", "exec"],
-    &["tools", "elevated"],
-    &["tools", "agentToAgent"],
-    &["tools", "message"],
-    &["tools", "fs"],
-    &["tools", "sandbox"],
-    &["tools", "subagents"],
-];
 
 /// What a change leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,9 +191,8 @@ fn told(changed: &[Vec<String>]) -> String {
 }
 
 fn effect(changed: &[Vec<String>], mode: ReloadMode) -> Effect {
-    let is_live = |path: &Vec<String>| {
-        LIVE.iter().any(|live| live.len() <= path.len() && live.iter().zip(path).all(|(a, b)| a == b))
-    };
+    // No channel can begin anew alone.
+    let is_live = |path: &Vec<String>| reload(path) == Reload::Live;
     match (changed.is_empty() || mode == ReloadMode::Off, changed.iter().all(is_live), mode) {
         (true, _, _) => Effect::Nothing,
         (false, true, ReloadMode::Restart) | (false, false, _) => Effect::Restart,
