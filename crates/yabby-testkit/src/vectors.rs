@@ -110,7 +110,7 @@ pub enum Standing {
 pub fn differences() -> BTreeSet<&'static str> {
     let suites = suites::ALL.iter().chain(suites::memory::ALL).chain([&suites::transcripts::SUITE]);
     let of_rules = suites.flat_map(|suite| suite.differences).map(|difference| difference.name);
-    of_rules.chain(cli::DIFFERENCES).chain(gateway::differences()).collect()
+    of_rules.chain(cli::differences()).chain(gateway::differences()).collect()
 }
 
 /// Files that tell what another version does.

@@ -1,5 +1,6 @@
 //! Recorded command lines: each runs the built program on a fresh copy of a home folder.
 
+mod by_design;
 mod company;
 mod home;
 mod normal;
@@ -11,8 +12,9 @@ use std::process::{Command, Output, Stdio};
 use serde_json::json;
 use yabby_domain::json::{self, Object, Value};
 
-use super::gateway::{LATER_METHODS, Replay, SECRETS};
+use super::gateway::Replay;
 use super::{FileReport, Outcome, Standing, broken, compare, not_yet};
+pub(super) use by_design::differences;
 use company::Company;
 use home::Home;
 use normal::Normal;
@@ -45,27 +47,6 @@ const WITHOUT_GATEWAY: &str = "Gateway agent failed; falling back to embedded";
 /// The environment of commands and gateways, besides their home and where programs are.
 const ENVIRONMENT: [(&str, &str); 4] =
     [("TERM", "dumb"), ("NO_COLOR", "1"), ("COLUMNS", "100"), ("TZ", "UTC")];
-
-/// An edit leaves `$include` and `${NAME}` as they were written, where the reference writes what they
-/// resolve to.
-pub(super) const REFERENCES_KEPT: &str = "config-edits-keep-references";
-/// Where there is no OpenClaw folder, ours is used.
-pub(super) const OWN_FOLDER: &str = "a-new-home-gets-our-own-folder";
-/// Our own index is told beside the reference's, and the extension for vectors is built in.
-pub(super) const OWN_MEMORY: &str = "memory-status-tells-of-both-indexes";
-/// An error is told like any other, and not as one that nobody caught.
-pub(super) const CAUGHT: &str = "every-error-is-told-alike";
-/// What was used is told from our own ledger, and not from all transcripts, every time.
-pub(super) const OWN_LEDGER: &str = "usage-is-what-the-ledger-has";
-pub(super) const DIFFERENCES: [&str; 5] = [REFERENCES_KEPT, OWN_FOLDER, OWN_MEMORY, CAUGHT, OWN_LEDGER];
-/// What stands in the place of a secret, here and in later releases of the reference.
-const MARK: &str = "__OPENCLAW_REDACTED__";
-/// What the reference says of an error that it did not catch.
-const UNCAUGHT: &str = "[yabby] Failed to start CLI: ";
-/// Commands that ask for methods which come later, and what ours say of it.
-const LATER_COMMANDS: [&[&str]; 2] =
-    [&["system", "heartbeat", "enable"], &["system", "heartbeat", "disable"]];
-const LATER: &str = "Error: yabby has no heartbeat yet";
 
 /// What is run, and on what.
 pub struct Program {
@@ -160,47 +141,11 @@ impl Sample {
         if matches(&expected, &actual) {
             return Ok(Outcome::Passed);
         }
-        let is_foreign = ran.home.has_openclaw_folder();
-        if !is_foreign && matches(&expected, &self.observed(&ran, &normal.with_our_folder())) {
-            return Ok(Outcome::ByDesign(vec![OWN_FOLDER]));
+        let (promised, rules) = by_design::promised(self, &ran.home, &normal, &expected);
+        match matches(&promised, &actual) {
+            true => Ok(Outcome::ByDesign(rules)),
+            false => Ok(Outcome::Failed { expected: promised, actual }),
         }
-        let ours = normal.with_our_memory();
-        if self.tells_memory() && matches(&self.recorded(&ours), &self.observed(&ran, &ours)) {
-            return Ok(Outcome::ByDesign(vec![OWN_MEMORY]));
-        }
-        if matches(&caught(&expected), &actual) {
-            return Ok(Outcome::ByDesign(vec![CAUGHT]));
-        }
-        if begins_with_one_of(&[&["gateway", "call"]], &self.command())
-            && matches(&hidden(&expected, &actual), &actual)
-        {
-            return Ok(Outcome::ByDesign(vec![SECRETS]));
-        }
-        let asks_for_usage = begins_with_one_of(&[&["gateway", "usage-cost"]], &self.command());
-        let has_no_ledger = !ran.home.path().join(".openclaw/usage").exists();
-        if asks_for_usage
-            && has_no_ledger
-            && matches(&without(&expected, "exact"), &without(&actual, "exact"))
-        {
-            return Ok(Outcome::ByDesign(vec![OWN_LEDGER]));
-        }
-        if self.is_later(&ran) {
-            return Ok(Outcome::ByDesign(vec![LATER_METHODS]));
-        }
-        let keeps_references = ran.home.uses_references() && ran.home.still_uses_references()?;
-        if keeps_references && matches(&without(&expected, "after"), &without(&actual, "after")) {
-            return Ok(Outcome::ByDesign(vec![REFERENCES_KEPT]));
-        }
-        Ok(Outcome::Failed { expected, actual })
-    }
-
-    /// Whether a running gateway said that it has nothing of the kind yet.
-    fn is_later(&self, ran: &Ran) -> bool {
-        let Output { status, stdout, stderr } = &ran.output;
-        begins_with_one_of(&LATER_COMMANDS, &self.command())
-            && status.code() == Some(1)
-            && stdout.is_empty()
-            && String::from_utf8_lossy(stderr).starts_with(LATER)
     }
 
     fn tells_memory(&self) -> bool {
@@ -333,35 +278,4 @@ impl Sample {
 
 fn matches(expected: &Value, actual: &Value) -> bool {
     compare::matches(expected, actual)
-}
-
-/// What was recorded, with an error that was not caught told like any other.
-fn caught(recorded: &Value) -> Value {
-    let mut recorded = recorded.clone();
-    if let Some(told) =
-        recorded.get("stderr").and_then(Value::as_str).and_then(|told| told.strip_prefix(UNCAUGHT))
-    {
-        let told = told.to_owned();
-        recorded["stderr"] = told.into();
-    }
-    recorded
-}
-
-/// What was recorded, without the secrets that we do not show.
-fn hidden(recorded: &Value, ours: &Value) -> Value {
-    let mut recorded = recorded.clone();
-    for (path, value) in recorded.get_mut("exact").and_then(Value::as_object_mut).into_iter().flatten() {
-        if json::at(ours, &["exact", path]).and_then(Value::as_str) == Some(MARK) {
-            *value = MARK.into();
-        }
-    }
-    recorded
-}
-
-fn without(value: &Value, field: &str) -> Value {
-    let mut value = value.clone();
-    if let Some(object) = value.as_object_mut() {
-        object.shift_remove(field);
-    }
-    value
 }

@@ -28,7 +28,7 @@ use yabby_domain::json::Value;
 
 use super::{FileReport, Outcome, Standing, broken, name_of, not_yet};
 use crate::stand_in::recorded_model::RecordedModel;
-pub(super) use by_design::{LATER_METHODS, SECRETS};
+pub(super) use by_design::{LATER_METHODS, MARK, SECRETS};
 use home::Home;
 pub(super) use home::Ports;
 pub(super) use process::Gateway;
@@ -187,13 +187,13 @@ fn judge(recorded: &Scenario, actual: &Scenario, judged: Judged) -> Outcome {
     if !recorded.is_replayed() {
         return told(clients::unanswered(actual));
     }
-    let differences = compare::differences(recorded, actual);
-    if differences.is_empty() || judged == Judged::AsTheReference {
-        return told(differences);
+    let as_recorded = compare::differences(recorded, actual);
+    if judged == Judged::AsTheReference {
+        return told(as_recorded);
     }
-    let (promised, rules) = by_design::promised(recorded, actual);
+    let (promised, rules) = by_design::promised(recorded);
     let differences = compare::differences(&promised, actual);
-    match differences.is_empty() && !rules.is_empty() {
+    match differences.is_empty() && !as_recorded.is_empty() {
         true => Outcome::ByDesign(rules),
         false => told(differences),
     }

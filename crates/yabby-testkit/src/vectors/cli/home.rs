@@ -20,6 +20,16 @@ pub(super) struct Home {
     pub(super) stub: String,
     /// The text of every file, before it was run on.
     pub(super) texts: String,
+    /// What was in it then.
+    before: Before,
+}
+
+#[derive(Default)]
+struct Before {
+    has_openclaw_folder: bool,
+    has_ledger: bool,
+    /// The configuration as it is written, without what it includes.
+    configuration: Value,
 }
 
 impl Home {
@@ -27,9 +37,15 @@ impl Home {
         let folder = TempDir::with_prefix("yabby-home-")?;
         let path = folder.path().join("user");
         let (port, stub) = (ports.gateway.to_string(), ports.stub.to_string());
-        let mut home = Self { folder, path, port, stub, texts: String::new() };
+        let mut home = Self { folder, path, port, stub, texts: String::new(), before: Before::default() };
         let target = home.path.clone();
         home.copy_folder(source, &target)?;
+        let folder = target.join(".openclaw");
+        home.before = Before {
+            has_openclaw_folder: folder.exists(),
+            has_ledger: folder.join("usage").exists(),
+            configuration: home.json_at(".openclaw/openclaw.json"),
+        };
         Ok(home)
     }
 
@@ -82,19 +98,24 @@ impl Home {
         TIME.as_ref().map_or(text.clone(), |time| time.replace_all(&text, fill).into_owned())
     }
 
-    pub(super) fn has_openclaw_folder(&self) -> bool {
-        self.path().join(".openclaw").exists()
+    /// Whether there was a folder of OpenClaw in it.
+    pub(super) fn was_of_openclaw(&self) -> bool {
+        self.before.has_openclaw_folder
     }
 
-    /// Whether its configuration is put together from several places.
-    pub(super) fn uses_references(&self) -> bool {
+    /// Whether there was a ledger of ours in it.
+    pub(super) fn had_ledger(&self) -> bool {
+        self.before.has_ledger
+    }
+
+    /// Whether its configuration was put together from several places.
+    pub(super) fn used_references(&self) -> bool {
         self.texts.contains("$include") || self.texts.contains("${")
     }
 
-    /// Whether every `$include` and `${NAME}` is still in its place after a run.
-    pub(super) fn still_uses_references(&self) -> std::io::Result<bool> {
-        let text = fs::read_to_string(self.path().join(".openclaw/openclaw.json"))?;
-        Ok(text.contains("$include") && text.contains("${"))
+    /// The configuration as it was written.
+    pub(super) fn configuration(&self) -> &Value {
+        &self.before.configuration
     }
 
     /// What is in a file, as JSON5; null without one.

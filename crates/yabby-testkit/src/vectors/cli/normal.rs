@@ -20,8 +20,6 @@ pub(super) struct Normal {
     ports: [String; 2],
     /// Ids in these are known, and kept.
     known: String,
-    our_folder: bool,
-    our_memory: bool,
 }
 
 static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
@@ -44,17 +42,7 @@ impl Normal {
     pub(super) fn new(command: &[String], home: &Home) -> Self {
         let known = format!("{}\n{}", command.join(" "), home.texts);
         let ports = [home.port.clone(), home.stub.clone()];
-        Self { home: home.path().display().to_string(), ports, known, ..Self::default() }
-    }
-
-    /// With our own folder taken for the reference's.
-    pub(super) fn with_our_folder(&self) -> Self {
-        Self { our_folder: true, ..self.clone() }
-    }
-
-    /// Without what we tell of a memory beyond the reference.
-    pub(super) fn with_our_memory(&self) -> Self {
-        Self { our_memory: true, ..self.clone() }
+        Self { home: home.path().display().to_string(), ports, known }
     }
 
     pub(super) fn text(&self, text: &str) -> String {
@@ -62,19 +50,11 @@ impl Normal {
         for (ours, recorded) in self.ports.iter().zip(PORTS).filter(|(ours, _)| !ours.is_empty()) {
             text = text.replace(ours, recorded);
         }
-        if self.our_folder {
-            text =
-                text.replace(".yabby/yabby.json", ".openclaw/openclaw.json").replace("/.yabby", "/.openclaw");
-        }
         for (pattern, to) in PATTERNS.iter() {
             text = pattern.replace_all(&text, *to).into_owned();
         }
         text = self.without_ids(&text);
-        let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-        if self.our_memory {
-            // Our own index has lines of its own, and the extension that is built in has no path.
-            lines.retain(|line| !line.starts_with("Recall") && !line.starts_with("Vector path:"));
-        }
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         lines.join("\n")
     }
 

@@ -31,7 +31,7 @@ struct Walk<'i> {
 impl Walk<'_> {
     fn compare(&mut self, recorded: &Value, ours: &Value, path: &str) {
         let is_ignored = |ignored: &String| ignored == "*" || ignored == path.trim_start_matches('.');
-        if self.ignored.iter().any(is_ignored) || recorded.is_null() || ours.is_null() {
+        if self.ignored.iter().any(is_ignored) || recorded.is_null() {
             return;
         }
         match (recorded, ours) {
@@ -101,6 +101,10 @@ mod tests {
             (
                 json!({"a": "2", "b": {"c": "y"}, "l": [{}], "n": 1}),
                 vec![".a: a number is recorded, not text", ".l[0].k is missing"],
+            ),
+            (
+                json!({"a": null, "b": {"c": "y"}, "l": [{"k": 1}], "n": null}),
+                vec![".a: a number is recorded, not null"],
             ),
         ];
         for (ours, told) in table {

@@ -11,15 +11,17 @@ use super::scenario::Scenario;
 /// A deliberate difference.
 pub(super) struct Rule {
     pub(super) name: &'static str,
-    /// Changes what was recorded into what we promise, where it touches it. What we did is there to be held
-    /// against the promise where that leaves something open, such as the words of a reason.
-    promise: fn(&mut Scenario, &Scenario),
+    /// Changes what was recorded into what we promise, where it touches it. It sees nothing of what we did: what it
+    /// promises is written out here, or follows from what was asked and recorded.
+    promise: fn(&mut Scenario),
 }
 
 /// What comes later is known by name, and says that it is not here.
 pub(in crate::vectors) const LATER_METHODS: &str = "later-methods-are-unavailable";
 /// Tokens, passwords and keys of a configuration stay where they are.
 pub(in crate::vectors) const SECRETS: &str = "secrets-are-not-shown";
+/// What stands in their place, here and in later releases of the reference.
+pub(in crate::vectors) const MARK: &str = "__OPENCLAW_REDACTED__";
 
 pub(super) const RULES: [Rule; 13] = [
     Rule { name: LATER_METHODS, promise: later_methods },
@@ -38,12 +40,12 @@ pub(super) const RULES: [Rule; 13] = [
 ];
 
 /// What we promise instead of a recording, and the rules that changed it.
-pub(super) fn promised(recorded: &Scenario, actual: &Scenario) -> (Scenario, Vec<&'static str>) {
+pub(super) fn promised(recorded: &Scenario) -> (Scenario, Vec<&'static str>) {
     let mut promised = recorded.clone();
     let mut names = Vec::new();
     for rule in &RULES {
         let before = promised.lines.clone();
-        (rule.promise)(&mut promised, actual);
+        (rule.promise)(&mut promised);
         if promised.lines != before {
             names.push(rule.name);
         }
@@ -56,14 +58,11 @@ struct Answer {
     line: usize,
     method: String,
     params: Value,
-    connection: Value,
     id: Value,
-    /// Which one of the answers to that request.
-    turn: usize,
 }
 
 fn answers(scenario: &Scenario) -> Vec<Answer> {
-    let mut found: Vec<Answer> = Vec::new();
+    let mut found = Vec::new();
     for (at, line) in scenario.lines.iter().enumerate() {
         let frame = &line["frame"];
         if line["dir"] != "s2c" || frame["type"] != "res" {
@@ -71,46 +70,30 @@ fn answers(scenario: &Scenario) -> Vec<Answer> {
         }
         let is_question = |step: &&Value| step["conn"] == line["conn"] && step["frame"]["id"] == frame["id"];
         let Some(question) = scenario.steps().find(is_question) else { continue };
-        let is_same = |other: &&Answer| other.connection == line["conn"] && other.id == frame["id"];
-        let turn = found.iter().filter(is_same).count();
         found.push(Answer {
             line: at,
             method: question["frame"]["method"].as_str().unwrap_or_default().to_owned(),
             params: question["frame"]["params"].clone(),
-            connection: line["conn"].clone(),
             id: frame["id"].clone(),
-            turn,
         });
     }
     found
 }
 
-/// Our answer to the same request.
-fn ours<'a>(answer: &Answer, actual: &'a Scenario) -> Option<&'a Value> {
-    let is_same = |line: &&Value| {
-        line["dir"] == "s2c"
-            && line["frame"]["type"] == "res"
-            && line["conn"] == answer.connection
-            && line["frame"]["id"] == answer.id
-    };
-    actual.lines.iter().filter(is_same).nth(answer.turn).map(|line| &line["frame"])
-}
-
 /// Known by name, behind the same scopes, and not there yet; nor are their events.
-fn later_methods(promised: &mut Scenario, actual: &Scenario) {
-    for answer in answers(promised).iter().filter(|answer| later::is_method(&answer.method)) {
-        let frame = &promised.lines[answer.line]["frame"];
+fn later_methods(promised: &mut Scenario) {
+    for answer in answers(promised) {
+        let Some(words) = later::words(&answer.method) else { continue };
+        let frame = &mut promised.lines[answer.line]["frame"];
         let reason = frame["error"]["message"].as_str().unwrap_or_default();
-        let is_refused = reason.starts_with("missing scope:") || reason.starts_with("unauthorized role:");
-        if is_refused || ours(answer, actual) == Some(frame) {
-            continue;
+        // Who may ask, and for what, is told first.
+        let first = ["missing scope:", "unauthorized role:", "invalid ", "voicewake.set requires"];
+        if !first.iter().any(|first| reason.starts_with(first)) {
+            *frame = json!({
+                "type": "res", "id": answer.id, "ok": false,
+                "error": {"code": "UNAVAILABLE", "message": words},
+            });
         }
-        let own_words = ours(answer, actual).and_then(|own| own["error"]["message"].as_str());
-        let words = own_words.filter(|words| !words.trim().is_empty()).unwrap_or("a plain reason");
-        promised.lines[answer.line]["frame"] = json!({
-            "type": "res", "id": answer.id, "ok": false,
-            "error": {"code": "UNAVAILABLE", "message": words},
-        });
     }
     promised.lines.retain(|line| !line["frame"]["event"].as_str().is_some_and(later::is_event));
 }
@@ -119,87 +102,63 @@ fn later_methods(promised: &mut Scenario, actual: &Scenario) {
 const SECRET_TEXTS: [&str; 4] = ["tok-vector", "pw-vector", "hook-vector", "sk-stub"];
 
 /// The same mark in the place of every secret of a configuration.
-fn secrets(promised: &mut Scenario, actual: &Scenario) {
+fn secrets(promised: &mut Scenario) {
     const METHODS: [&str; 4] = ["config.get", "config.set", "config.patch", "config.apply"];
     for answer in answers(promised).iter().filter(|answer| METHODS.contains(&answer.method.as_str())) {
-        let config = |frame: &Value| frame["payload"]["config"].clone();
-        let own = ours(answer, actual).map(config).unwrap_or_default();
-        let mark = ["/gateway/auth/token", "/gateway/auth/password"]
-            .iter()
-            .find_map(|pointer| own.pointer(pointer).and_then(Value::as_str));
-        let Some(mark) = mark.filter(|mark| !mark.is_empty() && !SECRET_TEXTS.contains(mark)) else {
-            continue;
-        };
-        let frame = &mut promised.lines[answer.line]["frame"];
-        hide(frame, mark);
+        promised.payload(answer.line).into_iter().for_each(hide);
     }
 }
 
-fn hide(value: &mut Value, mark: &str) {
+fn hide(value: &mut Value) {
     match value {
         Value::String(text) => {
             for secret in SECRET_TEXTS {
                 if text.contains(secret) {
-                    *text = text.replace(secret, mark);
+                    *text = text.replace(secret, MARK);
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, mark)),
-        Value::Object(object) => object.values_mut().for_each(|member| hide(member, mark)),
+        Value::Array(items) => items.iter_mut().for_each(hide),
+        Value::Object(object) => object.values_mut().for_each(hide),
         _ => {}
     }
 }
 
 /// What was said under an alias is in the history of the session that it means.
-fn aliases(promised: &mut Scenario, actual: &Scenario) {
+fn aliases(promised: &mut Scenario) {
     const ALIAS: &str = "main";
-    let mut said: Vec<String> = Vec::new();
+    const MEANT: &str = "agent:main:main";
+    let mut messages: Vec<Value> = Vec::new();
     for answer in answers(promised) {
         if answer.params["sessionKey"] != ALIAS {
             continue;
         }
-        if answer.method == "chat.send" {
-            said.extend(answer.params["message"].as_str().map(str::to_owned));
+        if let Some(said) = answer.params["message"].as_str().filter(|_| answer.method == "chat.send") {
+            messages.extend([of_runs::question(said), of_runs::usual_answer()]);
         }
-        let is_history = answer.method == "chat.history" && !said.is_empty();
-        let Some(own) = ours(&answer, actual).filter(|_| is_history) else { continue };
-        let payload = &own["payload"];
-        let text = |message: &Value| match &message["content"] {
-            Value::String(text) => text.clone(),
-            parts => parts[0]["text"].as_str().unwrap_or_default().to_owned(),
-        };
-        let messages = payload["messages"].as_array().map_or(&[][..], Vec::as_slice);
-        let roles: Vec<&str> = messages.iter().filter_map(|message| message["role"].as_str()).collect();
-        let of_users: Vec<String> = messages.iter().step_by(2).map(text).collect();
-        let is_kept = roles == ["user", "assistant"].repeat(said.len())
-            && of_users.iter().zip(&said).all(|(kept, said)| kept.ends_with(said.as_str()));
-        if is_kept && payload["sessionId"].is_string() {
-            // The same session as the one that is listed, where one is.
-            let listed = promised.lines.iter().find_map(|line| {
-                let sessions = line.pointer("/frame/payload/sessions")?.as_array()?.iter();
-                let mut sessions = sessions.filter(|session| session["key"] == "agent:main:main");
-                sessions.next()?.get("sessionId").cloned()
-            });
-            let frame = &mut promised.lines[answer.line]["frame"];
-            frame["payload"]["sessionId"] = listed.unwrap_or_else(|| payload["sessionId"].clone());
-            frame["payload"]["messages"] = payload["messages"].clone();
+        if answer.method != "chat.history" || messages.is_empty() {
+            continue;
+        }
+        let listed = promised.lines.iter().find_map(|line| {
+            let sessions = line.pointer("/frame/payload/sessions")?.as_array()?;
+            sessions.iter().find(|session| session["key"] == MEANT)?.get("sessionId").cloned()
+        });
+        if let Some(payload) = promised.payload(answer.line) {
+            payload["messages"] = messages.clone().into();
+            payload["sessionId"] = listed.unwrap_or_default();
         }
     }
 }
 
 /// Its addresses lead nowhere.
-fn canvas(promised: &mut Scenario, actual: &Scenario) {
-    let paths: Vec<String> = promised
-        .steps()
-        .filter_map(|step| step["http"]["path"].as_str())
-        .map(|path| path.to_owned())
-        .collect();
-    let is_answer = |line: &Value| line["dir"] == "s2c" && line.get("http").is_some();
-    let ours = actual.lines.iter().filter(|line| is_answer(line));
-    let recorded = promised.lines.iter_mut().filter(|line| is_answer(line));
-    for ((path, recorded), own) in paths.iter().zip(recorded).zip(ours) {
-        if path.starts_with("/__openclaw__/") && own["http"]["status"] == 404 {
-            recorded["http"] = own["http"].clone();
+fn canvas(promised: &mut Scenario) {
+    let paths = promised.steps().filter_map(|step| step["http"]["path"].as_str());
+    let paths: Vec<String> = paths.map(str::to_owned).collect();
+    let is_answer = |line: &&mut Value| line["dir"] == "s2c" && line.get("http").is_some();
+    for (path, answer) in paths.iter().zip(promised.lines.iter_mut().filter(is_answer)) {
+        if path.starts_with("/__openclaw__/") {
+            let headers = json!({"content-type": "text/plain; charset=utf-8"});
+            answer["http"] = json!({"status": 404, "headers": headers, "body": "Not Found"});
         }
     }
 }
@@ -219,7 +178,7 @@ mod tests {
         let recorded = recording(name);
         let mut actual = recorded.clone();
         ours(&mut actual.lines);
-        let (promised, rules) = promised(&recorded, &actual);
+        let (promised, rules) = promised(&recorded);
         (rules, compare::differences(&promised, &actual))
     }
 
@@ -229,10 +188,12 @@ mod tests {
     }
 
     fn refuse_later(lines: &mut Vec<Value>, code: &str) {
-        for at in 5..=10 {
+        // The ninth is wrong, and refused for that.
+        for at in [5, 6, 7, 8, 10] {
             let id = format!("r{at}");
+            let why = if at < 7 { "yabby does not speak yet" } else { "yabby does not listen to voices yet" };
             *answered(lines, &id) = json!({"type": "res", "id": id, "ok": false,
-                "error": {"code": code, "message": "not yet"}});
+                "error": {"code": code, "message": why}});
         }
         lines.retain(|line| !line["frame"]["event"].as_str().is_some_and(later::is_event));
     }
@@ -261,11 +222,11 @@ mod tests {
 
     #[test]
     fn a_secret_that_is_left_is_told() {
-        let hidden = |lines: &mut Vec<Value>| hide(answered(lines, "r1"), "__HIDDEN__");
+        let hidden = |lines: &mut Vec<Value>| hide(answered(lines, "r1"));
         let (rules, differences) = told("config-get-schema", hidden);
         assert_eq!((rules, differences), (vec!["secrets-are-not-shown"], Vec::new()));
         let (_, differences) = told("config-get-schema", |lines| {
-            hide(answered(lines, "r1"), "__HIDDEN__");
+            hide(answered(lines, "r1"));
             answered(lines, "r1")["payload"]["config"]["hooks"]["token"] = "hook-vector".into();
         });
         assert!(differences.iter().any(|told| told.contains("hook-vector")), "{differences:?}");
@@ -284,7 +245,8 @@ mod tests {
         fn missing(lines: &mut [Value], of: &[usize]) {
             let answers = lines.iter_mut().filter(|line| line["dir"] == "s2c");
             for (_, line) in answers.enumerate().filter(|(at, _)| of.contains(at)) {
-                line["http"] = json!({"status": 404, "headers": {}, "body": "Not Found"});
+                let headers = json!({"content-type": "text/plain; charset=utf-8"});
+                line["http"] = json!({"status": 404, "headers": headers, "body": "Not Found"});
             }
         }
         // The ninth and the tenth are asked of it.
@@ -301,9 +263,6 @@ mod tests {
             .expect("the session is listed");
         let payload = &mut answered(lines, "r2")["payload"];
         payload["sessionId"] = session;
-        payload["messages"] = json!([
-            {"role": "user", "content": [{"type": "text", "text": said}]},
-            {"role": "assistant", "content": [{"type": "text", "text": "Hello"}]},
-        ]);
+        payload["messages"] = json!([of_runs::question(said), of_runs::usual_answer()]);
     }
 }

@@ -5,31 +5,38 @@ use serde_json::Value;
 
 use super::scenario::Scenario;
 
-/// Methods, or what their names begin with.
-const METHODS: [&str; 14] = [
-    "cron.",
-    "set-heartbeats",
-    "last-heartbeat",
-    "wake",
-    "tts.",
-    "voicewake.",
-    "talk.mode",
-    "web.login.",
-    "browser.",
-    "wizard.",
-    "update.",
-    "poll",
-    "skills.install",
-    "skills.update",
+/// Methods, or what their names begin with, and what is said instead.
+const METHODS: [(&str, &str); 12] = [
+    ("cron.", "yabby runs no jobs yet; what is in cron/jobs.json is left as it is"),
+    ("set-heartbeats", "yabby has no heartbeat yet that could be woken"),
+    ("wake", "yabby has no heartbeat yet that could be woken"),
+    ("tts.", "yabby does not speak yet"),
+    ("voicewake.", "yabby does not listen to voices yet"),
+    ("talk.mode", "yabby does not listen to voices yet"),
+    ("web.login.", "yabby serves no channels yet, so that none can be linked"),
+    ("browser.", "yabby drives no browser yet"),
+    ("wizard.", "yabby has no wizard yet; edit the configuration, or run `yabby setup`"),
+    ("update.", "yabby does not update itself; install a newer release, then restart the gateway"),
+    ("poll", "yabby serves no channels yet, so that no polls can be sent"),
+    (
+        "skills.install",
+        "yabby installs no programs; install what the skill needs yourself, as `yabby skills info` says",
+    ),
 ];
 const EVENTS: [&str; 4] = ["cron", "heartbeat", "talk.mode", "voicewake.changed"];
 const PATHS: [&str; 4] = ["/v1/", "/tools/invoke", "/hooks", "/api/"];
 
+/// What is said instead of an answer; `None` if the method is there.
+pub(super) fn words(name: &str) -> Option<&'static str> {
+    let is_meant = |later: &&(&str, &str)| match later.0.ends_with('.') {
+        true => name.starts_with(later.0),
+        false => name == later.0,
+    };
+    METHODS.iter().find(is_meant).map(|(_, words)| *words)
+}
+
 pub(super) fn is_method(name: &str) -> bool {
-    METHODS.iter().any(|later| match later.ends_with('.') {
-        true => name.starts_with(later),
-        false => name == *later,
-    })
+    words(name).is_some()
 }
 
 pub(super) fn is_event(name: &str) -> bool {

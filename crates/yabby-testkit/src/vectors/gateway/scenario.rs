@@ -78,6 +78,11 @@ impl Scenario {
         paths.any(|path| !later::is_path(path))
     }
 
+    /// What the frame of a line carries.
+    pub(super) fn payload(&mut self, line: usize) -> Option<&mut Value> {
+        self.lines[line].pointer_mut("/frame/payload")
+    }
+
     /// How long it took when it was recorded.
     pub(super) fn duration(&self) -> Duration {
         let last = self.lines.iter().filter_map(|line| line["t"].as_u64()).max();
