@@ -8,6 +8,7 @@ use yabby_base::json::{self, Object};
 use yabby_base::model_ref::ModelRef;
 use yabby_base::text;
 
+use crate::key_path::Step;
 use crate::legacy::ensure;
 use crate::sections::agents::compaction::Compaction;
 use crate::sections::agents::defaults::{AgentDefaults, SubagentDefaults};
@@ -96,6 +97,15 @@ fn redaction(root: &mut Object) {
     {
         logging.insert("redactSensitive".to_owned(), Logging::default().redact_sensitive().word().into());
     }
+}
+
+/// Whether steps lead to what is filled in of models.
+pub fn is_of_models(steps: &[Step]) -> bool {
+    let begins = |path: &[&str]| {
+        path.iter().zip(steps).filter(|(name, step)| matches!(step, Step::Key(key) if key == *name)).count()
+            == path.len()
+    };
+    begins(&["models"]) || begins(&["agents", "defaults", "models"])
 }
 
 /// Models of providers that a person adds.

@@ -240,6 +240,9 @@ impl Options {
 
     /// The configuration with what the command line says.
     fn applied(&self, config: Config) -> Config {
+        for problem in config.problems() {
+            tracing::warn!("{problem}");
+        }
         let wishes = [("token", &self.token), ("password", &self.password), ("mode", &self.auth)];
         wishes.into_iter().fold(config, |config, (name, wish)| match wish {
             Some(wish) => config.with(&KeyPath::of(["gateway", "auth", name]), wish.clone().into()),
