@@ -168,7 +168,8 @@ mod tests {
         let at = "tools.mcp.servers.a";
         let table = [
             (json!([]), "", "Invalid input: expected object, received array"),
-            (json!({"gateway": {}}), "", "Unrecognized key: \"gateway\""),
+            (json!({"channels": {}}), "", "Unrecognized key: \"channels\""),
+            (json!({"gateway": {"port": 1}}), "gateway", "Unrecognized key: \"port\""),
             (json!({"tools": {"allow": []}}), "tools", "Unrecognized key: \"allow\""),
             (json!({"tools": {"exec": {"host": "x"}}}), "tools.exec", "Unrecognized key: \"host\""),
             (

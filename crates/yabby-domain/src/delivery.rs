@@ -1,5 +1,7 @@
 //! Where a reply goes: the delivery context and its mirrored fields (`sessions.md` §8).
 
+use serde::{Deserialize, Serialize};
+
 use crate::channel::normalize_channel;
 use crate::inbound::ThreadId;
 use crate::json::{Object, Value};
@@ -7,11 +9,16 @@ use crate::session::entry::{Patch, SessionEntry};
 use crate::text;
 
 /// A normalised address: at least one part is there, and none is blank.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct DeliveryContext {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<ThreadId>,
 }
 

@@ -55,9 +55,13 @@ impl FlushSettings {
         })
     }
 
-    /// `context_window` is [`context_window`]'s.
+    /// How full a window may be. The margins of a large model must not eat up the window of a small one.
     pub fn budget(&self, context_window: f64) -> FlushBudget {
-        FlushBudget { context_window, reserve: self.reserve_floor, soft_margin: self.soft_tokens }
+        FlushBudget {
+            context_window,
+            reserve: self.reserve_floor.min(context_window / 2.0),
+            soft_margin: self.soft_tokens.min(context_window / 8.0),
+        }
     }
 }
 
@@ -101,17 +105,17 @@ impl FlushBudget {
     }
 }
 
-/// Whether the flush should run before this turn.
-///
-/// Once per compaction cycle: the record remembers the compaction count of its last flush, so the
-/// flush stays quiet until the next compaction moves the count.
-pub fn flush_is_due(entry: &SessionEntry, budget: &FlushBudget) -> bool {
-    let tokens = entry.total_tokens().unwrap_or(0.0);
+/// Whether the flush should run before a turn whose prompt takes so many tokens.
+pub fn flush_is_due(entry: &SessionEntry, tokens: f64, budget: &FlushBudget) -> bool {
     let threshold = budget.threshold();
     let near_the_limit = tokens > 0.0 && threshold > 0.0 && tokens >= threshold;
-    let count = entry.compaction_count().unwrap_or(0.0);
-    let flushed_this_cycle = entry.memory_flush_compaction_count() == Some(count);
-    near_the_limit && !flushed_this_cycle
+    near_the_limit && !flushed_this_cycle(entry)
+}
+
+/// Whether there was a flush since the last compaction: the record remembers the count of compactions at its last
+/// flush, so that the flush stays quiet until the next compaction moves the count.
+pub fn flushed_this_cycle(entry: &SessionEntry) -> bool {
+    entry.memory_flush_compaction_count() == Some(entry.compaction_count().unwrap_or(0.0))
 }
 
 /// What a finished flush leaves in the record, whether or not it wrote anything. Where the history was
@@ -142,7 +146,11 @@ mod tests {
         for (tokens, count, flushed_at, due) in table {
             let entry = json!({"totalTokens": tokens, "compactionCount": count, "memoryFlushCompactionCount": flushed_at});
             let entry = SessionEntry::new(entry.as_object().unwrap().clone());
-            assert_eq!(flush_is_due(&entry, &budget), due, "{tokens} {count} {flushed_at:?}");
+            assert_eq!(
+                flush_is_due(&entry, f64::from(tokens), &budget),
+                due,
+                "{tokens} {count} {flushed_at:?}"
+            );
         }
     }
 

@@ -195,10 +195,9 @@ impl InboundMessage {
         self
     }
 
-    /// With every name that people chose for themselves or for a group on one line, and not too long: names
-    /// stand among the words of others and of the program.
-    #[must_use]
-    pub fn with_names_on_one_line(mut self) -> Self {
+    /// Puts every name that people chose for themselves or for a group on one line, not too long: names stand among the
+    /// words of others and of the program.
+    pub fn put_names_on_one_line(&mut self) {
         const LONGEST: usize = 200;
         let names = [
             &mut self.conversation_label,
@@ -218,7 +217,6 @@ impl InboundMessage {
                 *name = name.replace(breaks, " ").chars().take(LONGEST).collect();
             }
         }
-        self
     }
 
     /// Whether this message is read as the reference reads those of its chat platforms. What is typed, piped or sent

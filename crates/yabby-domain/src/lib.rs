@@ -33,6 +33,7 @@ pub mod model;
 pub mod node;
 pub mod pattern;
 pub mod prepared;
+pub mod principal;
 pub mod provider_rules;
 pub mod pruning;
 pub mod queue;

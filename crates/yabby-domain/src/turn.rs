@@ -3,17 +3,24 @@
 //! A message is on record before anybody is told that it was accepted. Whoever starts after a crash reads
 //! the records, and knows of every message how far it came: see [`Progress`].
 
+mod recorded;
 pub mod retention;
+mod shared;
 mod shared_text;
 pub mod stage;
+
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::inbound::InboundMessage;
 use crate::json::{self, Value};
+use crate::principal::{Principal, ReplyTo};
 use crate::reply::payload::ReplyPayload;
 use crate::transcript::not_answered::NotAnsweredReason;
+
+use recorded::RecordedAccepted;
 
 /// The name of a message on its way to a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -59,7 +66,7 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Step {
-    Accepted(Box<Accepted>),
+    Accepted(#[serde(with = "shared")] Arc<Accepted>),
     /// A run takes care of the message: its own, or one that was going on already.
     Begun {
         run: TurnId,
@@ -98,16 +105,17 @@ pub enum Step {
     },
 }
 
-/// A message as it came, and how it is to be answered.
+/// A message that was accepted, as it is in the journal. It is made once and shared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", from = "RecordedAccepted")]
 pub struct Accepted {
     pub session_key: String,
+    pub principal: Principal,
+    pub reply_to: ReplyTo,
     pub message: InboundMessage,
-    #[serde(default)]
     pub options: TurnOptions,
     /// What a repeated delivery of the message is recognised by.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub dedupe: Option<String>,
 }
 
@@ -125,12 +133,6 @@ pub struct TurnOptions {
     /// What only this turn's system prompt says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_system_prompt: Option<String>,
-    /// The reply goes back to the caller alone, not to the channel of the session.
-    pub to_caller: bool,
-    /// An agent asked for it, not a person.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub behalf: Option<Behalf>,
-    pub heartbeat: bool,
     /// It is answered by a run of its own, whatever else waits in its session, and the caller is told what the model
     /// said, without what a person in a chat is told beside it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -161,31 +163,6 @@ impl ShownPicture {
         let fields = [("type", "image"), ("data", &self.data), ("mimeType", &self.mime_type)];
         fields.into_iter().map(|(field, value)| (field.to_owned(), Value::from(value))).collect()
     }
-}
-
-/// For whom an agent asks.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Behalf {
-    /// The session that asks.
-    pub session: String,
-    /// Whether its owner asked there. Nobody gains rights by asking through an agent.
-    pub is_owner: bool,
-    /// Others hear what is said there: what is the owner's own stays out of the answer.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub among_others: bool,
-    /// How the session is told of the result, if nobody waits for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub announce: Option<Announce>,
-}
-
-/// A result that is announced where it was asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Announce {
-    pub label: String,
-    /// The session that did the work is put away afterwards.
-    pub delete_after: bool,
 }
 
 /// Turns of different classes do not wait for each other.
@@ -255,7 +232,7 @@ impl Record {
 /// How far a turn came.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
-    pub accepted: Accepted,
+    pub accepted: Arc<Accepted>,
     pub accepted_at: i64,
     /// The run that took care of it.
     pub run: Option<TurnId>,
@@ -284,7 +261,7 @@ pub fn progress(records: impl IntoIterator<Item = Record>) -> IndexMap<TurnId, P
     for Record { turn, at, step } in records {
         if let Step::Accepted(accepted) = step {
             turns.entry(turn).or_insert_with(|| Progress {
-                accepted: *accepted,
+                accepted,
                 accepted_at: at,
                 ..Progress::default()
             });
@@ -339,7 +316,7 @@ mod tests {
 
     fn accepted(turn: &str, body: &str) -> Record {
         let message = InboundMessage { body: Some(body.to_owned()), ..InboundMessage::default() };
-        step(turn, Step::Accepted(Box::new(Accepted { message, ..Accepted::default() })))
+        step(turn, Step::Accepted(Arc::new(Accepted { message, ..Accepted::default() })))
     }
 
     #[test]

@@ -31,7 +31,8 @@ use yabby_domain::session::reset::ResetTriggers;
 use yabby_domain::text;
 
 use crate::Engine;
-use crate::inbox::{Inbound, Words};
+use crate::durability::Recorded;
+use crate::inbound::{Inbound, PromptSource};
 use crate::recovery;
 use crate::steering::RunControl;
 use crate::turn::TurnError;
@@ -57,6 +58,7 @@ pub(crate) struct CommandContext<'c> {
     pub(crate) inbound: &'c Inbound,
     pub(crate) opened: &'c mut Opened,
     pub(crate) control: &'c RunControl,
+    pub(crate) recorded: &'c Recorded,
     /// What follows the name of the command.
     pub(crate) rest: &'c str,
 }
@@ -118,7 +120,7 @@ pub(crate) fn urgency(inbound: &Inbound, config: &Config) -> Urgency {
 
 /// When a message that is for the program is dealt with; `None` if it is for the model.
 pub(crate) fn urgency_of_command(inbound: &Inbound, config: &Config) -> Option<Urgency> {
-    if inbound.words != Words::OfMessage || !inbound.authority.is_authorized {
+    if inbound.prompt != PromptSource::Message || !inbound.authority().is_authorized {
         return None;
     }
     let words = words(inbound, config);
@@ -145,25 +147,38 @@ pub(crate) fn urgency_of_command(inbound: &Inbound, config: &Config) -> Option<U
     }
 }
 
+/// Whether a message may be for the program, or have settings in it: then [`answer`] is to look at it.
+pub(crate) fn is_for_program(inbound: &Inbound, opened: &Opened) -> bool {
+    if inbound.prompt != PromptSource::Message || opened.was_reset {
+        return false;
+    }
+    let words = words(inbound, &opened.config);
+    words.starts_with('/')
+        || is_abort(&words)
+        || is_command(&words, &opened.config, None)
+        || directives(inbound, &opened.body, &opened.config).is_some()
+}
+
 /// The answer to a message that is for the program; `None` if it is for the model.
 pub(crate) async fn answer(
     engine: &Engine,
     inbound: &Inbound,
     opened: &mut Opened,
     control: &RunControl,
+    recorded: &Recorded,
 ) -> Result<Option<Vec<ReplyPayload>>, TurnError> {
-    if inbound.words != Words::OfMessage || opened.was_reset {
+    if inbound.prompt != PromptSource::Message || opened.was_reset {
         return Ok(None);
     }
     let config = opened.config.clone();
     let words = words(inbound, &config);
     let is_abort = is_abort(&words);
-    if !inbound.authority.is_authorized {
+    if !inbound.authority().is_authorized {
         // A stranger's command is neither carried out nor explained, and no business of the model.
         let ignored = is_command(&words, &config, None) && !is_abort;
         return Ok(ignored.then(Vec::new));
     }
-    let words = match settings::apply(engine, inbound, opened).await? {
+    let words = match settings::apply(engine, inbound, opened, recorded).await? {
         settings::Applied::Told(told) => return Ok(Some(vec![ReplyPayload::from_text(told)])),
         settings::Applied::Words(rest) => normalize_body(&rest, None),
         settings::Applied::Nothing => words,
@@ -198,7 +213,7 @@ pub(crate) async fn answer(
         }
     };
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else { return Ok(None) };
-    let told = (command.answer)(CommandContext { engine, inbound, opened, control, rest }).await?;
+    let told = (command.answer)(CommandContext { engine, inbound, opened, control, recorded, rest }).await?;
     Ok(Some(vec![ReplyPayload::from_text(told)]))
 }
 
@@ -239,14 +254,14 @@ fn words(inbound: &Inbound, config: &Config) -> String {
 
 fn without_structure(inbound: &Inbound, config: &Config, said: &str) -> String {
     let stripped = strip_structure(said);
-    match inbound.target.is_group {
+    match inbound.target().is_group {
         true => without_mentions(inbound, config, &stripped),
         false => stripped,
     }
 }
 
 fn without_mentions(inbound: &Inbound, config: &Config, text: &str) -> String {
-    let patterns = mention_patterns(config, Some(&inbound.target.agent));
+    let patterns = mention_patterns(config, Some(&inbound.target().agent));
     strip_mentions(text, &inbound.message, &patterns)
 }
 
@@ -255,7 +270,7 @@ fn without_mentions(inbound: &Inbound, config: &Config, text: &str) -> String {
 pub(crate) fn queued_prompt(inbound: &Inbound, config: &Config) -> String {
     let message = &inbound.message;
     let said = message.body_for_agent.as_deref().unwrap_or_default();
-    let found = directives(inbound, said, config).filter(|_| inbound.authority.is_authorized);
+    let found = directives(inbound, said, config).filter(|_| inbound.authority().is_authorized);
     let said = plain(inbound, &found.map_or_else(|| said.to_owned(), |found| found.rest));
     let note = media_note(&message.media).map(|note| plain(inbound, &note));
     body::queued_prompt(&PromptParts {
@@ -270,14 +285,14 @@ pub(crate) fn queued_prompt(inbound: &Inbound, config: &Config) -> String {
 fn directives(inbound: &Inbound, said: &str, config: &Config) -> Option<Directives> {
     let aliases = ModelAliases::from_config(config, "anthropic");
     let names: Vec<String> = aliases.all().iter().map(|alias| alias.name.clone()).collect();
-    let authorized = inbound.authority.is_authorized;
+    let authorized = inbound.authority().is_authorized;
     let taken = Directives::take(said, &names, authorized);
     let untouched = Directives { rest: taken.rest.clone(), ..Directives::default() };
     if taken == untouched {
         return None;
     }
     let here = Circumstances {
-        in_group: inbound.target.is_group,
+        in_group: inbound.target().is_group,
         mentioned: true,
         text_commands_allowed: config.commands.text(),
         sender_authorized: authorized,

@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use yabby_domain::config::Config;
 use yabby_domain::delivery::DeliveryContext;
+use yabby_domain::principal::ReplyTo;
 use yabby_domain::queue::followup::{
     Dedupe, Drain, FollowupQueue, FollowupRoute, FollowupRun, QUEUE_TITLE, Waiting,
 };
@@ -24,9 +25,9 @@ use yabby_domain::turn::{Outcome, Progress, Step, TurnId};
 
 use crate::commands::{self, Urgency};
 use crate::events::EventKind;
-use crate::inbox::{Inbound, Words};
+use crate::inbound::{Inbound, PromptSource};
 use crate::report::TurnReport;
-use crate::steering::{Asked, RunControl};
+use crate::steering::{QueuedTurn, RunControl};
 use crate::turn::{Taken, Untaken};
 use crate::{Engine, turn, unpoisoned};
 
@@ -34,7 +35,7 @@ use crate::{Engine, turn, unpoisoned};
 const IDLE: Duration = Duration::from_secs(30);
 
 pub(crate) enum LaneMessage {
-    Take(Box<Asked>),
+    Take(Box<QueuedTurn>),
     Abort {
         reply: oneshot::Sender<bool>,
     },
@@ -71,7 +72,7 @@ enum Batch {
     /// Messages that may become one run.
     Messages { queue: Box<FollowupQueue<Arc<Queued>>>, dropped: Vec<Arc<Queued>> },
     /// A message that is taken alone, at its place.
-    Apart(Box<Asked>),
+    Apart(Box<QueuedTurn>),
 }
 
 /// A message that waits. Whoever takes it out of the queue also answers for it.
@@ -82,7 +83,7 @@ struct Queued {
 
 /// A turn to be taken, and the messages that it answers besides its own.
 struct Work {
-    asked: Asked,
+    asked: QueuedTurn,
     joined: Vec<Arc<Queued>>,
     place: Place,
 }
@@ -93,7 +94,7 @@ struct Work {
 struct Ended {
     reports: Vec<(oneshot::Sender<TurnReport>, TurnReport)>,
     /// Messages that came too late to be slipped in.
-    late: VecDeque<Asked>,
+    late: VecDeque<QueuedTurn>,
     /// Writes down that it is over.
     ending: Option<JoinHandle<()>>,
 }
@@ -117,7 +118,7 @@ enum Place {
 }
 
 impl Work {
-    fn of(asked: Asked, urgency: Urgency) -> Self {
+    fn of(asked: QueuedTurn, urgency: Urgency) -> Self {
         let place = match urgency {
             Urgency::Abort | Urgency::AtOnce => Place::Free,
             Urgency::InPlace | Urgency::Usual => Place::InClass,
@@ -182,7 +183,7 @@ impl Lane {
     }
 
     /// The run has its answer; the messages that came too late for it.
-    fn ended(&mut self, mut ended: Ended) -> VecDeque<Asked> {
+    fn ended(&mut self, mut ended: Ended) -> VecDeque<QueuedTurn> {
         self.running = None;
         self.ending = ended.ending.take();
         ended.tell();
@@ -190,13 +191,13 @@ impl Lane {
     }
 
     /// Decides what becomes of a message.
-    async fn admit(&mut self, asked: Asked) {
+    async fn admit(&mut self, asked: QueuedTurn) {
         let config = self.engine.config();
         let urgency = commands::urgency(&asked.inbound, &config);
         let is_in_turn = matches!(urgency, Urgency::Usual | Urgency::InPlace);
         let begins_now = is_in_turn && self.running.is_none() && self.waiting.is_empty();
         // A turn that begins gets ready meanwhile.
-        if !begins_now && asked.inbound.on_record.reached().await.is_err() {
+        if !begins_now && asked.inbound.durable.wait().await.is_err() {
             self.engine.0.lanes.done(&self.key, 1);
             return;
         }
@@ -219,7 +220,7 @@ impl Lane {
         self.waiting.iter().all(|batch| matches!(batch, Batch::Apart(_)))
     }
 
-    async fn admit_words(&mut self, asked: Asked, config: &Config) {
+    async fn admit_words(&mut self, asked: QueuedTurn, config: &Config) {
         let settings = self.settings(&asked.inbound, config).await;
         let state = self
             .running
@@ -237,7 +238,7 @@ impl Lane {
             }
             Admit::SteerAndQueue => {
                 // The run is told, and the message still gets a turn of its own.
-                let told = Asked { inbound: asked.inbound.clone(), done: None };
+                let told = QueuedTurn { inbound: asked.inbound.clone(), done: None };
                 let _ = self.steer(told);
                 self.enqueue(asked, settings, config).await;
             }
@@ -247,7 +248,7 @@ impl Lane {
 
     /// Slips a message into the run; it comes back if the run takes none. What others say is not slipped
     /// into a run that may do what only the owner may have done.
-    fn steer(&self, asked: Asked) -> Option<Asked> {
+    fn steer(&self, asked: QueuedTurn) -> Option<QueuedTurn> {
         match &self.running {
             Some(running) if running.is_owners && !asked.inbound.is_owner() => Some(asked),
             Some(running) => running.control.steer(asked).err().map(|asked| *asked),
@@ -256,7 +257,7 @@ impl Lane {
     }
 
     async fn settings(&self, inbound: &Inbound, config: &Config) -> QueueSettings {
-        let entry = match self.engine.home(&inbound.target.agent) {
+        let entry = match self.engine.home(&inbound.target().agent) {
             Ok(home) => home.sessions.get(&self.key).await.ok().flatten(),
             Err(_) => None,
         };
@@ -264,7 +265,7 @@ impl Lane {
         QueueSettings::resolve(&QueueWishes::default(), &session, config, inbound.channel())
     }
 
-    async fn enqueue(&mut self, asked: Asked, settings: QueueSettings, config: &Config) {
+    async fn enqueue(&mut self, asked: QueuedTurn, settings: QueueSettings, config: &Config) {
         let now = self.engine.now_ms();
         let inbound = asked.inbound.clone();
         let waiting = Waiting {
@@ -303,7 +304,7 @@ impl Lane {
 
     /// A session in which somebody writes is in use, even if nobody answers yet.
     async fn touch(&self, inbound: &Inbound, now: i64) {
-        let Ok(home) = self.engine.home(&inbound.target.agent) else { return };
+        let Ok(home) = self.engine.home(&inbound.target().agent) else { return };
         let change = move |entry: &mut Option<yabby_domain::session::entry::SessionEntry>| {
             if let Some(entry) = entry {
                 let mut patch = Patch::default();
@@ -383,8 +384,8 @@ impl Lane {
     }
 
     /// Answers a command while the run goes on.
-    fn take_beside(&self, mut asked: Asked) {
-        asked.inbound.beside = true;
+    fn take_beside(&self, mut asked: QueuedTurn) {
+        asked.inbound.concurrent = true;
         let work = Work::of(asked, Urgency::AtOnce);
         let (engine, key) = (self.engine.clone(), self.key.clone());
         tokio::spawn(async move {
@@ -448,7 +449,7 @@ impl Lane {
         })
     }
 
-    async fn answer_abort(&mut self, asked: Asked) {
+    async fn answer_abort(&mut self, asked: QueuedTurn) {
         let stopped = self.abort().await;
         if stopped {
             commands::stop::remember(&self.engine, &asked.inbound).await;
@@ -511,7 +512,7 @@ fn contains(list: &[Arc<Queued>], one: &Arc<Queued>) -> bool {
     list.iter().any(|other| Arc::ptr_eq(other, one))
 }
 
-fn queued(asked: Asked) -> Arc<Queued> {
+fn queued(asked: QueuedTurn) -> Arc<Queued> {
     Arc::new(Queued { inbound: asked.inbound, done: std::sync::Mutex::new(asked.done) })
 }
 
@@ -519,23 +520,22 @@ fn queued(asked: Asked) -> Arc<Queued> {
 /// that one still waits, of the last message that the run answers.
 fn run_of(run: FollowupRun<Arc<Queued>>, mut joined: Vec<Arc<Queued>>) -> Option<Work> {
     let at = joined.iter().position(|one| Arc::ptr_eq(one, &run.run));
-    let pictures = joined.iter().flat_map(|one| one.inbound.options.pictures.clone()).collect();
+    let pictures = joined.iter().flat_map(|one| one.inbound.pictures()).cloned().collect();
     let own = joined.remove(at.or_else(|| joined.len().checked_sub(1))?);
     let mut inbound = own.inbound.clone();
     // A message that is run by itself is run like any other.
     let is_itself = joined.is_empty() && at.is_some() && !run.prompt.starts_with(QUEUE_TITLE);
     if !is_itself {
-        inbound.words = Words::Queued { prompt: run.prompt, route: run.route };
-        inbound.options.pictures = pictures;
+        inbound.prompt = PromptSource::Queued { prompt: run.prompt, pictures, route: run.route };
     }
     inbound.with_strangers = joined.iter().any(|message| !message.inbound.is_owner());
     let done = unpoisoned(&own.done).take();
-    Some(Work { asked: Asked { inbound, done }, joined, place: Place::InClass })
+    Some(Work { asked: QueuedTurn { inbound, done }, joined, place: Place::InClass })
 }
 
 /// Takes a turn from its place in the class to its report; what was slipped in too late for it.
 async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<RunControl>) -> Ended {
-    let Work { asked: Asked { mut inbound, done }, joined, place } = work;
+    let Work { asked: QueuedTurn { mut inbound, done }, joined, place } = work;
     let run = inbound.turn.clone();
     let mut pause = FIRST_PAUSE;
     let taken = loop {
@@ -562,16 +562,16 @@ async fn take_turn(engine: Engine, key: SessionKey, work: Work, control: Arc<Run
     let done_with = engine.announce(&inbound, &report).await;
     let (steered, late) = control.close();
     // One without anybody waiting for it is a copy: the message itself is in the queue.
-    let is_original = |asked: &Asked| asked.done.is_some();
-    let steered: Vec<Asked> = steered.into_iter().filter(is_original).collect();
-    let late: VecDeque<Asked> = late.into_iter().filter(is_original).collect();
+    let is_original = |asked: &QueuedTurn| asked.done.is_some();
+    let steered: Vec<QueuedTurn> = steered.into_iter().filter(is_original).collect();
+    let late: VecDeque<QueuedTurn> = late.into_iter().filter(is_original).collect();
     let others: Vec<&Inbound> = joined
         .iter()
         .map(|message| &message.inbound)
         .chain(steered.iter().map(|asked| &asked.inbound))
         .collect();
     if report.outcome == Outcome::Answered && report.asked_model() {
-        engine.forget_told([&inbound].into_iter().chain(others.iter().copied()));
+        engine.forget_history([&inbound].into_iter().chain(others.iter().copied()));
     }
     // The run comes last: as long as it is not settled, it answers for the others.
     let joined_outcome = report.joined(&run).outcome;
@@ -670,10 +670,10 @@ async fn stopped(
     control: &RunControl,
 ) -> Ended {
     // The others speak for themselves.
-    inbound.words = Words::OfMessage;
+    inbound.prompt = PromptSource::Message;
     let (steered, late) = control.close();
-    let original = |asked: Asked| asked.done.is_some().then(|| queued(asked));
-    let own = queued(Asked { inbound, done });
+    let original = |asked: QueuedTurn| asked.done.is_some().then(|| queued(asked));
+    let own = queued(QueuedTurn { inbound, done });
     let steered = steered.into_iter().filter_map(original);
     let messages: Vec<Arc<Queued>> = joined.into_iter().chain([own]).chain(steered).collect();
     let unanswered: Vec<&Inbound> = messages.iter().map(|message| &message.inbound).collect();
@@ -699,8 +699,11 @@ async fn note_joined(engine: &Engine, run: &TurnId, joined: &[Arc<Queued>]) {
 
 /// Where the answer to a message goes.
 pub(crate) fn route(inbound: &Inbound) -> FollowupRoute {
-    if let Words::Queued { route, .. } = &inbound.words {
+    if let PromptSource::Queued { route, .. } = &inbound.prompt {
         return route.clone();
+    }
+    if let ReplyTo::Address(DeliveryContext { channel, to, account, thread }) = inbound.reply_to.clone() {
+        return FollowupRoute { channel, to, account, thread };
     }
     let message = &inbound.message;
     FollowupRoute {

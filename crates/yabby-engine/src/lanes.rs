@@ -8,7 +8,7 @@ use yabby_domain::session::key::SessionKey;
 use yabby_domain::turn::TurnId;
 
 use crate::lane::{Lane, LaneMessage};
-use crate::steering::Asked;
+use crate::steering::QueuedTurn;
 use crate::{Engine, unpoisoned};
 
 /// Shared, since every channel sends to lanes and every lane closes itself.
@@ -28,7 +28,7 @@ struct Open {
 impl Lanes {
     /// Sends a message to its lane, which is opened if need be. A lane takes every message at once: what
     /// has to wait waits there, and the drop policy of the session says how much.
-    pub(crate) fn send(&self, engine: &Engine, asked: Asked) {
+    pub(crate) fn send(&self, engine: &Engine, asked: QueuedTurn) {
         let key = asked.inbound.key().clone();
         let mut lanes = unpoisoned(&self.open);
         let lane = lanes.entry(key.clone()).or_insert_with(|| {

@@ -1,6 +1,6 @@
 //! From a message to a reply.
 //!
-//! [`Engine::hear`] takes a message and answers once it cannot be lost; [`lane`] decides when its turn
+//! [`Engine::submit`] takes a message and answers once it cannot be lost; [`lane`] decides when its turn
 //! comes; [`turn`] is the turn, step by step; [`agent`] talks to the model. Stores, models, channels and
 //! tools are seen through the doors of the domain only.
 
@@ -8,10 +8,12 @@ mod agent;
 pub mod approvals;
 mod arrivals;
 mod commands;
+mod durability;
 pub mod events;
+mod group;
 mod home;
 pub mod hooks;
-mod inbox;
+mod inbound;
 mod lane;
 mod lanes;
 mod log;
@@ -20,6 +22,7 @@ mod recovery;
 mod report;
 mod steering;
 mod subagents;
+mod submit;
 mod turn;
 mod unanswered;
 
@@ -47,8 +50,8 @@ use yabby_domain::system_events::SystemEvents;
 use yabby_domain::turn::{LaneClass, TurnId};
 
 pub use home::{AgentHome, Tools};
-pub use inbox::{Heard, HeardFrom, Hearing, Ticket};
 pub use report::TurnReport;
+pub use submit::{Origin, Submission, SubmitOutcome, TurnHandle};
 
 use agent::prepared::PreparedContexts;
 use approvals::Approvals;

@@ -8,17 +8,18 @@ use yabby_domain::delivery::DeliveryContext;
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
 use yabby_domain::json::Value;
+use yabby_domain::principal::{OnBehalfOf, Principal, ReplyTo};
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::channel::{Action, Outgoing};
 use yabby_domain::seam::office::{Conversations, Decision, Letter, Office, Question, Spawned, Task, Told};
 use yabby_domain::seam::tool::Company;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::send_policy::{SendDecision, SendPolicy, SendQuery};
-use yabby_domain::turn::{Behalf, LaneClass, Outcome, TurnOptions};
+use yabby_domain::turn::{LaneClass, Outcome, TurnOptions};
 
 use crate::agent::RunRequest;
-use crate::inbox::{Heard, Hearing, Ticket};
 use crate::report::TurnReport;
+use crate::submit::{Submission, SubmitOutcome, TurnHandle};
 use crate::turn::deliver::TIME_LIMIT;
 use crate::{Engine, Inner};
 
@@ -51,12 +52,11 @@ impl SessionOffice {
         self.engine.upgrade().map(Engine).ok_or_else(|| "the program is being stopped".to_owned())
     }
 
-    fn behalf(&self) -> Behalf {
-        Behalf {
+    fn on_behalf_of(&self) -> OnBehalfOf {
+        OnBehalfOf {
             session: self.session.as_str().to_owned(),
             is_owner: self.is_owner,
             among_others: self.company != Company::OwnerAlone,
-            announce: None,
         }
     }
 }
@@ -110,12 +110,11 @@ impl Office for SessionOffice {
         );
         let options = TurnOptions {
             lane: LaneClass::Nested,
-            to_caller: true,
             extra_system_prompt: Some(context),
-            behalf: Some(self.behalf()),
             ..TurnOptions::default()
         };
-        let ticket = engine.ask_session(session, words, options).await?;
+        let ticket =
+            engine.ask_session(session, words, self.on_behalf_of(), ReplyTo::Caller, options).await?;
         let run = ticket.turn.as_str().to_owned();
         if wait.is_zero() {
             return Ok(Told::Accepted { run });
@@ -135,7 +134,7 @@ impl Office for SessionOffice {
 
     async fn spawn(&self, task: Task) -> Result<Spawned, String> {
         let engine = self.engine()?;
-        engine.spawn_subagent(&self.session, &self.agent, self.behalf(), task).await
+        engine.spawn_subagent(&self.session, &self.agent, self.on_behalf_of(), task).await
     }
 
     fn conversations(&self, agent: &AgentId) -> Result<Conversations, String> {
@@ -183,16 +182,20 @@ impl Engine {
         &self,
         session: &SessionKey,
         words: &str,
+        behalf: OnBehalfOf,
+        reply_to: ReplyTo,
         options: TurnOptions,
-    ) -> Result<Ticket, String> {
+    ) -> Result<TurnHandle, String> {
         let message = InboundMessage {
             body: Some(words.to_owned()),
             session_key: Some(session.as_str().to_owned()),
             ..InboundMessage::default()
         };
-        match self.hear(Heard { message, options, ..Heard::default() }).await {
-            Ok(Hearing::Accepted(ticket)) => Ok(ticket),
-            Ok(Hearing::Repeated | Hearing::Overheard | Hearing::NotServed) => {
+        let principal = Principal::Agent(behalf);
+        let submission = Submission { principal, reply_to, message, options, ..Submission::default() };
+        match self.submit(submission).await {
+            Ok(SubmitOutcome::Accepted(ticket)) => Ok(ticket),
+            Ok(SubmitOutcome::Repeated | SubmitOutcome::Overheard | SubmitOutcome::NotServed) => {
                 Err(format!("{session} does not take messages from here"))
             }
             Err(error) => Err(error.to_string()),

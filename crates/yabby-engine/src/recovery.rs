@@ -11,14 +11,15 @@ use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::turn::{Outcome, Progress, progress};
 
 use crate::Engine;
+use crate::TurnHandle;
 use crate::agent::said::text_of;
 use crate::commands::queued_prompt;
-use crate::inbox::{Inbound, Ticket};
+use crate::inbound::Inbound;
 
 impl Engine {
     /// Takes up what an engine that is no more left undone; the way to what becomes of each message.
     /// Messages that come from now on wait behind these.
-    pub async fn recover(&self) -> Result<Vec<Ticket>, StoreError> {
+    pub async fn recover(&self) -> Result<Vec<TurnHandle>, StoreError> {
         let turns = progress(self.0.log.replay().await?);
         self.remember(turns.values());
         if let Some(last) = turns.values().map(|progress| progress.accepted_at).max() {
@@ -31,8 +32,7 @@ impl Engine {
             if progress.settled.is_some() {
                 continue;
             }
-            let mut inbound =
-                Inbound::new(turn.clone(), progress.accepted_at, progress.accepted.clone(), &config);
+            let mut inbound = Inbound::from_journal(turn.clone(), progress, &config);
             let joined = progress.run.as_ref().filter(|run| *run != turn);
             if let Some(run) = joined
                 && self.was_asked(&inbound, turns.get(run)).await?

@@ -8,12 +8,12 @@ use tokio_util::sync::CancellationToken;
 use yabby_domain::queue::LaneState;
 use yabby_domain::turn::TurnId;
 
-use crate::inbox::Inbound;
+use crate::inbound::Inbound;
 use crate::report::TurnReport;
 use crate::unpoisoned;
 
 /// A message, and who waits for what becomes of it.
-pub(crate) struct Asked {
+pub(crate) struct QueuedTurn {
     pub(crate) inbound: Inbound,
     pub(crate) done: Option<oneshot::Sender<TurnReport>>,
 }
@@ -29,9 +29,9 @@ pub(crate) struct RunControl {
 struct Steering {
     /// The model is being asked, and can still be told something.
     open: bool,
-    waiting: VecDeque<Asked>,
+    waiting: VecDeque<QueuedTurn>,
     /// Messages that the run took along; it answers for them.
-    taken: Vec<Asked>,
+    taken: Vec<QueuedTurn>,
 }
 
 impl RunControl {
@@ -40,7 +40,7 @@ impl RunControl {
     }
 
     /// Slips a message into the run; it comes back if the run takes none.
-    pub(crate) fn steer(&self, asked: Asked) -> Result<(), Box<Asked>> {
+    pub(crate) fn steer(&self, asked: QueuedTurn) -> Result<(), Box<QueuedTurn>> {
         let mut steering = unpoisoned(&self.steering);
         if !steering.open {
             return Err(Box::new(asked));
@@ -50,7 +50,7 @@ impl RunControl {
     }
 
     /// Takes back a message that was slipped in, if the run did not get to it yet.
-    pub(crate) fn take_back(&self, turn: &TurnId) -> Option<Asked> {
+    pub(crate) fn take_back(&self, turn: &TurnId) -> Option<QueuedTurn> {
         let mut steering = unpoisoned(&self.steering);
         let at = steering.waiting.iter().position(|asked| asked.inbound.turn == *turn)?;
         steering.waiting.remove(at)
@@ -83,14 +83,14 @@ impl RunControl {
     pub(crate) fn tell_again(&self, turns: &[TurnId]) {
         let mut steering = unpoisoned(&self.steering);
         let taken = std::mem::take(&mut steering.taken);
-        let (again, taken): (Vec<Asked>, Vec<Asked>) =
+        let (again, taken): (Vec<QueuedTurn>, Vec<QueuedTurn>) =
             taken.into_iter().partition(|asked| turns.contains(&asked.inbound.turn));
         steering.taken = taken;
         again.into_iter().rev().for_each(|asked| steering.waiting.push_front(asked));
     }
 
     /// Ends the run: the messages that it took along, and those that it did not get to.
-    pub(crate) fn close(&self) -> (Vec<Asked>, VecDeque<Asked>) {
+    pub(crate) fn close(&self) -> (Vec<QueuedTurn>, VecDeque<QueuedTurn>) {
         let mut steering = unpoisoned(&self.steering);
         steering.open = false;
         (std::mem::take(&mut steering.taken), std::mem::take(&mut steering.waiting))
@@ -99,7 +99,7 @@ impl RunControl {
 
 impl Steering {
     fn take(&mut self) -> Vec<Inbound> {
-        let asked: Vec<Asked> = self.waiting.drain(..).collect();
+        let asked: Vec<QueuedTurn> = self.waiting.drain(..).collect();
         let inbound = asked.iter().map(|asked| asked.inbound.clone()).collect();
         self.taken.extend(asked);
         inbound

@@ -11,19 +11,21 @@ use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
 use yabby_domain::json::Value;
 use yabby_domain::model::choice::choice_patch;
+use yabby_domain::principal::{Announcement, OnBehalfOf, Principal, ReplyTo};
 use yabby_domain::seam::office::{Spawned, Task};
 use yabby_domain::seam::{Choice, StoreError};
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::text;
 use yabby_domain::transcript::file_name::ArchiveReason;
-use yabby_domain::turn::{Announce, Behalf, LaneClass, Outcome, TurnOptions};
+use yabby_domain::turn::{LaneClass, Outcome, TurnOptions};
 
 use crate::agent::model::Models;
 use crate::home::AgentHome;
-use crate::inbox::{Heard, Inbound};
+use crate::inbound::Inbound;
 use crate::office::said;
 use crate::report::TurnReport;
+use crate::submit::Submission;
 use crate::turn::open::transcript_of;
 use crate::{Engine, fresh_id};
 
@@ -53,7 +55,7 @@ impl Engine {
         &self,
         session: &SessionKey,
         agent: &AgentId,
-        behalf: Behalf,
+        behalf: OnBehalfOf,
         task: Task,
     ) -> Result<Spawned, String> {
         if session.is_subagent() {
@@ -74,14 +76,10 @@ impl Engine {
             thinking,
             timeout_ms: task.time_limit.and_then(|limit| u64::try_from(limit.as_millis()).ok()),
             extra_system_prompt: Some(context(session, &key, task.label.as_deref())),
-            to_caller: true,
-            behalf: Some(Behalf {
-                announce: Some(Announce { label, delete_after: task.delete_after }),
-                ..behalf
-            }),
             ..TurnOptions::default()
         };
-        let ticket = self.ask_session(&key, &task.words, options).await?;
+        let reply_to = ReplyTo::Announcement(Announcement { label, delete_after: task.delete_after });
+        let ticket = self.ask_session(&key, &task.words, behalf, reply_to, options).await?;
         Ok(Spawned { session: key, run: ticket.turn.as_str().to_owned(), warning })
     }
 
@@ -137,8 +135,11 @@ impl Engine {
     /// Announces the result of a task where it was asked for. Comes back when the announcement is on record;
     /// the task's session, if it is of no use from then on.
     pub(crate) async fn announce(&self, inbound: &Inbound, report: &TurnReport) -> Option<DoneWith> {
-        let behalf = inbound.options.behalf.as_ref()?;
-        let announce = behalf.announce.as_ref()?;
+        let (Principal::Agent(behalf), ReplyTo::Announcement(announce)) =
+            (&inbound.principal, &inbound.reply_to)
+        else {
+            return None;
+        };
         if report.outcome != Outcome::Aborted {
             let requester = SessionKey::new(behalf.session.as_str());
             let message = InboundMessage {
@@ -151,21 +152,17 @@ impl Engine {
                 message_id: Some(inbound.turn.as_str().to_owned()),
                 ..InboundMessage::default()
             };
-            let from = Behalf {
-                session: inbound.key().as_str().to_owned(),
-                is_owner: behalf.is_owner,
-                among_others: behalf.among_others,
-                announce: None,
-            };
-            let options = TurnOptions { behalf: Some(from), ..TurnOptions::default() };
-            if let Err(error) = self.hear(Heard { message, options, ..Heard::default() }).await {
+            let from = OnBehalfOf { session: inbound.key().as_str().to_owned(), ..behalf.clone() };
+            let principal = Principal::Agent(from);
+            if let Err(error) = self.submit(Submission { principal, message, ..Submission::default() }).await
+            {
                 tracing::warn!(%error, session = %requester, "the result of a task was not announced");
                 return None;
             }
         }
         announce
             .delete_after
-            .then(|| DoneWith { agent: inbound.target.agent.clone(), key: inbound.key().clone() })
+            .then(|| DoneWith { agent: inbound.target().agent.clone(), key: inbound.key().clone() })
     }
 
     /// Stops what works for a session; how many agents that were.
@@ -267,7 +264,7 @@ fn context(requester: &SessionKey, own: &SessionKey, label: Option<&str>) -> Str
 }
 
 /// What the session that asked is told.
-fn announcement(announce: &Announce, report: &TurnReport) -> String {
+fn announcement(announce: &Announcement, report: &TurnReport) -> String {
     let (status, notes) = match report.outcome {
         Outcome::Failed => ("error", report.error.clone()),
         _ => ("success", None),

@@ -14,6 +14,7 @@ pub(crate) mod skills;
 pub(crate) mod usage;
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::FutureExt;
@@ -26,18 +27,19 @@ use yabby_domain::usage::Usage;
 use crate::agent::conversation::Conversation;
 use crate::agent::{self, RunRequest, time_limit};
 use crate::commands;
+use crate::durability::{NotAccepted, Recorded};
 use crate::events::EventKind;
-use crate::inbox::{Inbound, NotAccepted};
+use crate::inbound::Inbound;
 use crate::report::TurnReport;
 use crate::steering::RunControl;
 use crate::{Engine, recovery};
 use deliver::{deliver, deliver_answer};
 use flush::flush_if_due;
-use open::{Opened, open_session};
+use open::{Opened, OpeningPlan, SessionNote, plan_opening};
 use payloads::build_payloads;
-use prompt::compose_prompt;
+use prompt::{Notices, Prompt, compose_prompt, take_notices};
 use recall::remember;
-use skills::refresh_skills;
+use skills::{is_refresh_due, refresh_skills};
 use usage::{Recording, record_usage};
 
 /// Why a turn has no answer. It still gets a reply: this.
@@ -75,12 +77,12 @@ pub(crate) async fn take(engine: &Engine, inbound: &Inbound, control: &RunContro
         Ok(Ok(Some(taken))) => taken,
         Ok(Ok(None)) => return Err(Untaken::Stopped),
         Ok(Err(error)) | Err(error) => {
-            inbound.on_record.reached().await.map_err(|NotAccepted| Untaken::NotAccepted)?;
+            let recorded = inbound.durable.wait().await.map_err(|NotAccepted| Untaken::NotAccepted)?;
             match error {
                 TurnError::Store(error) if error.is_write_failure() => {
                     return Err(Untaken::CannotWrite(error));
                 }
-                error => fail(engine, inbound, &error).await.into(),
+                error => fail(engine, inbound, &error, &recorded).await.into(),
             }
         }
     };
@@ -131,55 +133,136 @@ impl From<TurnReport> for Taken {
     }
 }
 
-/// Takes a turn; `None` if it was stopped before the model was asked.
+/// What a turn has read before its message was on record. Nothing was changed for it.
+enum Prepared<'t> {
+    /// A reply that was ready to be sent when the engine was stopped.
+    Reply(Vec<ReplyPayload>),
+    /// Something has to be changed, answered or taken first: a new session, a command, a notice.
+    Opening(Box<OpeningPlan<'t>>),
+    /// The session goes on as it is, and everything is there that the model is to be told.
+    Run(Box<PreparedRun<'t>>, Option<SessionNote>),
+}
+
+/// A run that can begin.
+struct PreparedRun<'t> {
+    request: RunRequest<'t>,
+    conversation: Conversation,
+}
+
+/// Takes a turn; `None` if it was stopped before the model was asked. What it needs is read while the journal is
+/// written, and what cannot be taken back is done after that.
 async fn take_turn(
     engine: &Engine,
     inbound: &Inbound,
     control: &RunControl,
 ) -> Result<Option<Taken>, TurnError> {
-    if let Some(payloads) = recovery::ready_reply(inbound) {
-        let report = TurnReport {
-            is_replay: true,
-            ..TurnReport::new(&inbound.turn, inbound.key(), Outcome::Answered)
-        };
-        // Whether it may be sent was decided before it was written down as ready.
-        return Ok(Some(deliver_answer(engine, inbound, report, payloads).await?.into()));
-    }
-    let (mut opened, mut footing) = open_session(engine, inbound).await?;
-    refresh_skills(inbound, &mut opened).await?;
-    if commands::urgency_of_command(inbound, &opened.config).is_some() {
-        footing.reached().await?;
-    }
-    if let Some(answer) = commands::answer(engine, inbound, &mut opened, control).await? {
-        footing.reached().await?;
-        opened.touch(engine).await?;
-        return Ok(Some(deliver_answer(engine, inbound, opened.report(inbound), answer).await?.into()));
-    }
-    if engine.has_notices(&opened.key) {
-        // They are told once.
-        footing.reached().await?;
-    }
-    let Some(prompt) = compose_prompt(engine, inbound, &mut opened) else {
-        footing.reached().await?;
-        let told = vec![prompt::nothing_said()];
-        return Ok(Some(deliver(engine, inbound, opened.report(inbound), told).await?.into()));
+    let Some(mut prepared) = prepare(engine, inbound, control).await? else {
+        return Ok(None);
     };
+    let recorded = inbound.durable.wait().await?;
+    if let Prepared::Run(_, note) = &mut prepared
+        && let Some(note) = note.take()
+    {
+        note.await?;
+    }
+    commit(engine, inbound, control, prepared, &recorded).await
+}
+
+/// Reads what the turn needs; `None` if it was stopped.
+async fn prepare<'t>(
+    engine: &'t Engine,
+    inbound: &'t Inbound,
+    control: &'t RunControl,
+) -> Result<Option<Prepared<'t>>, TurnError> {
+    if let Some(payloads) = recovery::ready_reply(inbound) {
+        return Ok(Some(Prepared::Reply(payloads)));
+    }
+    let plan = plan_opening(engine, inbound).await?;
+    let Some(mut opened) = plan.unchanged(engine, inbound).await? else {
+        return Ok(Some(Prepared::Opening(Box::new(plan))));
+    };
+    let is_plain = !commands::is_for_program(inbound, &opened)
+        && !engine.has_notices(&opened.key)
+        && !is_refresh_due(inbound, &opened).await;
+    let prompt = match is_plain {
+        true => compose_prompt(engine, inbound, &mut opened, &Notices::default()),
+        false => None,
+    };
+    let Some(prompt) = prompt else {
+        return Ok(Some(Prepared::Opening(Box::new(plan))));
+    };
+    let note = plan.begin_note(engine, inbound, &opened)?;
+    let run = prepare_run(engine, inbound, control, opened, prompt).await?;
+    Ok(run.map(|run| Prepared::Run(Box::new(run), note)))
+}
+
+/// Reads the conversation and whatever else the model is to be told; `None` if the turn was stopped.
+async fn prepare_run<'t>(
+    engine: &'t Engine,
+    inbound: &'t Inbound,
+    control: &'t RunControl,
+    opened: Opened,
+    prompt: Prompt,
+) -> Result<Option<PreparedRun<'t>>, TurnError> {
+    let opened = Arc::new(opened);
     // All of it is in files of its own: nothing waits for anything else.
     let (conversation, request) = tokio::join!(
         open_conversation(inbound, &opened, control),
-        RunRequest::turn(engine, inbound, &opened, prompt, control),
+        RunRequest::turn(engine, inbound, opened.clone(), prompt, control),
     );
-    let Some(mut conversation) = conversation? else {
-        return Ok(None);
-    };
+    let Some(conversation) = conversation? else { return Ok(None) };
     let mut request = request?;
     if let Some(text) = remember(engine, inbound, &opened, &request.prompt, control, &conversation).await {
         request.prompt.text = text;
     }
     request.start_clock();
-    flush_if_due(inbound, &mut request, &mut conversation, &mut footing).await?;
-    let run = agent::run(request, &mut conversation, &mut footing).await?;
+    Ok(Some(PreparedRun { request, conversation }))
+}
+
+/// Does everything that cannot be taken back; `None` if the turn was stopped before the model was asked.
+async fn commit(
+    engine: &Engine,
+    inbound: &Inbound,
+    control: &RunControl,
+    prepared: Prepared<'_>,
+    recorded: &Recorded,
+) -> Result<Option<Taken>, TurnError> {
+    let PreparedRun { mut request, mut conversation } = match prepared {
+        Prepared::Reply(payloads) => {
+            let report = TurnReport {
+                is_replay: true,
+                ..TurnReport::new(&inbound.turn, inbound.key(), Outcome::Answered)
+            };
+            // Whether it may be sent was decided before it was written down as ready.
+            return Ok(Some(deliver_answer(engine, inbound, report, payloads, recorded).await?.into()));
+        }
+        Prepared::Opening(plan) => {
+            let mut opened = plan.commit(engine, inbound, recorded).await?;
+            refresh_skills(inbound, &mut opened, recorded).await?;
+            if let Some(answer) = commands::answer(engine, inbound, &mut opened, control, recorded).await? {
+                opened.touch(engine, recorded).await?;
+                let report = opened.report(inbound);
+                return Ok(Some(deliver_answer(engine, inbound, report, answer, recorded).await?.into()));
+            }
+            let notices = take_notices(engine, &opened.key, recorded);
+            let Some(prompt) = compose_prompt(engine, inbound, &mut opened, &notices) else {
+                let told = vec![prompt::nothing_said()];
+                return Ok(Some(
+                    deliver(engine, inbound, opened.report(inbound), told, recorded).await?.into(),
+                ));
+            };
+            match prepare_run(engine, inbound, control, opened, prompt).await? {
+                Some(run) => run,
+                None => return Ok(None),
+            }
+        }
+        Prepared::Run(run, _) => *run,
+    };
+    let opened = request.opened.clone();
+    flush_if_due(inbound, &mut request, &mut conversation, recorded).await;
+    let run = agent::run(request, &mut conversation, recorded).await?;
     let recording = Some(record_usage(engine, &opened, &run));
+    let mut opened = Arc::unwrap_or_clone(opened);
     if !run.compactions.is_empty()
         && let Some(entry) = opened.home.sessions.get(&opened.key).await?
     {
@@ -187,9 +270,9 @@ async fn take_turn(
     }
     let report = opened.report_of(inbound, &run);
     let payloads = build_payloads(inbound, &opened, run);
-    // A platform may take its time; whoever waits for the answer here is told before anything else is done.
-    let conversation = inbound.options.to_caller.then_some(conversation);
-    let report = deliver(engine, inbound, report, payloads).await?;
+    // A platform may take its time; a caller that waits for the answer is told before anything else is done.
+    let conversation = (!inbound.reply_to.is_sent()).then_some(conversation);
+    let report = deliver(engine, inbound, report, payloads, recorded).await?;
     Ok(Some(Taken { report, conversation, recording }))
 }
 
@@ -207,9 +290,9 @@ async fn open_conversation(
 }
 
 /// Tells the sender what went wrong.
-async fn fail(engine: &Engine, inbound: &Inbound, error: &TurnError) -> TurnReport {
+async fn fail(engine: &Engine, inbound: &Inbound, error: &TurnError, recorded: &Recorded) -> TurnReport {
     tracing::debug!(session = %inbound.key(), turn = %inbound.turn, %error, "turn failed");
-    let entry = match engine.home(&inbound.target.agent) {
+    let entry = match engine.home(&inbound.target().agent) {
         Ok(home) => home.sessions.get(inbound.key()).await.ok().flatten(),
         Err(_) => None,
     };
@@ -219,7 +302,7 @@ async fn fail(engine: &Engine, inbound: &Inbound, error: &TurnError) -> TurnRepo
         ..TurnReport::new(&inbound.turn, inbound.key(), Outcome::Failed)
     };
     let told = ReplyPayload { is_error: Some(true), ..ReplyPayload::from_text(format!("⚠️ {error}")) };
-    match caught(deliver(engine, inbound, failed.clone(), vec![told.clone()])).await {
+    match caught(deliver(engine, inbound, failed.clone(), vec![told.clone()], recorded)).await {
         Ok(Ok(report)) => report,
         Ok(Err(_)) | Err(_) => TurnReport { payloads: vec![told], ..failed },
     }

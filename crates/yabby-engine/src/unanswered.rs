@@ -15,12 +15,12 @@ use yabby_domain::turn::{Outcome, Step};
 use crate::Engine;
 use crate::commands::queued_prompt;
 use crate::events::EventKind;
-use crate::inbox::Inbound;
+use crate::inbound::Inbound;
 use crate::lane::route;
 use crate::report::TurnReport;
 use crate::turn::TurnError;
 use crate::turn::deliver::deliver_answer;
-use crate::turn::open::{open_session, transcript_of};
+use crate::turn::open::{plan_opening, transcript_of};
 use crate::turn::prompt::illustrated;
 
 impl Engine {
@@ -74,10 +74,13 @@ impl Engine {
         reason: NotAnsweredReason,
     ) -> Result<(), TurnError> {
         let Some(first) = messages.first() else { return Ok(()) };
-        let home = self.home(&first.target.agent)?;
+        let home = self.home(&first.target().agent)?;
         let entry = match home.sessions.get(key).await? {
             Some(entry) => entry,
-            None => open_session(self, first).await?.0.entry,
+            None => {
+                let recorded = first.durable.wait().await?;
+                plan_opening(self, first).await?.commit(self, first, &recorded).await?.entry
+            }
         };
         let begin = Begin {
             session_id: entry.session_id().unwrap_or_default().to_owned(),
@@ -89,7 +92,7 @@ impl Engine {
         let config = self.config();
         let entry = |inbound: &&&Inbound| {
             let text = queued_prompt(inbound, &config);
-            let message = illustrated(&text, &inbound.options.pictures, inbound.accepted_at);
+            let message = illustrated(&text, inbound.pictures(), inbound.accepted_at);
             not_answered::entry(&inbound.turn, &message, reason)
         };
         let kept = Kept::in_transcript(writer.transcript());
@@ -106,7 +109,7 @@ impl Engine {
     /// One notice for each place that the messages came from.
     async fn tell_senders(&self, messages: &[&Inbound], reason: NotAnsweredReason) {
         let mut told = Vec::new();
-        for inbound in messages.iter().rev().filter(|inbound| !inbound.options.to_caller) {
+        for inbound in messages.iter().rev().filter(|inbound| inbound.reply_to.is_sent()) {
             let from = route(inbound);
             if told.contains(&from) {
                 continue;
@@ -114,7 +117,8 @@ impl Engine {
             told.push(from);
             let report = TurnReport::new(&inbound.turn, inbound.key(), Outcome::Aborted);
             let notice = vec![ReplyPayload::from_text(reason.notice())];
-            if let Err(error) = deliver_answer(self, inbound, report, notice).await {
+            let Ok(recorded) = inbound.durable.wait().await else { continue };
+            if let Err(error) = deliver_answer(self, inbound, report, notice, &recorded).await {
                 tracing::warn!(session = %inbound.key(), %error, "the sender of an unanswered message was not told");
             }
         }

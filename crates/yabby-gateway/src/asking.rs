@@ -10,6 +10,7 @@ use yabby_domain::inbound::InboundMessage;
 use yabby_domain::json::Value;
 use yabby_domain::message::{Message, text_block};
 use yabby_domain::message_stamp::stamped;
+use yabby_domain::principal::{Principal, ReplyTo};
 use yabby_domain::seam::Begin;
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
@@ -18,7 +19,7 @@ use yabby_domain::text;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::transcript::tree::NewEntry;
 use yabby_domain::turn::{TurnId, TurnOptions};
-use yabby_engine::{Heard, Hearing, Ticket};
+use yabby_engine::{Submission, SubmitOutcome, TurnHandle};
 
 use crate::Gateway;
 use crate::frames::Refusal;
@@ -92,7 +93,7 @@ pub(crate) struct Question<'q> {
 /// A turn that was accepted, or one that was before.
 pub(crate) enum Asked {
     /// What the run tells is held until whoever asked was told that it is accepted.
-    Accepted(Ticket, Arc<Run>, Held),
+    Accepted(TurnHandle, Arc<Run>, Held),
     Repeated,
 }
 
@@ -106,15 +107,17 @@ pub(crate) async fn ask(
     let turn = TurnId::new(uuid::Uuid::new_v4().to_string());
     let watcher = client.about.takes_tool_events().then(|| client.id.clone());
     let (run, held) = gateway.runs.ask(run_id, &turn, key, told_key, watcher);
-    let heard = Heard {
+    let submission = Submission {
+        principal: Principal::Client { scopes: client.scopes.clone(), device: client.device.clone() },
+        reply_to: ReplyTo::Caller,
         message: InboundMessage { session_key: Some(key.as_str().to_owned()), ..message },
-        options: TurnOptions { to_caller: true, run_id: Some(run_id.to_owned()), ..options },
+        options: TurnOptions { run_id: Some(run_id.to_owned()), ..options },
         turn: Some(turn),
         dedupe: Some(dedupe),
-        ..Heard::default()
+        ..Submission::default()
     };
-    match gateway.engine.hear(heard).await {
-        Ok(Hearing::Accepted(ticket)) => {
+    match gateway.engine.submit(submission).await {
+        Ok(SubmitOutcome::Accepted(ticket)) => {
             gateway.runs.accepted(&run);
             // Somebody may have stopped it before there was a turn to stop.
             if run.is_silenced() {
@@ -122,11 +125,11 @@ pub(crate) async fn ask(
             }
             Ok(Asked::Accepted(ticket, run, held))
         }
-        Ok(Hearing::Repeated) => {
+        Ok(SubmitOutcome::Repeated) => {
             gateway.runs.forget(&run);
             Ok(Asked::Repeated)
         }
-        Ok(Hearing::Overheard | Hearing::NotServed) => {
+        Ok(SubmitOutcome::Overheard | SubmitOutcome::NotServed) => {
             gateway.runs.forget(&run);
             Err(Refusal::unavailable(format!("Error: {key} is a group that is not served")))
         }
@@ -196,7 +199,7 @@ pub(crate) fn value_of(message: &Message) -> Value {
 
 /// Tells the end of a run that nobody waits for. An answer that was complete before a restart may have been told
 /// then: it is marked as a replay.
-pub(crate) async fn see_off(gateway: Arc<Gateway>, ticket: Ticket, run: Arc<Run>) {
+pub(crate) async fn see_off(gateway: Arc<Gateway>, ticket: TurnHandle, run: Arc<Run>) {
     let ending = match ticket.done.await {
         Ok(report) if report.is_replay => {
             let texts = report.payloads.iter().filter_map(|payload| payload.text.as_deref());

@@ -23,7 +23,7 @@ use yabby_domain::session::path;
 use yabby_domain::transcript::Transcript;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_engine::hooks::{Hook, Hooks};
-use yabby_engine::{AgentHome, Engine, Heard, Hearing, Parts, Ticket, TurnReport};
+use yabby_engine::{AgentHome, Engine, Parts, Submission, SubmitOutcome, TurnHandle, TurnReport};
 
 use crate::clock::StageClock;
 use crate::loopback::Loopback;
@@ -156,8 +156,8 @@ impl Stage {
 }
 
 /// A direct message of the owner.
-pub fn direct(body: &str) -> Heard {
-    Heard {
+pub fn direct(body: &str) -> Submission {
+    Submission {
         message: InboundMessage {
             body: Some(body.to_owned()),
             from: Some("telegram:7".to_owned()),
@@ -172,12 +172,12 @@ pub fn direct(body: &str) -> Heard {
             command_authorized: true,
             ..InboundMessage::default()
         },
-        ..Heard::default()
+        ..Submission::default()
     }
 }
 
 /// A message in a group.
-pub fn in_group(sender: &str, body: &str) -> Heard {
+pub fn in_group(sender: &str, body: &str) -> Submission {
     let mut heard = direct(body);
     heard.message.from = Some("telegram:group:-5".to_owned());
     heard.message.to = Some("telegram:-5".to_owned());
@@ -190,17 +190,17 @@ pub fn in_group(sender: &str, body: &str) -> Heard {
 }
 
 /// Says something, and waits for what becomes of it.
-pub async fn say(engine: &Engine, heard: Heard) -> TurnReport {
+pub async fn say(engine: &Engine, heard: Submission) -> TurnReport {
     accepted(engine, heard).await.done.await.expect("a report")
 }
 
 /// Says something that is accepted.
-pub async fn accepted(engine: &Engine, heard: Heard) -> Ticket {
-    match engine.hear(heard).await.expect("the journal is in order") {
-        Hearing::Accepted(ticket) => ticket,
-        Hearing::Repeated => panic!("it was taken for a repetition"),
-        Hearing::Overheard => panic!("it was only overheard"),
-        Hearing::NotServed => panic!("the group is not served"),
+pub async fn accepted(engine: &Engine, heard: Submission) -> TurnHandle {
+    match engine.submit(heard).await.expect("the journal is in order") {
+        SubmitOutcome::Accepted(ticket) => ticket,
+        SubmitOutcome::Repeated => panic!("it was taken for a repetition"),
+        SubmitOutcome::Overheard => panic!("it was only overheard"),
+        SubmitOutcome::NotServed => panic!("the group is not served"),
     }
 }
 

@@ -276,17 +276,21 @@ impl<'r> Conversations<'r> {
     fn memory_rows(&self) -> Result<Vec<Row>> {
         let orders = json!({"memoryMarks": MEMORY_MARKS, "memorySessions": MEMORY_SESSIONS});
         let told = self.measured(Whose::Ours, 10, &orders)?;
-        let memory = |at: usize| told["memoryGrowth"][at].as_f64().context("it tells its memory");
-        let base = memory(1)?;
+        let memory =
+            |at: usize, kind: &str| told["memoryGrowth"][at][kind].as_f64().context("it tells its memory");
+        let base = memory(1, "anonymous")?;
         let mut rows = Vec::new();
         for (at, mark) in MEMORY_MARKS.into_iter().enumerate() {
-            let grown = memory(at)? / base;
+            let anonymous = memory(at, "anonymous")?;
+            let grown = anonymous / base;
             let target = match mark {
                 50_000 => Target::wanted("within 10 % of the 5000th", (0.9..=1.1).contains(&grown)),
                 _ => Target::None,
             };
             let what = format!("memory after {mark} turns in {MEMORY_SESSIONS} sessions");
-            rows.push(row(what, bytes(memory(at)?), String::new(), String::new(), target));
+            rows.push(row(what, bytes(anonymous), String::new(), String::new(), target));
+            let what = format!("the same with the pages of files, after {mark} turns");
+            rows.push(row(what, bytes(memory(at, "total")?), String::new(), String::new(), Target::None));
         }
         Ok(rows)
     }

@@ -7,7 +7,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 pub struct Names {
     /// Paths such as `crate::session::open`, or a single word.
     pub paths: Vec<Vec<String>>,
-    /// What is called or read behind a dot, or behind a type that is not written as a path.
+    /// What is called or read behind a dot.
     pub members: Vec<String>,
 }
 
@@ -21,23 +21,23 @@ pub fn names(tokens: TokenStream) -> Names {
 fn scan(tokens: TokenStream, found: &mut Names) {
     let mut path: Vec<String> = Vec::new();
     // What stood before: the end of `::` continues a path, a dot begins a member.
-    let (mut colons, mut is_dot, mut is_attribute) = (0, false, false);
+    let (mut colons, mut dots, mut is_attribute) = (0, 0, false);
     for token in tokens {
         match token {
             TokenTree::Ident(word) => {
                 let word = word.to_string();
                 if colons == 2 && path.is_empty() {
-                    found.members.push(word);
+                    // Behind a type with parameters: nobody calls a function of ours so.
                 } else if colons == 2 {
                     path.push(word);
                 } else {
                     finish(&mut path, found);
-                    match is_dot {
+                    match dots == 1 {
                         true => found.members.push(word),
                         false => path.push(word),
                     }
                 }
-                (colons, is_dot, is_attribute) = (0, false, false);
+                (colons, dots, is_attribute) = (0, 0, false);
             }
             TokenTree::Punct(mark) => {
                 let mark = mark.as_char();
@@ -45,7 +45,8 @@ fn scan(tokens: TokenStream, found: &mut Names) {
                 if mark != ':' || colons > 2 {
                     finish(&mut path, found);
                 }
-                is_dot = mark == '.';
+                // Two of them are a range, or the rest of a struct.
+                dots = if mark == '.' { dots + 1 } else { 0 };
                 is_attribute = mark == '#' || (is_attribute && mark == '!');
             }
             TokenTree::Group(group) => {
@@ -54,12 +55,12 @@ fn scan(tokens: TokenStream, found: &mut Names) {
                     true => attribute(group.stream(), found),
                     false => scan(group.stream(), found),
                 }
-                (colons, is_dot, is_attribute) = (0, false, false);
+                (colons, dots, is_attribute) = (0, 0, false);
             }
             TokenTree::Literal(literal) => {
                 finish(&mut path, found);
                 filled_in(&literal.to_string(), found);
-                (colons, is_dot, is_attribute) = (0, false, false);
+                (colons, dots, is_attribute) = (0, 0, false);
             }
         }
     }

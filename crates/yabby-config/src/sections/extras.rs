@@ -14,12 +14,22 @@ pub struct Extras {
     /// Agents.
     #[serde(default)]
     pub agents: ExtraAgents,
+    /// The gateway.
+    #[serde(default)]
+    pub gateway: ExtraGateway,
     /// What agents remember.
     #[serde(default)]
     pub memory: ExtraMemory,
     /// What agents may use, and how.
     #[serde(default)]
     pub tools: ExtraTools,
+}
+
+/// The gateway.
+#[section]
+pub struct ExtraGateway {
+    /// Scopes whose clients are the owner, besides `operator.admin`: `operator.write` for those that may only chat.
+    pub owner_scopes: Option<Vec<String>>,
 }
 
 /// Agents.
@@ -170,13 +180,6 @@ pub struct ExtraAgentTools {
     /// Running commands.
     #[serde(default)]
     pub exec: ExtraExec,
-}
-
-/// The server.
-#[section]
-pub struct ExtraGateway {
-    /// The address to listen on, for `bind` custom.
-    pub custom_bind_host: Option<String>,
 }
 
 /// What keeps commands in the workspace.

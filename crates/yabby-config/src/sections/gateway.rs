@@ -4,7 +4,6 @@ pub mod http;
 
 use yabby_config_derive::section;
 
-use crate::sections::extras::ExtraGateway;
 use crate::sections::gateway::http::GatewayHttp;
 use crate::sections::literal::as_literals;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger};
@@ -50,9 +49,15 @@ pub struct Gateway {
     /// What nodes may be asked for.
     #[serde(default)]
     pub nodes: GatewayNodes,
-    /// What only yabby knows.
+    /// The address for `bind` custom.
     #[config(whole)]
-    pub extras: ExtraGateway,
+    pub custom: CustomBind,
+}
+
+/// Where a custom address would stand. The reference reads it, and refuses a file that has it.
+#[section(open)]
+pub struct CustomBind {
+    pub custom_bind_host: Option<String>,
 }
 
 /// The interface in the browser.

@@ -4,6 +4,8 @@
 //! Three steps, so that the caller can do its reading and writing in between: [`Target::of`] names the
 //! session, [`Opening::decide`] looks at its record, [`Opening::record`] says what to write.
 
+use std::borrow::Cow;
+
 use jiff::tz::TimeZone;
 
 use crate::body::{self, EscapedNewlines};
@@ -30,8 +32,6 @@ pub struct Target {
     pub agent: AgentId,
     pub group: Option<Group>,
     pub is_group: bool,
-    /// The message, addressed to the session that a native command names.
-    message: InboundMessage,
 }
 
 impl Target {
@@ -46,23 +46,25 @@ impl Target {
             agent: policy.session_agent(message.session_key.as_deref().unwrap_or("")),
             group,
             is_group,
-            message,
         }
     }
 }
 
 /// A command from a platform's own menu may be meant for another session than the one it came by.
-fn addressed(message: &InboundMessage) -> InboundMessage {
+/// The message, addressed to the session that a native command names.
+fn addressed(message: &InboundMessage) -> Cow<'_, InboundMessage> {
     let native = message.command_source.as_deref() == Some("native");
     let named = message.command_target_session_key.as_deref().filter(|_| native).and_then(text::non_blank);
-    let session_key = named.map(str::to_owned).or_else(|| message.session_key.clone());
-    InboundMessage { session_key, ..message.clone() }
+    match named {
+        None => Cow::Borrowed(message),
+        Some(key) => Cow::Owned(InboundMessage { session_key: Some(key.to_owned()), ..message.clone() }),
+    }
 }
 
 /// What the decision depends on besides the message.
 #[derive(Clone, Copy, Debug)]
-pub struct OpenRequest<'a> {
-    pub message: &'a InboundMessage,
+pub struct OpenRequest<'m, 'a> {
+    pub message: &'m InboundMessage,
     pub config: &'a Config,
     /// The record under the target's key, if there is one.
     pub entry: Option<&'a SessionEntry>,
@@ -74,8 +76,9 @@ pub struct OpenRequest<'a> {
 
 /// A session that is about to be used.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Opening {
-    pub target: Target,
+pub struct Opening<'m> {
+    pub target: &'m Target,
+    message: Cow<'m, InboundMessage>,
     /// What followed a reset trigger; `None` if there was none.
     pub reset: Option<String>,
     /// The record goes on; a new session begins otherwise.
@@ -98,15 +101,15 @@ pub struct Fork {
     pub session_file: String,
 }
 
-impl Opening {
-    pub fn decide(target: Target, request: &OpenRequest<'_>) -> Self {
+impl<'m> Opening<'m> {
+    pub fn decide(target: &'m Target, request: &OpenRequest<'m, '_>) -> Self {
         let message = request.message;
         let command_text =
             first([&message.body_for_commands, &message.command_body, &message.raw_body, &message.body]);
         let trigger_body = body::strip_structure(command_text);
         let reset =
-            request.authorized.then(|| find_reset(&target, request, command_text, &trigger_body)).flatten();
-        let fresh = reset.is_none() && request.entry.is_some_and(|entry| is_fresh(&target, request, entry));
+            request.authorized.then(|| find_reset(target, request, command_text, &trigger_body)).flatten();
+        let fresh = reset.is_none() && request.entry.is_some_and(|entry| is_fresh(target, request, entry));
         let resumed = request.entry.filter(|_| fresh).cloned();
         let words = reset.as_deref().unwrap_or_else(|| {
             first([
@@ -123,6 +126,7 @@ impl Opening {
             system_sent: resumed.as_ref().and_then(SessionEntry::system_sent).unwrap_or(false),
             aborted_last_run: resumed.as_ref().and_then(SessionEntry::aborted_last_run).unwrap_or(false),
             target,
+            message: addressed(message),
             reset,
             resumed,
             trigger_body,
@@ -136,7 +140,7 @@ impl Opening {
 
     /// The session whose transcript a new one should branch off from, if it is in the store.
     pub fn fork_from(&self) -> Option<SessionKey> {
-        let parent = self.target.message.parent_session_key.as_deref().and_then(text::non_blank)?;
+        let parent = self.message.parent_session_key.as_deref().and_then(text::non_blank)?;
         (self.is_new() && parent != self.target.key.as_str()).then(|| SessionKey::new(parent))
     }
 
@@ -161,7 +165,7 @@ impl Opening {
             CLEARED.iter().for_each(|field| patch.put(field, None));
         }
         patch.overlay(&self.delivery());
-        let Target { message, group, key, .. } = &self.target;
+        let (message, Target { group, key, .. }) = (&*self.message, self.target);
         patch.overlay(&meta_patch(message, group.as_ref(), key.as_str(), self.resumed.as_ref()));
         let known = |field: &str| {
             patch.get(field).or_else(|| self.resumed.as_ref()?.get(field)).is_some_and(json::truthy)
@@ -189,14 +193,14 @@ impl Opening {
             return Some(fork.session_file.clone());
         }
         let noted = self.resumed.as_ref().and_then(|entry| entry.get("sessionFile"));
-        let topic = self.target.message.message_thread_id.as_ref();
+        let topic = self.message.message_thread_id.as_ref();
         let path = || transcript_path(state_folder, &self.target.agent, session_id, topic);
         (!noted.is_some_and(json::truthy)).then(path)
     }
 
     /// Where the conversation now is: where this message came from, else where the last one did.
     fn delivery(&self) -> Patch {
-        let message = &self.target.message;
+        let message = &*self.message;
         let last = |field: &str| self.resumed.as_ref().and_then(|entry| entry.get(field)).cloned();
         let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty()).map(Value::String);
         let thread = message.message_thread_id.as_ref().filter(|id| id.is_truthy()).map(ThreadId::to_value);
@@ -250,7 +254,7 @@ fn first<const N: usize>(texts: [&Option<String>; N]) -> &str {
     texts.into_iter().flatten().next().map_or("", String::as_str)
 }
 
-fn find_reset(target: &Target, request: &OpenRequest<'_>, raw: &str, stripped: &str) -> Option<String> {
+fn find_reset(target: &Target, request: &OpenRequest<'_, '_>, raw: &str, stripped: &str) -> Option<String> {
     let triggers = ResetTriggers::from_config(request.config);
     if !target.is_group {
         return triggers.find(raw, stripped);
@@ -260,7 +264,7 @@ fn find_reset(target: &Target, request: &OpenRequest<'_>, raw: &str, stripped: &
 }
 
 /// Whether a session goes on with its record, as far as the record's age decides that.
-pub fn is_fresh(target: &Target, request: &OpenRequest<'_>, entry: &SessionEntry) -> bool {
+pub fn is_fresh(target: &Target, request: &OpenRequest<'_, '_>, entry: &SessionEntry) -> bool {
     let message = request.message;
     let thread = is_thread(&ThreadSigns {
         key: Some(target.key.as_str()),
@@ -283,7 +287,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn open(entry: &Value, body: &str) -> (Opening, SessionEntry) {
+    /// Opens the session of a message, and looks at what became of its record.
+    fn open(entry: &Value, body: &str, look: impl FnOnce(&Opening<'_>, &SessionEntry)) {
         let message = InboundMessage { body: Some(body.to_owned()), ..InboundMessage::default() };
         let config = Config::default();
         let entry = SessionEntry::new(entry.as_object().unwrap().clone());
@@ -297,10 +302,10 @@ mod tests {
             now,
             zone: &TimeZone::UTC,
         };
-        let opening = Opening::decide(target, &request);
+        let opening = Opening::decide(&target, &request);
         let mut record = entry.clone();
         record.apply(&opening.record(None, "/s", &mut || "new".to_owned()));
-        (opening, record)
+        look(&opening, &record);
     }
 
     #[test]
@@ -309,26 +314,28 @@ mod tests {
             "sessionId": "old", "updatedAt": 1_770_119_999_000_i64, "thinkingLevel": "high", "queueMode": "steer",
             "label": "work", "totalTokens": 7, "sessionFile": "/s/old.jsonl", "compactionCount": 3, "memoryFlushAt": 1,
         });
-        let (opening, record) = open(&entry, "/new hello");
-        assert!(opening.is_new());
-        assert_eq!(opening.body, "hello");
-        assert_eq!(record.session_id(), Some("new"));
-        assert_eq!(
-            (record.thinking_level(), record.queue_mode(), record.memory_flush_at()),
-            (None, None, None)
-        );
-        assert_eq!(
-            (record.label(), record.total_tokens(), record.compaction_count()),
-            (Some("work"), Some(7.0), Some(0.0))
-        );
-        assert_eq!(record.session_file(), Some("/s/agents/main/sessions/new.jsonl"));
+        open(&entry, "/new hello", |opening, record| {
+            assert!(opening.is_new());
+            assert_eq!(opening.body, "hello");
+            assert_eq!(record.session_id(), Some("new"));
+            assert_eq!(
+                (record.thinking_level(), record.queue_mode(), record.memory_flush_at()),
+                (None, None, None)
+            );
+            assert_eq!(
+                (record.label(), record.total_tokens(), record.compaction_count()),
+                (Some("work"), Some(7.0), Some(0.0))
+            );
+            assert_eq!(record.session_file(), Some("/s/agents/main/sessions/new.jsonl"));
+        });
     }
 
     #[test]
     fn a_fresh_session_goes_on() {
         let entry = json!({"sessionId": "old", "updatedAt": 1_770_119_999_000_i64, "thinkingLevel": "high", "systemSent": true});
-        let (opening, record) = open(&entry, "hello");
-        assert!(!opening.is_new() && opening.system_sent);
-        assert_eq!((record.session_id(), record.thinking_level()), (Some("old"), Some("high")));
+        open(&entry, "hello", |opening, record| {
+            assert!(!opening.is_new() && opening.system_sent);
+            assert_eq!((record.session_id(), record.thinking_level()), (Some("old"), Some("high")));
+        });
     }
 }

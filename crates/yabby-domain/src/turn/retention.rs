@@ -6,6 +6,8 @@
 
 use indexmap::IndexMap;
 
+use std::sync::Arc;
+
 use super::{Accepted, Record, Step, TurnId};
 use crate::inbound::recent::{LIFETIME_MS, MAX_MESSAGES};
 
@@ -98,7 +100,7 @@ impl Acceptance {
     fn into_record(self) -> Record {
         let Self { turn, at, session_key, dedupe } = self;
         let known = Accepted { session_key, dedupe, ..Accepted::default() };
-        Record::new(&turn, at, Step::Accepted(Box::new(known)))
+        Record::new(&turn, at, Step::Accepted(Arc::new(known)))
     }
 }
 
@@ -154,7 +156,7 @@ mod tests {
         let dedupe = Some(format!("d-{turn}"));
         let accepted =
             Accepted { session_key: "agent:main:main".to_owned(), message, dedupe, ..Accepted::default() };
-        Record::new(&TurnId::new(turn), minute * MINUTE, Step::Accepted(Box::new(accepted)))
+        Record::new(&TurnId::new(turn), minute * MINUTE, Step::Accepted(Arc::new(accepted)))
     }
 
     fn begun(turn: &str, minute: i64) -> Record {

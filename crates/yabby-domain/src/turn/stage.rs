@@ -88,6 +88,8 @@ impl fmt::Display for Stage {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::reply::payload::ReplyPayload;
     use crate::turn::{Record, Step, progress};
@@ -97,7 +99,7 @@ mod tests {
         let turn = TurnId::new("a");
         let payloads = vec![ReplyPayload::from_text("1"), ReplyPayload::from_text("2")];
         let steps = [
-            (Step::Accepted(Box::default()), "waiting"),
+            (Step::Accepted(Arc::default()), "waiting"),
             (Step::Begun { run: TurnId::new("b") }, "part of another run"),
             (Step::Begun { run: turn.clone() }, "being answered"),
             (Step::ToolBegun { call: "1".into(), tool: "t".into() }, "being answered, a tool at work"),

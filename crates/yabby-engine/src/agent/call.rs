@@ -9,6 +9,7 @@ use yabby_domain::usage::Usage;
 
 use super::bounded_stream::stream_bounded;
 use super::request::RunRequest;
+use crate::durability::Recorded;
 use crate::events::{Call, EventKind};
 
 /// How a call ended.
@@ -25,7 +26,11 @@ pub(crate) enum Called {
 }
 
 /// Asks the model once.
-pub(crate) async fn call_model(request: &RunRequest<'_>, asked: &ModelRequest) -> Called {
+pub(crate) async fn call_model(
+    request: &RunRequest<'_>,
+    asked: &ModelRequest,
+    _recorded: &Recorded,
+) -> Called {
     let RunRequest { engine, opened, control, turn, .. } = request;
     if let Some(error) = refusal(request, request.purpose) {
         return Called::Failed { said: String::new(), error };

@@ -3,6 +3,8 @@
 //! Nothing is deleted. The summary is an entry like any other; what it stands for remains in the file, and
 //! `yabby sessions undo-compaction` goes back to it.
 
+mod parts;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,6 +12,7 @@ use yabby_domain::compaction::Settings;
 use yabby_domain::compaction::prepare::{Preparation, prepare};
 use yabby_domain::compaction::projected::projected;
 use yabby_domain::compaction::reserve::{floor_from_config, reserve};
+use yabby_domain::compaction::safeguard::Mode;
 use yabby_domain::compaction::summary::{Answers, NothingToSummarize, SummaryCall, plan};
 use yabby_domain::compaction::tokens::estimate_all;
 use yabby_domain::config::Config;
@@ -28,9 +31,11 @@ use super::bounded_stream::stream_bounded;
 use super::call::{account, refusal};
 use super::conversation::Conversation;
 use super::request::RunRequest;
+use crate::durability::Recorded;
 use crate::events::{Compacted, EventKind};
 use crate::hooks::{CompactionChange, HookEvent, HookPoint};
 use crate::turn::prompt::user_message;
+use parts::written_in_parts;
 
 /// What makes a compaction necessary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,11 +88,12 @@ pub(crate) async fn compact(
     request: &RunRequest<'_>,
     conversation: &mut Conversation,
     why: Why,
+    recorded: &Recorded,
 ) -> Result<Compacted, CompactionError> {
     let RunRequest { engine, opened, turn, .. } = request;
     let started = EventKind::CompactionStarted { overflow: why == Why::Overflow };
     engine.tell(&opened.key, Some(turn), started);
-    let compacted = summarize(request, conversation, &why).await;
+    let compacted = summarize(request, conversation, &why, recorded).await;
     let ended = EventKind::CompactionEnded {
         compacted: compacted.as_ref().ok().cloned(),
         will_retry: why == Why::Overflow && compacted.is_ok(),
@@ -100,6 +106,7 @@ async fn summarize(
     request: &RunRequest<'_>,
     conversation: &mut Conversation,
     why: &Why,
+    recorded: &Recorded,
 ) -> Result<Compacted, CompactionError> {
     let RunRequest { engine, opened, .. } = request;
     let settings = settings(&opened.config, request.choice.window(&opened.config));
@@ -124,10 +131,13 @@ async fn summarize(
                 Why::Asked { focus } => focus.as_deref(),
                 Why::Full | Why::Overflow => None,
             };
-            written_by_model(request, prepared.clone(), focus).await?
+            match Mode::from_config(&opened.config) {
+                Mode::Default => written_by_model(request, prepared.clone(), focus).await?,
+                Mode::Safeguard => written_in_parts(request, prepared.clone(), focus).await?,
+            }
         }
     };
-    let id = conversation.append(engine, opened, vec![entry]).await?.pop().unwrap_or_default();
+    let id = conversation.append(engine, opened, vec![entry], recorded).await?.pop().unwrap_or_default();
     let branch = conversation.transcript().branch();
     let tokens_after = projected(&branch, &conversation.pending_messages(), 0);
     #[expect(

@@ -9,6 +9,7 @@ use yabby_domain::transcript::entry::{Entry, EntryKind};
 use yabby_domain::transcript::tree::{NewEntry, Transcript};
 
 use crate::Engine;
+use crate::durability::Recorded;
 use crate::events::EventKind;
 use crate::turn::TurnError;
 use crate::turn::open::Opened;
@@ -104,13 +105,14 @@ impl Conversation {
         engine: &Engine,
         opened: &Opened,
         messages: Vec<Message>,
+        recorded: &Recorded,
     ) -> Result<(), StoreError> {
         let mut entries = std::mem::take(&mut self.pending);
         entries.extend(messages.into_iter().map(NewEntry::Message));
         if entries.is_empty() {
             return Ok(());
         }
-        self.append(engine, opened, entries).await.map(drop)
+        self.append(engine, opened, entries, recorded).await.map(drop)
     }
 
     /// Writes entries at once.
@@ -119,6 +121,7 @@ impl Conversation {
         engine: &Engine,
         opened: &Opened,
         entries: Vec<NewEntry>,
+        _recorded: &Recorded,
     ) -> Result<Vec<String>, StoreError> {
         let ids = self.writer.append(entries).await?;
         let transcript = opened.transcript.as_str().to_owned();

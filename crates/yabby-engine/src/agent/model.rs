@@ -21,7 +21,7 @@ use yabby_domain::text;
 use super::failover::fallbacks;
 use crate::Engine;
 use crate::home::AgentHome;
-use crate::inbox::Inbound;
+use crate::inbound::Inbound;
 
 /// A model that was chosen, and who has it.
 #[derive(Clone)]

@@ -26,7 +26,7 @@ use super::toolbox::{Toolbox, User};
 use crate::Engine;
 use crate::events::EventKind;
 use crate::home::Known;
-use crate::inbox::Inbound;
+use crate::inbound::Inbound;
 use crate::lane::address;
 use crate::steering::RunControl;
 use crate::turn::blocks::Blocks;
@@ -38,7 +38,7 @@ use crate::turn::prompt::Prompt;
 pub(crate) struct RunRequest<'r> {
     pub(crate) engine: &'r Engine,
     pub(crate) turn: &'r TurnId,
-    pub(crate) opened: &'r Opened,
+    pub(crate) opened: Arc<Opened>,
     pub(crate) agent: AgentId,
     pub(crate) choice: ModelChoice,
     /// Who is asked next if this one cannot answer.
@@ -80,7 +80,7 @@ pub(crate) struct Opening {
 impl<'r> RunRequest<'r> {
     /// Whether nobody asked: the agent looks by itself whether there is something to do.
     pub(crate) fn is_heartbeat(&self) -> bool {
-        self.inbound.options.heartbeat
+        self.inbound.principal.is_heartbeat()
     }
 
     /// What is told when it begins.
@@ -93,12 +93,12 @@ impl<'r> RunRequest<'r> {
     pub(crate) async fn turn(
         engine: &'r Engine,
         inbound: &'r Inbound,
-        opened: &'r Opened,
+        opened: Arc<Opened>,
         prompt: Prompt,
         control: &'r RunControl,
     ) -> Result<Self, ModelError> {
         let request = Self {
-            blocks: Blocks::start(engine, inbound, opened),
+            blocks: Blocks::start(engine, inbound, &opened),
             resume: inbound.resume.clone(),
             extra_system: inbound.options.extra_system_prompt.clone(),
             ..Self::new(engine, inbound, opened, prompt, control, Purpose::Turn).await?
@@ -111,7 +111,7 @@ impl<'r> RunRequest<'r> {
     pub(crate) async fn new(
         engine: &'r Engine,
         inbound: &'r Inbound,
-        opened: &'r Opened,
+        opened: Arc<Opened>,
         prompt: Prompt,
         control: &'r RunControl,
         purpose: Purpose,
@@ -120,10 +120,9 @@ impl<'r> RunRequest<'r> {
         let mut request = Self {
             engine,
             turn: &inbound.turn,
-            opened,
-            agent: inbound.target.agent.clone(),
+            agent: inbound.target().agent.clone(),
             fallbacks: {
-                let models = Models::of(engine, &opened.config, &inbound.target.agent);
+                let models = Models::of(engine, &opened.config, &inbound.target().agent);
                 models.fallbacks(&opened.model.clone()?.model).into()
             },
             choice: opened.model.clone()?,
@@ -136,15 +135,16 @@ impl<'r> RunRequest<'r> {
             sender_is_owner: inbound.is_owner(),
             address: address(inbound).or_else(|| opened.entry.delivery()),
             resume: None,
-            status: Arc::new(engine.status_of(inbound, opened)),
+            status: Arc::new(engine.status_of(inbound, &opened)),
             deadline: Instant::now() + limit,
             blocks: None,
             may_flush: may_flush(inbound),
             extent: Extent::Whole,
             inbound,
-            tools: Toolbox::open(opened).await,
+            tools: Toolbox::open(&opened).await,
             files: Arc::default(),
             opening: OnceLock::new(),
+            opened,
         };
         request.files = Arc::new(request.workspace_files().await);
         request.equip();
@@ -154,7 +154,7 @@ impl<'r> RunRequest<'r> {
     /// Takes the tools that may be used with the model.
     pub(super) fn equip(&mut self) {
         let user = User { company: self.company(), is_confined: self.is_confined(), purpose: self.purpose };
-        self.tools.restrict(self.inbound, self.opened, &self.choice.model, user);
+        self.tools.restrict(self.inbound, &self.opened, &self.choice.model, user);
         self.opening = OnceLock::new();
     }
 
@@ -176,7 +176,7 @@ impl<'r> RunRequest<'r> {
         let mut flush = RunRequest {
             engine: self.engine,
             turn: self.turn,
-            opened: self.opened,
+            opened: self.opened.clone(),
             agent: self.agent.clone(),
             choice: self.choice.clone(),
             fallbacks: self.fallbacks.clone(),

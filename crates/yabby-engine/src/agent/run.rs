@@ -38,13 +38,13 @@ use super::resume::{Standing, asked_at, standing};
 use super::system_prompt;
 use super::tools::{call_tools, refused};
 use crate::commands::queued_prompt;
+use crate::durability::Recorded;
 use crate::events::{Compacted, EventKind};
 use crate::home::Known;
 use crate::hooks::{HookEvent, HookPoint};
-use crate::inbox::Inbound;
+use crate::inbound::Inbound;
 use crate::turn::TurnError;
 use crate::turn::flush::flush_on_overflow;
-use crate::turn::open::Footing;
 use crate::turn::payloads::unsent;
 use crate::turn::prompt::{Prompt, illustrated, user_message};
 
@@ -76,11 +76,11 @@ pub(crate) struct Run {
 pub(crate) async fn run(
     mut request: RunRequest<'_>,
     conversation: &mut Conversation,
-    footing: &mut Footing,
+    recorded: &Recorded,
 ) -> Result<Run, TurnError> {
     let began = Instant::now();
-    let mut looping = Loop::begin(&mut request, conversation, footing).await?;
-    let ran = looping.go(&mut request, conversation, footing).await;
+    let mut looping = Loop::begin(&mut request, conversation, recorded).await?;
+    let ran = looping.go(&mut request, conversation).await;
     let mut run = looping.run;
     if let Some(blocks) = request.blocks.take() {
         run.blocks.extend(blocks.finish().await);
@@ -107,6 +107,7 @@ impl Run {
 }
 
 struct Loop {
+    recorded: Recorded,
     run: Run,
     system: String,
     specs: Vec<Arc<ToolSpec>>,
@@ -128,7 +129,7 @@ impl Loop {
     async fn begin(
         request: &mut RunRequest<'_>,
         conversation: &mut Conversation,
-        footing: &mut Footing,
+        recorded: &Recorded,
     ) -> Result<Self, TurnError> {
         let Opening { mut system, tools, mut overhead } = request.opening().clone();
         let choice = request.choice.clone();
@@ -156,7 +157,7 @@ impl Loop {
             None => Standing::Unasked,
         };
         if !matches!(before, Standing::Answered(_))
-            && let Some(other) = ask_hooks(request, conversation, footing).await?
+            && let Some(other) = ask_hooks(request, conversation).await
         {
             overhead = system_prompt::overhead(&other, &tools);
             system = other;
@@ -170,7 +171,7 @@ impl Loop {
             }
             Standing::Underway { answers, results } => {
                 run.answers = answers;
-                conversation.say(request.engine, request.opened, results).await?;
+                conversation.say(request.engine, &request.opened, results, recorded).await?;
             }
             Standing::Unasked => {
                 let model = Some((choice.model.provider.as_str(), choice.model.model.as_str()));
@@ -196,6 +197,7 @@ impl Loop {
         run.system_prompt_report = Arc::new(system_prompt::report(request, &system, now));
         let specs = specs_of(&tools);
         Ok(Self {
+            recorded: *recorded,
             run,
             system,
             specs,
@@ -213,24 +215,24 @@ impl Loop {
         &mut self,
         request: &mut RunRequest<'_>,
         conversation: &mut Conversation,
-        footing: &mut Footing,
     ) -> Result<(), TurnError> {
-        let RunRequest { engine, opened, .. } = *request;
+        let (engine, opened) = (request.engine, &request.opened.clone());
+        let recorded = self.recorded;
         if self.done {
             return Ok(());
         }
         loop {
-            self.compact_if_due(request, conversation, footing).await?;
+            self.compact_if_due(request, conversation).await;
             let asked = self.ask(request, conversation);
-            self.start(request, footing).await?;
+            self.start(request);
             let now = engine.now_ms();
-            match call_model(request, &asked).await {
+            match call_model(request, &asked, &recorded).await {
                 Called::Answered(given) => {
                     let prices = request.choice.prices(&opened.config);
                     let message = answer::answered(&given, &request.choice, prices.as_ref(), now);
                     self.run.last_usage = Some(given.usage);
                     self.run.cli_session_id = given.cli_session_id.or(self.run.cli_session_id.take());
-                    conversation.say(engine, opened, vec![message.clone()]).await?;
+                    conversation.say(engine, opened, vec![message.clone()], &recorded).await?;
                     if let Some(blocks) = &request.blocks {
                         blocks.message_end();
                     }
@@ -242,7 +244,7 @@ impl Loop {
                 }
                 Called::Aborted { said } => {
                     let message = answer::aborted(&said, &request.choice, now);
-                    conversation.say(engine, opened, vec![message.clone()]).await?;
+                    conversation.say(engine, opened, vec![message.clone()], &recorded).await?;
                     self.run.answers.push(message);
                     self.run.aborted = true;
                     return Ok(());
@@ -271,16 +273,12 @@ impl Loop {
     }
 
     /// Everything is ready: from now on somebody hears of the run, and it can be told more.
-    async fn start(&mut self, request: &RunRequest<'_>, footing: &mut Footing) -> Result<(), TurnError> {
-        if !std::mem::replace(&mut self.has_started, true) {
-            footing.reached().await?;
-            if request.purpose == Purpose::Turn {
-                let RunRequest { engine, opened, control, turn, .. } = request;
-                engine.tell(&opened.key, Some(turn), request.started());
-                control.open();
-            }
+    fn start(&mut self, request: &RunRequest<'_>) {
+        if !std::mem::replace(&mut self.has_started, true) && request.purpose == Purpose::Turn {
+            let RunRequest { engine, opened, control, turn, .. } = request;
+            engine.tell(&opened.key, Some(turn), request.started());
+            control.open();
         }
-        Ok(())
     }
 
     /// Does what an answer asks for; whether the model is to be asked again.
@@ -300,13 +298,13 @@ impl Loop {
         } else if self.tool_rounds >= max_tool_rounds(&opened.config) {
             let (now, error) = (engine.now_ms(), too_many_tool_rounds(self.tool_rounds));
             let results = calls.iter().map(|call| refused(call, &error.message, now)).collect();
-            conversation.say(engine, opened, results).await?;
+            conversation.say(engine, opened, results, &self.recorded).await?;
             self.run.error = Some(error);
             return Ok(false);
         } else {
             self.tool_rounds += 1;
             let done = call_tools(request, calls).await?;
-            conversation.say(engine, opened, done.results).await?;
+            conversation.say(engine, opened, done.results, &self.recorded).await?;
             self.run.sent.extend(done.sent);
             if control.cancel.is_cancelled() {
                 self.run.aborted = true;
@@ -316,11 +314,11 @@ impl Loop {
         };
         for inbound in more {
             let text = queued_prompt(&inbound, &opened.config);
-            let asked = illustrated(&text, &inbound.options.pictures, inbound.accepted_at);
+            let asked = illustrated(&text, inbound.pictures(), inbound.accepted_at);
             engine.0.log.note(&inbound.turn, [Step::Begun { run: request.turn.clone() }]).await?;
             // It is in the transcript before pieces of an answer to it can be sent: otherwise a crash between the two
             // would have it asked again, and answered from the beginning.
-            conversation.say(engine, opened, vec![asked]).await?;
+            conversation.say(engine, opened, vec![asked], &self.recorded).await?;
             engine.tell(&opened.key, Some(request.turn), EventKind::Steered { turn: inbound.turn });
         }
         Ok(true)
@@ -368,13 +366,8 @@ impl Loop {
     }
 
     /// Compacts before the context is too full for the next question.
-    async fn compact_if_due(
-        &mut self,
-        request: &RunRequest<'_>,
-        conversation: &mut Conversation,
-        footing: &mut Footing,
-    ) -> Result<(), TurnError> {
-        let opened = request.opened;
+    async fn compact_if_due(&mut self, request: &RunRequest<'_>, conversation: &mut Conversation) {
+        let opened = &request.opened;
         let settings = compact::settings(&opened.config, self.run.context_window);
         let tokens =
             projected(&conversation.transcript().branch(), &conversation.pending_messages(), self.overhead);
@@ -383,15 +376,14 @@ impl Loop {
             || self.overflows > 0
             || !is_due(tokens as f64, self.run.context_window, &settings)
         {
-            return Ok(());
+            return;
         }
-        self.start(request, footing).await?;
-        match compact::compact(request, conversation, Why::Full).await {
+        self.start(request);
+        match compact::compact(request, conversation, Why::Full, &self.recorded).await {
             Ok(compacted) => self.compacted(compacted),
             // The provider may still take it; if not, that is the overflow's business.
             Err(error) => tracing::warn!(session = %opened.key, %error, "the history was not compacted"),
         }
-        Ok(())
     }
 
     fn compacted(&mut self, compacted: Compacted) {
@@ -440,8 +432,8 @@ impl Loop {
             };
             return Ok(self.overflows <= OVERFLOW_TRIES);
         }
-        flush_on_overflow(request, conversation).await;
-        match compact::compact(request, conversation, Why::Overflow).await {
+        flush_on_overflow(request, conversation, &self.recorded).await;
+        match compact::compact(request, conversation, Why::Overflow, &self.recorded).await {
             Ok(compacted) => self.compacted(compacted),
             Err(failed) => {
                 tracing::warn!(session = %request.opened.key, error = %failed, "the history was not compacted");
@@ -460,7 +452,7 @@ impl Loop {
         error: ModelError,
     ) -> Result<(), TurnError> {
         let message = answer::failed(said, &request.choice, &error.message, request.engine.now_ms());
-        conversation.say(request.engine, request.opened, vec![message]).await?;
+        conversation.say(request.engine, &request.opened, vec![message], &self.recorded).await?;
         self.run.error = Some(match error.kind {
             ModelErrorKind::ContextOverflow => too_long(),
             _ => error,
@@ -521,16 +513,11 @@ fn too_long() -> ModelError {
 }
 
 /// Lets hooks put something before the prompt, or say other opening words.
-async fn ask_hooks(
-    request: &mut RunRequest<'_>,
-    conversation: &Conversation,
-    footing: &mut Footing,
-) -> Result<Option<String>, TurnError> {
+async fn ask_hooks(request: &mut RunRequest<'_>, conversation: &Conversation) -> Option<String> {
     let hooks = &request.engine.0.hooks;
     if request.purpose != Purpose::Turn || !hooks.has(HookPoint::BeforeAgentStart) {
-        return Ok(None);
+        return None;
     }
-    footing.reached().await?;
     let change = hooks
         .start(HookEvent::BeforeAgentStart {
             session_key: request.opened.key.as_str().to_owned(),
@@ -541,7 +528,7 @@ async fn ask_hooks(
     if let Some(context) = change.prepend_context {
         request.prompt.text = format!("{context}\n\n{}", request.prompt.text);
     }
-    Ok(change.system_prompt)
+    change.system_prompt
 }
 
 fn tell_end(request: &RunRequest<'_>, conversation: &Conversation, run: &Run, began: Instant) {

@@ -10,7 +10,7 @@ use yabby_domain::seam::tool::{Company, Tool};
 use yabby_domain::session::key::SessionKey;
 
 use crate::home::Known;
-use crate::inbox::Inbound;
+use crate::inbound::Inbound;
 use crate::turn::open::Opened;
 
 /// What a memory flush has where others listen: it can put something down, and look at nothing.
@@ -47,7 +47,7 @@ impl Toolbox {
         let sender = inbound.message.sender();
         let user = ToolUser {
             config: &opened.config,
-            agent: &inbound.target.agent,
+            agent: &inbound.target().agent,
             model,
             session: &opened.key,
             spawned_by: spawned_by.as_ref(),

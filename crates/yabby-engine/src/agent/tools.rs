@@ -120,7 +120,7 @@ fn said(output: &ToolOutput) -> String {
 }
 
 async fn run(request: &RunRequest<'_>, call: &Call, tool: &dyn Tool, arguments: &Object) -> ToolOutput {
-    let opened = request.opened;
+    let opened = &request.opened;
     let context = ToolContext {
         config: opened.config.clone(),
         office: Arc::new(SessionOffice::new(request, &call.id)),

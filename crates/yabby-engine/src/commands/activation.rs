@@ -1,26 +1,25 @@
 //! `/activation`: whether a group is answered always, or only when it mentions the agent.
 
 use yabby_domain::command::Activation;
-use yabby_domain::session::entry::Patch;
+use yabby_domain::session::entry::{Patch, SessionEntry};
 
 use super::CommandContext;
 use crate::turn::TurnError;
 
 pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnError> {
-    let CommandContext { inbound, opened, rest, .. } = context;
-    if !inbound.target.is_group {
+    let CommandContext { inbound, opened, rest, recorded, .. } = context;
+    if !inbound.target().is_group {
         return Ok("/activation is for groups: a direct chat is always answered.".to_owned());
     }
     let Some(wanted) = Activation::parse(rest) else {
         let now = opened.entry.group_activation().unwrap_or("as configured");
         return Ok(format!("Activation: {now}. Say /activation mention or /activation always."));
     };
-    opened
-        .update(move |_| {
-            let mut patch = Patch::default();
-            patch.set_group_activation(Some(wanted.as_str()));
-            Some(patch)
-        })
-        .await?;
+    let change = move |_: &SessionEntry| {
+        let mut patch = Patch::default();
+        patch.set_group_activation(Some(wanted.as_str()));
+        Some(patch)
+    };
+    opened.update(change, recorded).await?;
     Ok(format!("Activation: {}.", wanted.as_str()))
 }

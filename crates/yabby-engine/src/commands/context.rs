@@ -1,5 +1,7 @@
 //! `/context`: exactly what the model will see, and what each part costs.
 
+use std::sync::Arc;
+
 use yabby_domain::compaction::tokens::{estimate, estimate_all};
 use yabby_domain::json;
 use yabby_domain::message::{Message, Role};
@@ -36,9 +38,10 @@ fn without_next(mut messages: Vec<Message>) -> Vec<Message> {
 }
 
 pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnError> {
-    let CommandContext { engine, inbound, opened, control, rest } = context;
+    let CommandContext { engine, inbound, opened, control, rest, .. } = context;
     let prompt = Prompt::nothing(inbound.accepted_at);
-    let request = RunRequest::new(engine, inbound, opened, prompt, control, Purpose::Turn).await?;
+    let request =
+        RunRequest::new(engine, inbound, Arc::new(opened.clone()), prompt, control, Purpose::Turn).await?;
     let Opening { system, tools: known, .. } = request.opening();
     let messages = match opened.home.transcripts.load(&opened.transcript).await? {
         Some(transcript) => {

@@ -2,12 +2,14 @@
 
 use yabby_domain::directive::model::ModelDirective;
 use yabby_domain::model::choice::{ChosenProfile, choice_patch};
+use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::text;
 
 use super::CommandContext;
 use crate::Engine;
 use crate::agent::model::Models;
-use crate::inbox::Inbound;
+use crate::durability::Recorded;
+use crate::inbound::Inbound;
 use crate::turn::TurnError;
 use crate::turn::open::Opened;
 
@@ -17,7 +19,7 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
 
 pub(crate) async fn list(context: CommandContext<'_>) -> Result<String, TurnError> {
     let CommandContext { engine, inbound, opened, rest, .. } = context;
-    let models = Models::of(engine, &opened.config, &inbound.target.agent);
+    let models = Models::of(engine, &opened.config, &inbound.target().agent);
     let wanted = text::lower(rest);
     let lines: Vec<String> =
         models
@@ -44,11 +46,12 @@ pub(crate) async fn choose(
     inbound: &Inbound,
     opened: &mut Opened,
     wanted: &ModelDirective,
+    recorded: &Recorded,
 ) -> Result<String, TurnError> {
     let Some(name) = wanted.model.as_deref().and_then(text::non_blank) else {
         return Ok(current(engine, inbound, opened));
     };
-    let models = Models::of(engine, &opened.config, &inbound.target.agent);
+    let models = Models::of(engine, &opened.config, &inbound.target().agent);
     let selection = match models.choices().select(name) {
         Ok(selection) => selection,
         Err(error) => return Ok(error.to_string()),
@@ -59,12 +62,11 @@ pub(crate) async fn choose(
     #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
     let now = engine.now_ms() as f64;
     let (chosen, profile) = (selection.clone(), wanted.profile.clone());
-    opened
-        .update(move |entry| {
-            let profile = profile.as_deref().map(|id| ChosenProfile { id, source: "user" });
-            Some(choice_patch(entry, &chosen, profile, now))
-        })
-        .await?;
+    let change = move |entry: &SessionEntry| {
+        let profile = profile.as_deref().map(|id| ChosenProfile { id, source: "user" });
+        Some(choice_patch(entry, &chosen, profile, now))
+    };
+    opened.update(change, recorded).await?;
     opened.model = engine.find_model(&selection.model);
     engine.notice(inbound.key(), &format!("Model switched to {}.", selection.model));
     let default = if selection.is_default { " (the default)" } else { "" };
@@ -72,7 +74,7 @@ pub(crate) async fn choose(
 }
 
 fn current(engine: &Engine, inbound: &Inbound, opened: &Opened) -> String {
-    let models = Models::of(engine, &opened.config, &inbound.target.agent);
+    let models = Models::of(engine, &opened.config, &inbound.target().agent);
     let now = match &opened.model {
         Ok(choice) => format!("Model: {}", choice.model),
         Err(error) => error.message.clone(),

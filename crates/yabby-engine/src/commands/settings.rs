@@ -11,7 +11,8 @@ use yabby_domain::text;
 
 use super::{directives, model, status, without_structure};
 use crate::Engine;
-use crate::inbox::Inbound;
+use crate::durability::Recorded;
+use crate::inbound::Inbound;
 use crate::turn::TurnError;
 use crate::turn::open::Opened;
 
@@ -31,6 +32,7 @@ pub(crate) async fn apply(
     engine: &Engine,
     inbound: &Inbound,
     opened: &mut Opened,
+    recorded: &Recorded,
 ) -> Result<Applied, TurnError> {
     let Some(found) = directives(inbound, &opened.body, &opened.config) else { return Ok(Applied::Nothing) };
     let words = without_structure(inbound, &opened.config, &found.rest);
@@ -70,10 +72,10 @@ pub(crate) async fn apply(
     if !patch.is_empty() {
         #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
         patch.set_updated_at(Some(engine.now_ms() as f64));
-        opened.update(move |_| Some(patch)).await?;
+        opened.update(move |_| Some(patch), recorded).await?;
     }
     if let Some(wanted) = &found.model {
-        told.push(model::choose(engine, inbound, opened, wanted).await?);
+        told.push(model::choose(engine, inbound, opened, wanted, recorded).await?);
     }
     if found.status {
         told.push(status::text(engine, inbound, opened));

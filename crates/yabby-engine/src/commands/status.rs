@@ -10,7 +10,7 @@ use yabby_domain::text;
 
 use super::CommandContext;
 use crate::Engine;
-use crate::inbox::Inbound;
+use crate::inbound::Inbound;
 use crate::turn::TurnError;
 use crate::turn::open::Opened;
 
@@ -62,7 +62,7 @@ impl Engine {
         let count = |number: Option<f64>| number.unwrap_or(0.0).max(0.0) as u64;
         SessionStatus {
             version: self.0.version.clone(),
-            agent: inbound.target.agent.as_str().to_owned(),
+            agent: inbound.target().agent.as_str().to_owned(),
             session_key: opened.key.as_str().to_owned(),
             session_id: opened.session_id.clone(),
             model,
@@ -78,7 +78,7 @@ impl Engine {
             reasoning: opened.reasoning().as_str().to_owned(),
             queue_mode: queue.mode.as_str().to_owned(),
             // Neither the run nor who asks.
-            waiting: self.0.lanes.messages(&opened.key).saturating_sub(1 + usize::from(inbound.beside)),
+            waiting: self.0.lanes.messages(&opened.key).saturating_sub(1 + usize::from(inbound.concurrent)),
             sends_replies: SendPolicy::from_config(&opened.config).decide(&query) == SendDecision::Allow,
             time: stamp(&opened.config, self),
             workspace: opened.home.workspace.to_string_lossy().into_owned(),

@@ -5,7 +5,7 @@ use yabby_domain::session::abort;
 
 use super::CommandContext;
 use crate::Engine;
-use crate::inbox::Inbound;
+use crate::inbound::Inbound;
 use crate::turn::TurnError;
 
 pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnError> {
@@ -15,7 +15,7 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
 
 /// The session remembers that its run was stopped until the next prompt tells the model.
 pub(crate) async fn remember(engine: &Engine, inbound: &Inbound) {
-    let Ok(home) = engine.home(&inbound.target.agent) else { return };
+    let Ok(home) = engine.home(&inbound.target().agent) else { return };
     #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
     let now = engine.now_ms() as f64;
     let change = move |entry: &mut Option<yabby_domain::session::entry::SessionEntry>| {

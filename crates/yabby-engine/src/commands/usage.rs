@@ -2,14 +2,14 @@
 
 use yabby_domain::directive::level::UsageDisplay;
 use yabby_domain::reply::usage_line::display_of;
-use yabby_domain::session::entry::Patch;
+use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::status::tokens;
 
 use super::CommandContext;
 use crate::turn::TurnError;
 
 pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnError> {
-    let CommandContext { opened, rest, .. } = context;
+    let CommandContext { opened, rest, recorded, .. } = context;
     let Some(wanted) = UsageDisplay::parse(rest) else {
         #[expect(
             clippy::cast_possible_truncation,
@@ -23,12 +23,11 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
             "Last call: {input} in, {output} out. Usage under replies: {display}. Say /usage off, tokens or full; `yabby usage` tells of all sessions."
         ));
     };
-    opened
-        .update(move |_| {
-            let mut patch = Patch::default();
-            patch.set_response_usage(Some(wanted.as_str()).filter(|_| wanted != UsageDisplay::Off));
-            Some(patch)
-        })
-        .await?;
+    let change = move |_: &SessionEntry| {
+        let mut patch = Patch::default();
+        patch.set_response_usage(Some(wanted.as_str()).filter(|_| wanted != UsageDisplay::Off));
+        Some(patch)
+    };
+    opened.update(change, recorded).await?;
     Ok(format!("Usage under replies: {}.", wanted.as_str()))
 }

@@ -11,9 +11,9 @@ pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnEr
         sender.label().unwrap_or_else(|| "the person at this terminal".to_owned())
     )];
     lines.extend(inbound.channel().map(|channel| format!("Channel: {channel}")));
-    lines.extend(inbound.authority.sender.as_ref().map(|id| format!("Id: {id}")));
+    lines.extend(inbound.authority().sender.as_ref().map(|id| format!("Id: {id}")));
     lines.push(format!("Session: {}", inbound.key()));
-    let role = match (inbound.authority.is_owner, inbound.authority.is_authorized) {
+    let role = match (inbound.authority().is_owner, inbound.authority().is_authorized) {
         (true, _) => "an owner",
         (false, true) => "somebody who may give commands",
         (false, false) => "a guest",

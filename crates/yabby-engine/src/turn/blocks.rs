@@ -15,7 +15,7 @@ use super::deliver::{Fate, Outbox, shaped};
 use super::open::Opened;
 use crate::Engine;
 use crate::events::EventKind;
-use crate::inbox::Inbound;
+use crate::inbound::Inbound;
 
 /// The way to whoever sends the pieces.
 pub(crate) struct Blocks {

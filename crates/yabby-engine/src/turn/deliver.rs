@@ -20,9 +20,10 @@ use yabby_domain::turn::{DeliveryState, Step};
 
 use super::TurnError;
 use crate::Engine;
+use crate::durability::Recorded;
 use crate::events::EventKind;
 use crate::hooks::{HookEvent, HookPoint};
-use crate::inbox::Inbound;
+use crate::inbound::Inbound;
 use crate::lane::address;
 use crate::report::TurnReport;
 
@@ -38,8 +39,9 @@ pub(crate) async fn deliver(
     inbound: &Inbound,
     report: TurnReport,
     payloads: Vec<ReplyPayload>,
+    recorded: &Recorded,
 ) -> Result<TurnReport, TurnError> {
-    deliver_under(engine, inbound, report, payloads, Policy::OfSession).await
+    deliver_under(engine, inbound, report, payloads, Policy::OfSession, recorded).await
 }
 
 /// Delivers what the program itself says to somebody who gave it a command: also where the agent's
@@ -49,8 +51,9 @@ pub(crate) async fn deliver_answer(
     inbound: &Inbound,
     report: TurnReport,
     payloads: Vec<ReplyPayload>,
+    recorded: &Recorded,
 ) -> Result<TurnReport, TurnError> {
-    deliver_under(engine, inbound, report, payloads, Policy::Always).await
+    deliver_under(engine, inbound, report, payloads, Policy::Always, recorded).await
 }
 
 /// What decides whether something is sent.
@@ -66,6 +69,7 @@ async fn deliver_under(
     report: TurnReport,
     payloads: Vec<ReplyPayload>,
     policy: Policy,
+    _recorded: &Recorded,
 ) -> Result<TurnReport, TurnError> {
     let config = engine.config();
     let shape = |payload| match inbound.options.alone {
@@ -74,10 +78,10 @@ async fn deliver_under(
         false => shaped(payload, &config),
     };
     let payloads: Vec<ReplyPayload> = payloads.into_iter().filter_map(shape).collect();
-    if payloads.is_empty() || inbound.options.to_caller {
+    if payloads.is_empty() || !inbound.reply_to.is_sent() {
         return Ok(TurnReport { payloads, ..report });
     }
-    let entry = match engine.home(&inbound.target.agent) {
+    let entry = match engine.home(&inbound.target().agent) {
         Ok(home) => home.sessions.get(inbound.key()).await.ok().flatten(),
         Err(_) => None,
     };
@@ -189,7 +193,7 @@ impl Outbox {
 
     /// The same, whether or not replies are sent.
     fn to_sender(engine: &Engine, inbound: &Inbound, entry: Option<&SessionEntry>) -> Option<Self> {
-        if inbound.options.to_caller {
+        if !inbound.reply_to.is_sent() {
             return None;
         }
         let to = address(inbound).or_else(|| entry.and_then(SessionEntry::delivery))?;

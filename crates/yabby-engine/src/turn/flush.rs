@@ -5,18 +5,19 @@
 //! much of the history as the model can read; then it is not tried again, whatever becomes of it.
 
 use yabby_domain::compaction::projected::projected;
-use yabby_domain::flush::{FlushBudget, FlushSettings, FlushTurn, flushed};
+use yabby_domain::flush::{FlushSettings, FlushTurn, flush_is_due, flushed, flushed_this_cycle};
 use yabby_domain::session::entry::SessionEntry;
 
 use super::TurnError;
-use super::open::{Footing, Opened};
+use super::open::Opened;
 use super::prompt::Prompt;
 use crate::Engine;
 use crate::agent::context::Extent;
 use crate::agent::conversation::Conversation;
 use crate::agent::{self, Run, RunRequest};
+use crate::durability::Recorded;
 use crate::events::EventKind;
-use crate::inbox::Inbound;
+use crate::inbound::Inbound;
 
 /// Runs the flush if the question would bring the context close to a compaction. A flush that fails does
 /// not fail the turn.
@@ -24,49 +25,51 @@ pub(crate) async fn flush_if_due(
     inbound: &Inbound,
     request: &mut RunRequest<'_>,
     conversation: &mut Conversation,
-    footing: &mut Footing,
-) -> Result<(), TurnError> {
-    let RunRequest { engine, opened, .. } = *request;
+    recorded: &Recorded,
+) {
+    let (engine, opened) = (request.engine, &request.opened.clone());
     let Some(settings) = FlushSettings::from_config(&opened.config).filter(|_| request.may_flush) else {
-        return Ok(());
+        return;
     };
-    if is_flushed(&opened.entry) || agent::is_asked(inbound, &request.prompt, conversation) {
-        return Ok(());
+    if flushed_this_cycle(&opened.entry) || agent::is_asked(inbound, &request.prompt, conversation) {
+        return;
     }
     let window = request.choice.window(&opened.config);
     let overhead = request.opening().overhead;
     let tokens = projected(&conversation.transcript().branch(), &[request.prompt.message()], overhead);
     #[expect(clippy::cast_precision_loss, reason = "no context is that large")]
-    if (tokens as f64) < threshold(&settings, window) {
-        return Ok(());
+    if !flush_is_due(&opened.entry, tokens as f64, &settings.budget(window as f64)) {
+        return;
     }
-    footing.reached().await?;
     if request.resume.as_ref().is_some_and(|progress| !progress.tools.is_empty()) {
         // It was interrupted when it had begun to do things. They are not done again.
         note(engine, opened).await;
-        return Ok(());
+        return;
     }
     // It is told no more of the history than the model can read.
     let extent = if tokens > window { Extent::Recent(window / 2) } else { Extent::Whole };
     let flush = request.flush_of(flush_prompt(engine, &settings), settings.system_prompt, extent);
-    match run_aside(flush, conversation).await {
+    match run_aside(flush, conversation, recorded).await {
         Ok(run) if run.error.is_none() && !run.aborted => note(engine, opened).await,
         // Nothing is noted: the next turn tries again.
         Ok(_) => {}
         Err(error) => tracing::warn!(session = %opened.key, %error, "the memory flush failed"),
     }
     request.start_clock();
-    Ok(())
 }
 
 /// Runs the flush because the history did not fit.
-pub(crate) async fn flush_on_overflow(request: &RunRequest<'_>, conversation: &mut Conversation) {
+pub(crate) async fn flush_on_overflow(
+    request: &RunRequest<'_>,
+    conversation: &mut Conversation,
+    recorded: &Recorded,
+) {
     let RunRequest { engine, opened, .. } = request;
     let Some(settings) = FlushSettings::from_config(&opened.config).filter(|_| request.may_flush) else {
         return;
     };
     let entry = opened.home.sessions.get(&opened.key).await.ok().flatten().unwrap_or_default();
-    if is_flushed(&entry) {
+    if flushed_this_cycle(&entry) {
         return;
     }
     // Whatever becomes of it, there is no second attempt before the next compaction.
@@ -74,15 +77,19 @@ pub(crate) async fn flush_on_overflow(request: &RunRequest<'_>, conversation: &m
     // It is told no more of the history than the model can read.
     let extent = Extent::Recent(request.choice.window(&opened.config) / 2);
     let flush = request.flush_of(flush_prompt(engine, &settings), settings.system_prompt, extent);
-    if let Err(error) = run_aside(flush, conversation).await {
+    if let Err(error) = run_aside(flush, conversation, recorded).await {
         tracing::warn!(session = %opened.key, %error, "the memory flush failed");
     }
 }
 
 /// Runs a flush on a branch of its own.
-async fn run_aside(request: RunRequest<'_>, conversation: &mut Conversation) -> Result<Run, TurnError> {
+async fn run_aside(
+    request: RunRequest<'_>,
+    conversation: &mut Conversation,
+    recorded: &Recorded,
+) -> Result<Run, TurnError> {
     let aside = conversation.begin_aside();
-    let run = Box::pin(agent::run(request, conversation, &mut Footing::default())).await;
+    let run = Box::pin(agent::run(request, conversation, recorded)).await;
     conversation.end_aside(aside).await?;
     run
 }
@@ -90,29 +97,12 @@ async fn run_aside(request: RunRequest<'_>, conversation: &mut Conversation) -> 
 /// Whether a turn may flush at all.
 pub(crate) fn may_flush(inbound: &Inbound) -> bool {
     let turn = FlushTurn {
-        is_heartbeat: inbound.options.heartbeat,
+        is_heartbeat: inbound.principal.is_heartbeat(),
         // A program has to remember what a compaction takes from it, like anybody else.
         is_cli_provider: false,
         workspace_is_read_only: false,
     };
     turn.can_flush()
-}
-
-/// How full the context is when a flush is due. As with compaction, the margins of a large model must not
-/// eat up the window of a small one.
-fn threshold(settings: &FlushSettings, window: u64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "no window is that large")]
-    let window = window as f64;
-    let budget = FlushBudget {
-        context_window: window,
-        reserve: settings.reserve_floor.min(window / 2.0),
-        soft_margin: settings.soft_tokens.min(window / 8.0),
-    };
-    budget.threshold().max(1.0)
-}
-
-fn is_flushed(entry: &SessionEntry) -> bool {
-    entry.memory_flush_compaction_count() == Some(entry.compaction_count().unwrap_or(0.0))
 }
 
 /// The flush is told the day, so that it writes to the right file.

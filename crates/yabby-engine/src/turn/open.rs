@@ -10,6 +10,7 @@ use yabby_domain::config::word::Word;
 use yabby_domain::directive::level::{Level, ReasoningLevel, ThinkLevel, VerboseLevel, default_think_level};
 use yabby_domain::model::choice::choice_patch;
 use yabby_domain::model::reset_hint::reset_hint;
+use yabby_domain::model::select::Selection;
 use yabby_domain::reply::notices;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::{Fork as ForkAt, StoreError};
@@ -20,19 +21,21 @@ use yabby_domain::session::open::{Fork, OpenRequest, Opening};
 use yabby_domain::session::path;
 use yabby_domain::text;
 use yabby_domain::transcript::file_name::TranscriptId;
-use yabby_domain::turn::{Opened as OpenedStep, Outcome, Step, TurnId};
+use yabby_domain::turn::{Opened as OpenedStep, Outcome, Step};
 
 use super::TurnError;
 use crate::agent::Run;
 use crate::agent::model::{ModelChoice, Models};
+use crate::durability::Recorded;
 use crate::events::EventKind;
 use crate::home::AgentHome;
 use crate::hooks::HookEvent;
-use crate::inbox::{Inbound, OnRecord, Words};
+use crate::inbound::{Inbound, PromptSource};
 use crate::report::TurnReport;
 use crate::{Engine, fresh_id};
 
 /// A session that is open for a turn.
+#[derive(Clone)]
 pub(crate) struct Opened {
     pub(crate) config: Arc<Config>,
     pub(crate) home: Arc<AgentHome>,
@@ -43,8 +46,6 @@ pub(crate) struct Opened {
     pub(crate) transcript: TranscriptId,
     /// The record does not say yet that the session was used.
     is_untouched: bool,
-    /// Nothing is changed before the message is there.
-    on_record: OnRecord,
     pub(crate) is_new: bool,
     /// A word of the sender began it anew.
     pub(crate) was_reset: bool,
@@ -100,8 +101,8 @@ impl Opened {
     pub(crate) async fn update(
         &mut self,
         change: impl FnOnce(&SessionEntry) -> Option<Patch> + Send + 'static,
+        _recorded: &Recorded,
     ) -> Result<(), TurnError> {
-        self.on_record.reached().await?;
         if let Some(entry) = self.home.change(&self.key, change).await? {
             self.entry = entry;
         }
@@ -110,18 +111,31 @@ impl Opened {
     }
 
     /// Notes in the record that the session was used, if nothing else did.
-    pub(crate) async fn touch(&mut self, engine: &Engine) -> Result<(), TurnError> {
+    pub(crate) async fn touch(&mut self, engine: &Engine, recorded: &Recorded) -> Result<(), TurnError> {
         if !std::mem::take(&mut self.is_untouched) {
             return Ok(());
         }
         #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
         let now = engine.now_ms() as f64;
-        self.update(move |_| {
+        let change = move |_: &SessionEntry| {
             let mut patch = Patch::default();
             patch.set_updated_at(Some(now));
             Some(patch)
-        })
-        .await
+        };
+        self.update(change, recorded).await
+    }
+
+    /// Adds what the sender is told about a new session.
+    fn add_notices(&mut self, engine: &Engine, inbound: &Inbound) {
+        if self.was_reset
+            && let Ok(choice) = &self.model
+        {
+            let models = Models::of(engine, &self.config, &inbound.target().agent);
+            self.notices.push(notices::session_started(&choice.model, &models.default));
+        }
+        if self.verbose() != VerboseLevel::Off || wants_verbose(inbound) {
+            self.notices.push(notices::new_session(&self.session_id));
+        }
     }
 
     pub(crate) fn report(&self, inbound: &Inbound) -> TurnReport {
@@ -150,61 +164,27 @@ impl Opened {
     }
 }
 
-/// Opens the session that a message is for.
-///
-/// Which session that is stands in the journal before it stands in the store. After a crash in between the
-/// same session is opened: a word that begins a session anew does so once.
-pub(crate) async fn open_session(engine: &Engine, inbound: &Inbound) -> Result<(Opened, Footing), TurnError> {
-    loop {
-        if let Some(opened) = try_open(engine, inbound).await? {
-            return Ok(opened);
-        }
-    }
+/// How a session is to be opened: what its record says, and what is to become of it. Nothing is changed yet.
+pub(crate) struct OpeningPlan<'i> {
+    config: Arc<Config>,
+    home: Arc<AgentHome>,
+    stored: Option<SessionEntry>,
+    opening: Opening<'i>,
+    /// The session that was opened for this very message before the engine was stopped.
+    before: Option<OpenedStep>,
+    /// A model that was named behind the word that begins a session anew.
+    hint: Option<Selection>,
+    body: String,
+    now: f64,
 }
 
-/// What a turn stands on: its message is on record, and so is that it was begun. It gets ready meanwhile; whatever cannot
-/// be taken back or done again waits for this.
-#[derive(Default)]
-pub(crate) struct Footing {
-    on_record: OnRecord,
-    /// On its way to the journal.
-    noting: Option<Noting>,
-}
-
-type Noting = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
-
-impl Footing {
-    /// Comes back when all of it is there.
-    pub(crate) async fn reached(&mut self) -> Result<(), TurnError> {
-        self.on_record.reached().await?;
-        if let Some(noting) = &mut self.noting {
-            let noted = noting.await;
-            self.noting = None;
-            noted?;
-        }
-        Ok(())
-    }
-
-    /// Begins to note that a turn was begun.
-    fn note(&mut self, engine: &Engine, turn: &TurnId, opened: Step) -> Result<(), StoreError> {
-        let (engine, turn) = (engine.clone(), turn.clone());
-        let mut noting: Noting = Box::pin(async move {
-            let steps = [Step::Begun { run: turn.clone() }, opened];
-            engine.0.log.note(&turn, steps).await
-        });
-        match noting.as_mut().now_or_never() {
-            Some(noted) => noted?,
-            None => self.noting = Some(noting),
-        }
-        Ok(())
-    }
-}
-
-/// Opens it, unless another process has begun it anew meanwhile: then everything is to be decided again.
-async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<(Opened, Footing)>, TurnError> {
-    let mut footing = Footing { on_record: inbound.on_record.clone(), noting: None };
+/// Reads what there is of the session of a message, and decides.
+pub(crate) async fn plan_opening<'i>(
+    engine: &Engine,
+    inbound: &'i Inbound,
+) -> Result<OpeningPlan<'i>, TurnError> {
     let config = engine.config();
-    let home = engine.home(&inbound.target.agent)?;
+    let home = engine.home(&inbound.target().agent)?;
     let stored = home.sessions.get(inbound.key()).await?;
     #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
     let now = engine.now_ms() as f64;
@@ -212,77 +192,114 @@ async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<(Opened, 
         message: &inbound.message,
         config: &config,
         entry: stored.as_ref(),
-        authorized: inbound.authority.is_authorized && inbound.words == Words::OfMessage,
+        authorized: inbound.authority().is_authorized && inbound.prompt == PromptSource::Message,
         now,
         zone: &engine.0.zone,
     };
-    let opening = Opening::decide(inbound.target.clone(), &request);
-    let models = Models::of(engine, &config, &inbound.target.agent);
+    let opening = Opening::decide(inbound.target(), &request);
+    let models = Models::of(engine, &config, &inbound.target().agent);
     let hint = opening.reset.as_deref().and_then(|rest| reset_hint(rest, &models.choices()));
-    let body = match &hint {
-        Some((_, rest)) => inbound.message.signed(rest),
-        None => opening.body.clone(),
+    let (hint, body) = match hint {
+        Some((selection, rest)) => (Some(selection), inbound.message.signed(&rest)),
+        None => (None, opening.body.clone()),
     };
-    let before = inbound.resume.as_ref().and_then(|progress| progress.opened.as_ref());
-    if let Some(entry) = &stored
-        && (inbound.beside || before.is_some_and(|before| entry.session_id() == Some(&before.session_id)))
-    {
-        // A session in which a run goes on is looked at, and one that was opened for this very message
-        // is not opened again.
-        let was_reset = !inbound.beside && opening.reset.is_some();
-        let is_new = was_reset || !inbound.beside && entry.system_sent() != Some(true);
-        let mut opened = Opened {
-            is_new,
-            was_reset,
-            aborted_last_run: entry.aborted_last_run().unwrap_or(false),
-            ..Opened::of(inbound, entry.clone(), &models, config.clone(), home.clone(), body).await?
-        };
-        if is_new {
-            add_notices(&mut opened, inbound, &models);
+    let before = inbound.resume.as_ref().and_then(|progress| progress.opened.clone());
+    Ok(OpeningPlan { config, home, stored, opening, before, hint, body, now })
+}
+
+/// The note in the journal of the session that a turn was begun in.
+pub(crate) type SessionNote = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
+
+impl OpeningPlan<'_> {
+    /// The session as it will be for the turn, if nothing about it has to be changed first.
+    pub(crate) async fn unchanged(
+        &self,
+        engine: &Engine,
+        inbound: &Inbound,
+    ) -> Result<Option<Opened>, TurnError> {
+        if let Some(opened) = self.entered(engine, inbound).await? {
+            return Ok(Some(opened));
         }
-        return Ok(Some((opened, footing)));
-    }
-    if opening.fork_from().is_some() {
-        footing.reached().await?;
-    }
-    let fork = match before.zip(opening.fork_from()) {
-        Some((before, _)) => Some(Fork {
-            session_id: before.session_id.clone(),
-            session_file: path::join(&home.conversations, &format!("{}.jsonl", before.transcript)),
-        }),
-        None => fork_of(&opening, &home).await?,
-    };
-    let new_id = before.map_or_else(fresh_id, |before| before.session_id.clone());
-    let mut patch = opening.record(fork.as_ref(), &home.state, &mut || new_id.clone());
-    if opening.is_new() {
-        cli_session::forget(&mut patch);
-    }
-    let mut planned = stored.clone().unwrap_or_default();
-    planned.apply(&patch);
-    if let Some((selection, _)) = &hint {
-        // The reset has cleared the earlier choice; what is left of it in the record goes with this one.
-        patch.overlay(&choice_patch(&planned, selection, None, now));
-    }
-    let step = Step::Opened(OpenedStep {
-        session_key: inbound.key().as_str().to_owned(),
-        session_id: planned.session_id().unwrap_or_default().to_owned(),
-        transcript: transcript_of(&planned)?.as_str().to_owned(),
-        asked_at: inbound.accepted_at,
-    });
-    let only_time =
-        hint.is_none() && stored.as_ref().is_some_and(|stored| differs_in_time_alone(stored, &planned));
-    footing.note(engine, &inbound.turn, step)?;
-    if !only_time {
-        footing.reached().await?;
-    }
-    let entry = if only_time {
+        if self.opening.is_new() || self.hint.is_some() {
+            return Ok(None);
+        }
+        let Some(stored) = &self.stored else { return Ok(None) };
+        let (_, planned) = self.planned(None);
+        if !differs_in_time_alone(stored, &planned) {
+            return Ok(None);
+        }
         // Whatever ends the turn writes the record anyway; nothing is lost if it never does.
-        planned
-    } else {
+        let opened = Opened {
+            is_untouched: true,
+            aborted_last_run: self.opening.aborted_last_run,
+            ..self.opened(engine, inbound, planned).await?
+        };
+        Ok(Some(opened))
+    }
+
+    /// Begins to note in which session the turn is begun, unless the journal says so already. What is left of that has to
+    /// be waited for before anything else is done.
+    pub(crate) fn begin_note(
+        &self,
+        engine: &Engine,
+        inbound: &Inbound,
+        opened: &Opened,
+    ) -> Result<Option<SessionNote>, TurnError> {
+        if !opened.is_untouched {
+            return Ok(None);
+        }
+        Ok(note_session(engine, inbound, self.step(inbound, &opened.entry)?)?)
+    }
+
+    /// Opens the session.
+    ///
+    /// Which session that is stands in the journal before it stands in the store. After a crash in between the same
+    /// session is opened: a word that begins a session anew does so once.
+    pub(crate) async fn commit(
+        self,
+        engine: &Engine,
+        inbound: &Inbound,
+        recorded: &Recorded,
+    ) -> Result<Opened, TurnError> {
+        if let Some(opened) = self.try_commit(engine, inbound, recorded).await? {
+            return Ok(opened);
+        }
+        loop {
+            let plan = plan_opening(engine, inbound).await?;
+            if let Some(opened) = plan.try_commit(engine, inbound, recorded).await? {
+                return Ok(opened);
+            }
+        }
+    }
+
+    /// Opens it, unless another process has begun it anew meanwhile: then everything is to be decided again.
+    async fn try_commit(
+        &self,
+        engine: &Engine,
+        inbound: &Inbound,
+        recorded: &Recorded,
+    ) -> Result<Option<Opened>, TurnError> {
+        if let Some(opened) = self.unchanged(engine, inbound).await? {
+            if let Some(note) = self.begin_note(engine, inbound, &opened)? {
+                note.await?;
+            }
+            return Ok(Some(opened));
+        }
+        let fork = match self.before.as_ref().zip(self.opening.fork_from()) {
+            Some((before, _)) => Some(Fork {
+                session_id: before.session_id.clone(),
+                session_file: path::join(&self.home.conversations, &format!("{}.jsonl", before.transcript)),
+            }),
+            None => fork_parent(&self.opening, &self.home, recorded).await?,
+        };
+        let (patch, planned) = self.planned(fork.as_ref());
+        if let Some(note) = note_session(engine, inbound, self.step(inbound, &planned)?)? {
+            note.await?;
+        }
         let wanted = planned.session_id().map(str::to_owned);
-        let seen = stored.as_ref().and_then(SessionEntry::session_id).map(str::to_owned);
+        let seen = self.stored.as_ref().and_then(SessionEntry::session_id).map(str::to_owned);
         if seen.is_some() && seen != wanted {
-            home.let_go_of_conversation().await;
+            self.home.let_go_of_conversation().await;
         }
         let change = move |entry: &mut Option<SessionEntry>| {
             let found = entry.as_ref().and_then(SessionEntry::session_id).map(str::to_owned);
@@ -290,53 +307,108 @@ async fn try_open(engine: &Engine, inbound: &Inbound) -> Result<Option<(Opened, 
                 entry.get_or_insert_default().apply(&patch);
             }
         };
-        let entry = home.sessions.update(inbound.key(), Box::new(change)).await?.unwrap_or_default();
+        let entry = self.home.sessions.update(inbound.key(), Box::new(change)).await?.unwrap_or_default();
         if entry.session_id().map(str::to_owned) != wanted {
             return Ok(None);
         }
-        entry
-    };
-    let mut opened = Opened {
-        is_untouched: only_time,
-        is_new: opening.is_new(),
-        was_reset: opening.reset.is_some(),
-        aborted_last_run: opening.aborted_last_run,
-        ..Opened::of(inbound, entry, &models, config.clone(), home, body).await?
-    };
-    if opened.is_new {
-        tell_of_new_session(engine, inbound, &opened, stored.as_ref());
-        add_notices(&mut opened, inbound, &models);
+        let mut opened = Opened {
+            is_new: self.opening.is_new(),
+            was_reset: self.opening.reset.is_some(),
+            aborted_last_run: self.opening.aborted_last_run,
+            ..self.opened(engine, inbound, entry).await?
+        };
+        if opened.is_new {
+            tell_of_new_session(engine, inbound, &opened, self.stored.as_ref());
+            opened.add_notices(engine, inbound);
+        }
+        Ok(Some(opened))
     }
-    Ok(Some((opened, footing)))
-}
 
-impl Opened {
+    /// A session that is not opened by this turn: a run goes on in it, or it was opened for this very message before
+    /// the engine was stopped.
+    async fn entered(&self, engine: &Engine, inbound: &Inbound) -> Result<Option<Opened>, TurnError> {
+        let is_same = |entry: &SessionEntry| {
+            self.before.as_ref().is_some_and(|before| entry.session_id() == Some(&before.session_id))
+        };
+        let Some(entry) = self.stored.as_ref().filter(|entry| inbound.concurrent || is_same(entry)) else {
+            return Ok(None);
+        };
+        let was_reset = !inbound.concurrent && self.opening.reset.is_some();
+        let is_new = was_reset || !inbound.concurrent && entry.system_sent() != Some(true);
+        let mut opened = Opened {
+            is_new,
+            was_reset,
+            aborted_last_run: entry.aborted_last_run().unwrap_or(false),
+            ..self.opened(engine, inbound, entry.clone()).await?
+        };
+        if is_new {
+            opened.add_notices(engine, inbound);
+        }
+        Ok(Some(opened))
+    }
+
+    /// What is written over the record, and what it becomes.
+    fn planned(&self, fork: Option<&Fork>) -> (Patch, SessionEntry) {
+        let new_id = self.before.as_ref().map_or_else(fresh_id, |before| before.session_id.clone());
+        let mut patch = self.opening.record(fork, &self.home.state, &mut || new_id.clone());
+        if self.opening.is_new() {
+            cli_session::forget(&mut patch);
+        }
+        let mut planned = self.stored.clone().unwrap_or_default();
+        planned.apply(&patch);
+        if let Some(selection) = &self.hint {
+            // The reset has cleared the earlier choice; what is left of it in the record goes with this one.
+            patch.overlay(&choice_patch(&planned, selection, None, self.now));
+        }
+        (patch, planned)
+    }
+
+    fn step(&self, inbound: &Inbound, planned: &SessionEntry) -> Result<Step, TurnError> {
+        Ok(Step::Opened(OpenedStep {
+            session_key: inbound.key().as_str().to_owned(),
+            session_id: planned.session_id().unwrap_or_default().to_owned(),
+            transcript: transcript_of(planned)?.as_str().to_owned(),
+            asked_at: inbound.accepted_at,
+        }))
+    }
+
     /// A session that goes on.
-    async fn of(
+    async fn opened(
+        &self,
+        engine: &Engine,
         inbound: &Inbound,
         entry: SessionEntry,
-        models: &Models<'_>,
-        config: Arc<Config>,
-        home: Arc<AgentHome>,
-        body: String,
-    ) -> Result<Self, TurnError> {
-        Ok(Self {
-            config,
+    ) -> Result<Opened, TurnError> {
+        let models = Models::of(engine, &self.config, &inbound.target().agent);
+        Ok(Opened {
+            config: self.config.clone(),
             key: inbound.key().clone(),
             session_id: entry.session_id().unwrap_or_default().to_owned(),
             transcript: transcript_of(&entry)?,
             is_untouched: false,
-            on_record: inbound.on_record.clone(),
             is_new: false,
             was_reset: false,
             aborted_last_run: false,
-            body,
-            model: models.chosen(&entry, inbound, &home).await,
+            body: self.body.clone(),
+            model: models.chosen(&entry, inbound, &self.home).await,
             thinking: inbound.options.thinking.as_deref().and_then(ThinkLevel::parse),
             notices: Vec::new(),
-            home,
+            home: self.home.clone(),
             entry,
         })
+    }
+}
+
+/// Begins to note in which session a turn was begun. What is left of it has to be waited for.
+fn note_session(engine: &Engine, inbound: &Inbound, opened: Step) -> Result<Option<SessionNote>, StoreError> {
+    let (engine, turn) = (engine.clone(), inbound.turn.clone());
+    let mut note: SessionNote = Box::pin(async move {
+        let steps = [Step::Begun { run: turn.clone() }, opened];
+        engine.0.log.note(&turn, steps).await
+    });
+    match note.as_mut().now_or_never() {
+        Some(noted) => noted.map(|()| None),
+        None => Ok(Some(note)),
     }
 }
 
@@ -358,7 +430,11 @@ pub(crate) fn transcript_of(entry: &SessionEntry) -> Result<TranscriptId, TurnEr
 }
 
 /// The transcript of a thread goes on from its parent's.
-async fn fork_of(opening: &Opening, home: &AgentHome) -> Result<Option<Fork>, TurnError> {
+async fn fork_parent(
+    opening: &Opening<'_>,
+    home: &AgentHome,
+    _recorded: &Recorded,
+) -> Result<Option<Fork>, TurnError> {
     let Some(parent) = opening.fork_from() else { return Ok(None) };
     let Some(parent) = home.sessions.get(&parent).await? else { return Ok(None) };
     let forked = match transcript_of(&parent) {
@@ -396,18 +472,6 @@ fn tell_of_new_session(engine: &Engine, inbound: &Inbound, opened: &Opened, befo
     let started = EventKind::SessionStarted { session_id: session_id.clone(), previous: previous.clone() };
     engine.tell(&opened.key, Some(&inbound.turn), started);
     engine.0.hooks.tell(HookEvent::SessionStart { session_key, session_id, resumed_from: previous });
-}
-
-/// What the sender is told about a new session.
-fn add_notices(opened: &mut Opened, inbound: &Inbound, models: &Models<'_>) {
-    if opened.was_reset
-        && let Ok(choice) = &opened.model
-    {
-        opened.notices.push(notices::session_started(&choice.model, &models.default));
-    }
-    if opened.verbose() != VerboseLevel::Off || wants_verbose(inbound) {
-        opened.notices.push(notices::new_session(&opened.session_id));
-    }
 }
 
 fn wants_verbose(inbound: &Inbound) -> bool {

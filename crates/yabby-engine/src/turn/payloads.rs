@@ -14,7 +14,7 @@ use yabby_domain::text;
 use super::open::Opened;
 use crate::agent::Run;
 use crate::agent::said::{text_of, thinking_of};
-use crate::inbox::Inbound;
+use crate::inbound::Inbound;
 
 /// The payloads of a run, without what was sent already.
 pub(crate) fn build_payloads(inbound: &Inbound, opened: &Opened, run: Run) -> Vec<ReplyPayload> {
@@ -31,7 +31,7 @@ pub(crate) fn build_payloads(inbound: &Inbound, opened: &Opened, run: Run) -> Ve
     let blocks: Vec<BlockKey> = run.blocks.iter().map(BlockKey::of).collect();
     let reply = TurnReply {
         // Whoever asks for a run of its own is told what was said, and as it was said.
-        is_heartbeat: inbound.options.heartbeat || inbound.options.alone,
+        is_heartbeat: inbound.principal.is_heartbeat() || inbound.options.alone,
         mode,
         channel,
         current_message: message.message_id.as_deref(),
@@ -46,7 +46,7 @@ pub(crate) fn build_payloads(inbound: &Inbound, opened: &Opened, run: Run) -> Ve
     };
     let reasoning = if inbound.options.alone { ReasoningLevel::Off } else { opened.reasoning() };
     let mut said = said(reasoning, &run);
-    if run.said_nothing() && !inbound.options.heartbeat {
+    if run.said_nothing() && !inbound.principal.is_heartbeat() {
         said.retain(|payload| payload.text.as_deref().is_none_or(text::is_visible));
         said.push(ReplyPayload::from_text(notices::EMPTY_ANSWER.to_owned()));
     }

@@ -11,14 +11,15 @@ use yabby_domain::message::{Message, text_block};
 use yabby_domain::recollection::without_false_memories;
 use yabby_domain::reply::notices::NO_TEXT;
 use yabby_domain::reply::payload::ReplyPayload;
-use yabby_domain::session::key::KeyPolicy;
+use yabby_domain::session::key::{KeyPolicy, SessionKey};
 use yabby_domain::session::reset::words_for_agent;
-use yabby_domain::system_events::{self, stamp_zone};
+use yabby_domain::system_events::{self, SystemEvent, stamp_zone};
 use yabby_domain::text;
 use yabby_domain::turn::ShownPicture;
 
 use super::open::Opened;
-use crate::inbox::{Inbound, Words};
+use crate::durability::Recorded;
+use crate::inbound::{Inbound, PromptSource};
 use crate::{Engine, unpoisoned};
 
 /// How the agent may send media back.
@@ -66,22 +67,27 @@ pub(crate) fn user_message(text: &str, at: i64) -> Message {
     message
 }
 
-/// Puts the prompt together; `None` if the message says nothing.
-pub(crate) fn compose_prompt(engine: &Engine, inbound: &Inbound, opened: &mut Opened) -> Option<Prompt> {
+/// Puts the prompt together, with the notices that wait for it; `None` if the message says nothing.
+pub(crate) fn compose_prompt(
+    engine: &Engine,
+    inbound: &Inbound,
+    opened: &mut Opened,
+    notices: &Notices,
+) -> Option<Prompt> {
     let message = &inbound.message;
-    let is_message = inbound.words == Words::OfMessage;
+    let is_message = inbound.prompt == PromptSource::Message;
     let note = media_note(&message.media).filter(|_| is_message);
     let words = match (said(inbound, opened), &note) {
         (Some(said), _) => said.to_owned(),
         (None, Some(_)) => String::new(),
-        (None, None) if !inbound.options.pictures.is_empty() => String::new(),
+        (None, None) if !inbound.pictures().is_empty() => String::new(),
         (None, None) => return None,
     };
     let plain = |words: &str| plain(inbound, words);
     let (words, note) = (plain(&words), note.as_deref().map(plain));
     let untrusted: Vec<String> = message.untrusted_context.iter().map(|entry| plain(entry)).collect();
     let starter = message.thread_starter_body.as_deref().filter(|_| opened.is_new).map(plain);
-    let events = notices(engine, inbound, opened);
+    let events = system_events(engine, inbound, opened, notices);
     let text = body::prompt(&PromptParts {
         body: &words,
         last_run_aborted: opened.aborted_last_run,
@@ -92,24 +98,23 @@ pub(crate) fn compose_prompt(engine: &Engine, inbound: &Inbound, opened: &mut Op
         media: note.as_deref().map(|note| MediaPart { note, hint: MEDIA_HINT }),
     });
     let text = take_level(opened, text);
-    Some(Prompt { text, asked_at: inbound.accepted_at, pictures: inbound.options.pictures.clone() })
+    Some(Prompt { text, asked_at: inbound.accepted_at, pictures: inbound.pictures().to_vec() })
 }
 
 /// What is said to the agent, without anything around it; `None` if nothing is.
 pub(super) fn said<'w>(inbound: &'w Inbound, opened: &'w Opened) -> Option<&'w str> {
-    match &inbound.words {
-        Words::Queued { prompt, .. } => Some(prompt),
-        Words::OfMessage => {
+    match &inbound.prompt {
+        PromptSource::Queued { prompt, .. } => Some(prompt),
+        PromptSource::Message => {
             let raw = inbound.message.body_for_commands.as_deref().unwrap_or_default();
             words_for_agent(&opened.body, raw, opened.is_new && opened.was_reset)
         }
     }
 }
 
-/// What somebody said, without what passes for the program's own words. Who sits at the machine may write them.
+/// Words of a message, without what passes for the program's own words unless its sender may write these.
 pub(crate) fn plain(inbound: &Inbound, words: &str) -> String {
-    let options = &inbound.options;
-    match options.to_caller && options.behalf.is_none() {
+    match inbound.is_verbatim() {
         true => words.to_owned(),
         false => without_false_memories(&body::without_false_notices(words)).into_owned(),
     }
@@ -136,18 +141,27 @@ fn take_level(opened: &mut Opened, text: String) -> String {
 }
 
 /// What happened since the last prompt. A new main session is told about its channels first.
-fn notices(engine: &Engine, inbound: &Inbound, opened: &Opened) -> Option<String> {
-    let events = unpoisoned(&engine.0.notices).remove(&opened.key).map(|mut events| events.drain());
+fn system_events(engine: &Engine, inbound: &Inbound, opened: &Opened, notices: &Notices) -> Option<String> {
     let policy = KeyPolicy::from_config(&opened.config);
     let chat_type = inbound.message.chat_type.as_deref().and_then(ChatType::parse);
     let in_group = matches!(chat_type, Some(ChatType::Group | ChatType::Channel));
-    let is_main = opened.key == policy.resolve_main_alias(&inbound.target.agent, "main");
+    let is_main = opened.key == policy.resolve_main_alias(&inbound.target().agent, "main");
     let summary = match opened.is_new && is_main && !in_group {
         true => channel_summary(engine, &opened.config),
         false => Vec::new(),
     };
     let zone = stamp_zone(&opened.config, &engine.0.zone);
-    system_events::render(&summary, &events.unwrap_or_default(), &zone)
+    system_events::render(&summary, &notices.0, &zone)
+}
+
+/// The notices that wait for the next prompt of a session.
+#[derive(Default)]
+pub(crate) struct Notices(Vec<SystemEvent>);
+
+/// Takes them: they are told once.
+pub(crate) fn take_notices(engine: &Engine, session: &SessionKey, _recorded: &Recorded) -> Notices {
+    let notices = unpoisoned(&engine.0.notices).remove(session);
+    Notices(notices.map(|mut notices| notices.drain()).unwrap_or_default())
 }
 
 /// A line for each channel that is configured.

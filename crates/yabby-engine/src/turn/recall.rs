@@ -21,7 +21,7 @@ use super::prompt::{Prompt, said};
 use crate::Engine;
 use crate::agent::conversation::Conversation;
 use crate::agent::is_asked;
-use crate::inbox::Inbound;
+use crate::inbound::Inbound;
 use crate::steering::RunControl;
 
 /// A message does not wait longer for what is remembered about it.
@@ -38,7 +38,7 @@ pub(crate) async fn remember(
 ) -> Option<String> {
     let (most, memory) = (wanted(&opened.config)?, opened.home.memory.as_ref()?);
     let words = said(inbound, opened);
-    let is_of_a_person = inbound.options.behalf.is_none() && !inbound.options.heartbeat;
+    let is_of_a_person = !inbound.principal.is_agent() && !inbound.principal.is_heartbeat();
     if !is_of_a_person || words == Some(BARE_RESET) || is_asked(inbound, prompt, conversation) {
         return None;
     }

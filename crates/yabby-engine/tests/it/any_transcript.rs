@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use yabby_domain::inbound::InboundMessage;
 use yabby_domain::provider_rules::{Recipient, violations};
 use yabby_domain::sanitize::policy::ModelTarget;
@@ -207,7 +208,7 @@ async fn is_taken_up(
         asked_at,
     };
     let mut steps =
-        vec![Step::Accepted(Box::new(accepted)), Step::Begun { run: turn.clone() }, Step::Opened(opened)];
+        vec![Step::Accepted(Arc::new(accepted)), Step::Begun { run: turn.clone() }, Step::Opened(opened)];
     if tools {
         steps.push(Step::ToolBegun { call: "a".to_owned(), tool: "read".to_owned() });
         steps.push(Step::ToolBegun { call: "b".to_owned(), tool: "write".to_owned() });

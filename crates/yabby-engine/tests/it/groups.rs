@@ -5,7 +5,7 @@ use yabby_domain::mention::ExplicitMention;
 use yabby_domain::route::Peer;
 use yabby_domain::session::key::PeerKind;
 use yabby_domain::turn::Outcome;
-use yabby_engine::{Engine, Heard, Hearing};
+use yabby_engine::{Engine, Submission, SubmitOutcome};
 use yabby_testkit::stage::{Stage, accepted, direct, eventually, in_group, say, texts};
 
 use crate::props::{GROUP, gate, outcome, paused, questions};
@@ -17,8 +17,8 @@ fn stage() -> Stage {
     }))
 }
 
-async fn overheard(engine: &Engine, heard: Heard) {
-    assert!(matches!(engine.hear(heard).await.unwrap(), Hearing::Overheard));
+async fn overheard(engine: &Engine, heard: Submission) {
+    assert!(matches!(engine.submit(heard).await.unwrap(), SubmitOutcome::Overheard));
 }
 
 #[tokio::test(start_paused = true)]
@@ -90,7 +90,7 @@ async fn a_platform_may_say_who_is_meant() {
 async fn groups_that_are_not_listed_are_not_served() {
     let stage = Stage::new(json!({"channels": {"telegram": {"groups": {"-6": {"requireMention": false}}}}}));
     let engine = stage.engine();
-    assert!(matches!(engine.hear(in_group("Al", "hi")).await.unwrap(), Hearing::NotServed));
+    assert!(matches!(engine.submit(in_group("Al", "hi")).await.unwrap(), SubmitOutcome::NotServed));
 }
 
 #[tokio::test(start_paused = true)]
@@ -172,10 +172,10 @@ async fn two_people_know_nothing_of_each_other_where_that_is_configured() {
         heard.message.from = Some(format!("telegram:{id}"));
         heard.message.originating_to = Some(id.to_owned());
         heard.message.sender_id = Some(id.to_owned());
-        heard.source = Some(yabby_engine::HeardFrom {
+        heard.origin = Some(yabby_engine::Origin {
             channel: "telegram".to_owned(),
             peer: Some(Peer { kind: PeerKind::parse("dm"), id: id.to_owned() }),
-            ..yabby_engine::HeardFrom::default()
+            ..yabby_engine::Origin::default()
         });
         heard
     };

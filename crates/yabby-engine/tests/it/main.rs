@@ -5,6 +5,7 @@ mod any_transcript;
 mod blocks;
 mod commands;
 mod compaction;
+mod compaction_in_parts;
 mod groups;
 mod hooks;
 mod lifecycle;

@@ -39,7 +39,7 @@ use yabby_domain::transcript::tree::{BranchSummary, NewEntry};
 use yabby_domain::turn::{Record, Step, TurnId};
 use yabby_domain::usage::Usage;
 use yabby_engine::hooks::Hooks;
-use yabby_engine::{AgentHome, Engine, Heard, Hearing, Parts};
+use yabby_engine::{AgentHome, Engine, Parts, Submission, SubmitOutcome};
 use yabby_testkit::loopback::Loopback;
 use yabby_testkit::scripted_model::told;
 use yabby_testkit::stage::Stage;
@@ -452,7 +452,7 @@ impl World {
 
     /// Lives once: takes up what is left, hears messages that nobody acknowledged yet, and goes on until
     /// everything is done or the life is over. Whether it came to an end by itself.
-    pub fn live(&mut self, life: &Arc<Life>, messages: &[Heard], acknowledged: &mut [bool]) -> bool {
+    pub fn live(&mut self, life: &Arc<Life>, messages: &[Submission], acknowledged: &mut [bool]) -> bool {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let done = runtime.block_on(async {
@@ -465,13 +465,13 @@ impl World {
                         tokio::time::sleep(Duration::from_millis(pause)).await;
                     }
                     // A platform may deliver what it delivered before.
-                    match engine.hear(message.clone()).await {
-                        Ok(Hearing::Accepted(ticket)) => {
+                    match engine.submit(message.clone()).await {
+                        Ok(SubmitOutcome::Accepted(ticket)) => {
                             assert!(!*is_known, "heard twice: {message:?}");
                             tickets.push(ticket);
                         }
-                        Ok(Hearing::Repeated) => {}
-                        Ok(Hearing::Overheard | Hearing::NotServed) => panic!("not accepted"),
+                        Ok(SubmitOutcome::Repeated) => {}
+                        Ok(SubmitOutcome::Overheard | SubmitOutcome::NotServed) => panic!("not accepted"),
                         // It is delivered again, one day.
                         Err(_) => continue,
                     }

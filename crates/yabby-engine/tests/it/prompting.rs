@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use yabby_domain::principal::{Principal, ReplyTo};
 use yabby_domain::seam::tool::{Effect, Tool, ToolOutput};
 use yabby_domain::secrets::Secrets;
+use yabby_engine::Submission;
 use yabby_testkit::scripted_model::Line;
 use yabby_testkit::stage::{Stage, direct, in_group, say, texts};
 
@@ -82,13 +84,68 @@ async fn in_somebody_elses_conversation_the_owners_own_is_not_told_whoever_asks(
     for (key, expected) in table {
         let mut heard = direct("hi");
         heard.message.session_key = Some(key.to_owned());
-        heard.options.to_caller = true;
+        heard.principal = Principal::LocalOwner;
+        heard.reply_to = ReplyTo::Caller;
         say(&engine, heard).await;
         let asked = stage.model.asked();
         let last = asked.last().unwrap();
         assert_eq!(last.system.contains("Robin"), expected, "{key} {}", last.system);
         // Nor is there a command that could read it.
         assert_eq!(last.tools.iter().any(|tool| tool.name == "exec"), expected, "{key}");
+    }
+}
+
+/// Rights come from who asks, never from where the answer goes.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_may_only_write_is_not_the_owner_unless_the_configuration_says_so() {
+    let client = |scopes: &[&str]| Principal::Client {
+        scopes: scopes.iter().map(|&scope| scope.to_owned()).collect(),
+        device: None,
+    };
+    let writers = json!({"gateway": {"ownerScopes": ["operator.write"]}});
+    let table = [
+        (json!({}), Principal::LocalOwner, true),
+        (json!({}), client(&["operator.admin"]), true),
+        (json!({}), client(&["operator.read", "operator.write"]), false),
+        (writers.clone(), client(&["operator.read", "operator.write"]), true),
+        (writers, client(&["operator.read"]), false),
+    ];
+    for (config, principal, expected) in table {
+        let exec: Arc<dyn Tool> = Arc::new(Probe::new("exec", Effect::None));
+        let stage = Stage { tools: vec![exec], ..Stage::new(config) };
+        stage.shelf.put("MEMORY.md", "Robin is afraid of geese.");
+        let engine = stage.engine();
+        for reply_to in [ReplyTo::Caller, ReplyTo::Session, ReplyTo::Nowhere] {
+            say(&engine, Submission { principal: principal.clone(), reply_to, ..direct("hi") }).await;
+            let asked = stage.model.asked();
+            let last = asked.last().unwrap();
+            assert_eq!(last.system.contains("geese"), expected, "{principal:?}");
+            assert_eq!(last.tools.iter().any(|tool| tool.name == "exec"), expected, "{principal:?}");
+        }
+    }
+}
+
+/// A channel says who sent a message; who of them is the owner says the configuration.
+#[tokio::test(start_paused = true)]
+async fn a_channel_cannot_make_its_senders_the_owner() {
+    let exec: Arc<dyn Tool> = Arc::new(Probe::new("exec", Effect::None));
+    let config = json!({"channels": {"telegram": {"allowFrom": ["7"]}}});
+    let stage = Stage { tools: vec![exec], ..Stage::new(config) };
+    stage.shelf.put("MEMORY.md", "Robin is afraid of geese.");
+    let engine = stage.engine();
+    for (sender, expected) in [("42", false), ("7", true)] {
+        for reply_to in [ReplyTo::Session, ReplyTo::Caller] {
+            let mut submission = Submission { reply_to, ..direct("hi") };
+            submission.message.sender_id = Some(sender.to_owned());
+            submission.message.from = Some(format!("telegram:{sender}"));
+            // The channel's own verdict lets a sender in, and does not make them the owner.
+            submission.message.command_authorized = true;
+            say(&engine, submission).await;
+            let asked = stage.model.asked();
+            let last = asked.last().unwrap();
+            assert_eq!(last.system.contains("geese"), expected, "{sender}");
+            assert_eq!(last.tools.iter().any(|tool| tool.name == "exec"), expected, "{sender}");
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use yabby_domain::seam::office::{Letter, Question, Task};
 use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::turn::{Outcome, progress};
-use yabby_engine::Ticket;
+use yabby_engine::TurnHandle;
 use yabby_engine::hooks::{Hook, HookAnswer, HookEvent, HookPoint};
 use yabby_testkit::scripted_model::Line;
 use yabby_testkit::stage::Stage;
@@ -188,7 +188,7 @@ impl Hook for Ear {
 }
 
 /// How a message ended.
-pub async fn outcome(ticket: Ticket) -> Outcome {
+pub async fn outcome(ticket: TurnHandle) -> Outcome {
     ticket.done.await.expect("a report").outcome
 }
 

@@ -6,11 +6,12 @@ use std::time::Duration;
 use serde_json::json;
 use yabby_domain::inbound::media::Attachment;
 use yabby_domain::message::Content;
+use yabby_domain::principal::{Principal, ReplyTo};
 use yabby_domain::seam::tool::Effect;
 use yabby_domain::transcript::not_answered;
 use yabby_domain::turn::{LaneClass, Outcome, ShownPicture, progress};
 use yabby_engine::events::EventKind;
-use yabby_engine::{Engine, Heard, Ticket};
+use yabby_engine::{Engine, Submission, TurnHandle};
 use yabby_testkit::scripted_model::{Line, told};
 use yabby_testkit::stage::{Stage, accepted, direct, eventually, say, texts};
 
@@ -21,14 +22,14 @@ fn with_mode(mode: &str) -> Stage {
 }
 
 /// Begins a run that stands still; whether it has begun.
-async fn begun(stage: &Stage, engine: &Engine, body: &str) -> Ticket {
+async fn begun(stage: &Stage, engine: &Engine, body: &str) -> TurnHandle {
     let asked = stage.model.asked().len();
     let ticket = accepted(engine, direct(body)).await;
     eventually("the model is asked", || stage.model.asked().len() > asked).await;
     ticket
 }
 
-fn numbered(body: &str, id: &str) -> Heard {
+fn numbered(body: &str, id: &str) -> Submission {
     let mut heard = direct(body);
     heard.message.message_id = Some(id.to_owned());
     heard
@@ -509,7 +510,8 @@ async fn a_channel_that_panics_fails_its_turn_and_nothing_else() {
     assert!(report.error.unwrap().contains("went wrong in the program itself"));
     assert_settled(&stage);
     let mut quiet = direct("again");
-    quiet.options.to_caller = true;
+    quiet.principal = Principal::LocalOwner;
+    quiet.reply_to = ReplyTo::Caller;
     assert_eq!(say(&engine, quiet).await.outcome, Outcome::Answered);
 }
 
@@ -556,7 +558,7 @@ async fn a_message_nobody_waits_for_is_answered_all_the_same() {
     let engine = stage.engine();
     drop(accepted(&engine, direct("hello")).await);
     // Whoever gives up waiting until it is accepted does not take it back either.
-    let hearing = engine.hear(numbered("and me", "m2"));
+    let hearing = engine.submit(numbered("and me", "m2"));
     let _ = tokio::time::timeout(Duration::ZERO, hearing).await;
     assert!(engine.idle(Duration::from_secs(60)).await);
     eventually("both are answered", || stage.channel.texts().len() == 2).await;
@@ -568,11 +570,14 @@ async fn a_message_that_could_not_be_kept_is_refused_and_heard_when_it_comes_aga
     let stage = Stage::new(json!({}));
     let engine = stage.engine();
     stage.journal.fail_next();
-    assert!(engine.hear(numbered("hello", "m1")).await.is_err());
+    assert!(engine.submit(numbered("hello", "m1")).await.is_err());
     assert!(engine.busy().is_empty());
     let report = say(&engine, numbered("hello", "m1")).await;
     assert_eq!(report.outcome, Outcome::Answered);
-    assert!(matches!(engine.hear(numbered("hello", "m1")).await.unwrap(), yabby_engine::Hearing::Repeated));
+    assert!(matches!(
+        engine.submit(numbered("hello", "m1")).await.unwrap(),
+        yabby_engine::SubmitOutcome::Repeated
+    ));
     assert_eq!(stage.model.asked().len(), 1);
 }
 

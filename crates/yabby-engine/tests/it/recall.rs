@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use yabby_domain::principal::{OnBehalfOf, Principal, SystemSource};
 use yabby_domain::recollection::Remembered;
 use yabby_domain::seam::recollection::{Asked, Recollection};
 use yabby_domain::session::key::SessionKey;
-use yabby_domain::turn::{Behalf, TurnOptions};
-use yabby_engine::Heard;
+use yabby_engine::Submission;
 use yabby_testkit::scripted_model::Line;
 use yabby_testkit::stage::{Stage, accepted, direct, eventually, in_group, say, texts};
 
@@ -163,11 +163,11 @@ async fn only_messages_of_people_are_remembered_for() {
     stage.model.will([Line::say("Hello!")]);
     say(&engine, direct("/new")).await;
     assert!(questions(&stage)[0].starts_with("user: A new session was started"), "{:?}", questions(&stage));
-    let behalf = Some(Behalf { session: MAIN.to_owned(), is_owner: true, ..Behalf::default() });
-    let options = TurnOptions { behalf, ..TurnOptions::default() };
-    say(&engine, Heard { options, ..direct("do this") }).await;
-    let options = TurnOptions { heartbeat: true, ..TurnOptions::default() };
-    say(&engine, Heard { options, ..direct("anything?") }).await;
+    let behalf = OnBehalfOf { session: MAIN.to_owned(), is_owner: true, ..OnBehalfOf::default() };
+    let principal = Principal::Agent(behalf);
+    say(&engine, Submission { principal, ..direct("do this") }).await;
+    let principal = Principal::System { source: SystemSource::Heartbeat };
+    say(&engine, Submission { principal, ..direct("anything?") }).await;
     assert_eq!(elephant.asked(), []);
     assert!(!questions(&stage).iter().any(|question| question.contains("## New message")));
 }

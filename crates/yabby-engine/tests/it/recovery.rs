@@ -5,9 +5,10 @@
 
 use serde_json::{Value, json};
 use yabby_domain::message::Role;
+use yabby_domain::principal::{Principal, ReplyTo};
 use yabby_domain::seam::channel::Capabilities;
 use yabby_domain::turn::ShownPicture;
-use yabby_engine::Heard;
+use yabby_engine::Submission;
 use yabby_testkit::scripted_model::told;
 use yabby_testkit::stage::direct;
 
@@ -18,7 +19,7 @@ struct Scenario {
     config: Value,
     capabilities: Capabilities,
     window: u64,
-    messages: Vec<Heard>,
+    messages: Vec<Submission>,
 }
 
 impl Scenario {
@@ -124,7 +125,7 @@ impl Scenario {
     }
 }
 
-fn body(heard: &Heard) -> &str {
+fn body(heard: &Submission) -> &str {
     heard.message.body.as_deref().unwrap_or_default()
 }
 
@@ -235,7 +236,8 @@ fn an_answer_for_the_caller_alone_is_written_once() {
     let mut scenario = Scenario::of(&["use a tool", "two"]).mode("followup");
     scenario.capabilities.knows_deliveries = false;
     for heard in &mut scenario.messages {
-        heard.options.to_caller = true;
+        heard.principal = Principal::LocalOwner;
+        heard.reply_to = ReplyTo::Caller;
     }
     scenario.dies_anywhere();
 }

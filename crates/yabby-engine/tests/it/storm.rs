@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use yabby_domain::message::{Message, Role};
 use yabby_domain::seam::channel::Capabilities;
-use yabby_engine::Heard;
+use yabby_engine::Submission;
 use yabby_testkit::scripted_model::told;
 use yabby_testkit::stage::direct;
 
@@ -51,7 +51,7 @@ fn any_saying() -> impl Strategy<Value = Saying> {
 }
 
 /// The message, with a number by which its words are found again.
-fn heard(number: usize, saying: &Saying) -> Heard {
+fn heard(number: usize, saying: &Saying) -> Submission {
     let body = match saying.body.ends_with(|c: char| c.is_alphabetic()) && !is_command(saying.body) {
         true => format!("{} #{number}#", saying.body),
         false => saying.body.to_owned(),
@@ -81,7 +81,7 @@ proptest! {
         let capabilities = Capabilities { knows_deliveries: true, likes_blocks: blocks };
         let mut world = World::new(config, capabilities, 100_000);
         world.pauses = sayings.iter().map(|saying| saying.pause).collect();
-        let messages: Vec<Heard> = sayings.iter().enumerate().map(|(at, saying)| heard(at, saying)).collect();
+        let messages: Vec<Submission> = sayings.iter().enumerate().map(|(at, saying)| heard(at, saying)).collect();
         let mut acknowledged = vec![false; messages.len()];
         for steps in &deaths {
             world.live(&Life::of(*steps), &messages, &mut acknowledged);
@@ -132,7 +132,8 @@ fn pieces_of_an_answer_to_a_steering_message_are_sent_once() {
         let capabilities = Capabilities { knows_deliveries: true, likes_blocks: true };
         let mut world = World::new(config, capabilities, 100_000);
         world.pauses = sayings.iter().map(|saying| saying.pause).collect();
-        let messages: Vec<Heard> = sayings.iter().enumerate().map(|(at, saying)| heard(at, saying)).collect();
+        let messages: Vec<Submission> =
+            sayings.iter().enumerate().map(|(at, saying)| heard(at, saying)).collect();
         let mut acknowledged = vec![false; messages.len()];
         world.live(&Life::of(death), &messages, &mut acknowledged);
         assert!(world.live(&Life::of(100_000), &messages, &mut acknowledged));

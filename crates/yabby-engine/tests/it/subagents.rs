@@ -7,12 +7,13 @@ use async_trait::async_trait;
 use serde_json::json;
 use yabby_domain::config::Config;
 use yabby_domain::json::Object;
+use yabby_domain::principal::{OnBehalfOf, Principal};
 use yabby_domain::seam::channel::{Capabilities, ChannelError};
 use yabby_domain::seam::office::{Decision, Question};
 use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
-use yabby_domain::turn::{Behalf, Outcome, TurnOptions};
+use yabby_domain::turn::Outcome;
 use yabby_engine::events::EventKind;
-use yabby_engine::{Engine, Heard, Hearing};
+use yabby_engine::{Engine, Submission, SubmitOutcome};
 use yabby_testkit::scripted_model::{Line, ScriptedModel, told};
 use yabby_testkit::stage::{Stage, accepted, direct, eventually, in_group, say, texts};
 
@@ -206,7 +207,7 @@ async fn what_strangers_say_is_not_slipped_into_the_owners_run() {
     assert!(asked[2].tools.is_empty(), "without the owner's tools");
 }
 
-async fn may_it_run(engine: &Engine, heard: Heard) -> Vec<String> {
+async fn may_it_run(engine: &Engine, heard: Submission) -> Vec<String> {
     texts(&say(engine, heard).await)
 }
 
@@ -381,8 +382,8 @@ async fn a_group_that_must_mention_the_agent_hears_of_its_task_all_the_same() {
         Line::say("Wait."),
         Line::say("There are seventeen."),
     ]);
-    let overheard = engine.hear(in_group("7", "count the boats")).await.unwrap();
-    assert!(matches!(overheard, Hearing::Overheard));
+    let overheard = engine.submit(in_group("7", "count the boats")).await.unwrap();
+    assert!(matches!(overheard, SubmitOutcome::Overheard));
     say(&engine, in_group("7", "yabby, count the boats")).await;
     eventually("it was announced", || stage.channel.texts().len() == 2).await;
     assert_eq!(stage.channel.texts(), ["Wait.", "There are seventeen."]);
@@ -397,13 +398,12 @@ async fn a_group_that_must_mention_the_agent_hears_of_its_task_all_the_same() {
     assert!(stage.said(MAIN).await.iter().any(|line| line.contains("All is well.")));
     // Even if the words say that they come from the group: an agent speaks to nobody else.
     stage.model.will([Line::say("Still well.")]);
-    let behalf = Behalf { session: MAIN.to_owned(), ..Behalf::default() };
-    let options = TurnOptions { behalf: Some(behalf), ..TurnOptions::default() };
-    let report = say(&engine, Heard { options, ..in_group("7", "and now?") }).await;
+    let principal = Principal::Agent(OnBehalfOf { session: MAIN.to_owned(), ..OnBehalfOf::default() });
+    let report = say(&engine, Submission { principal, ..in_group("7", "and now?") }).await;
     assert_eq!(texts(&report), ["Still well."]);
 }
 
-fn a_message_that_makes_a_task() -> Heard {
+fn a_message_that_makes_a_task() -> Submission {
     let mut heard = direct("spawn a helper");
     // By this name the platform's second delivery is known.
     heard.message.message_id = Some("1".to_owned());
@@ -415,7 +415,7 @@ fn where_tasks_are_done() -> World {
 }
 
 /// How many steps the task has if nothing comes in between.
-fn steps_of_a_task(messages: &[Heard]) -> usize {
+fn steps_of_a_task(messages: &[Submission]) -> usize {
     let whole = Life::of(FOREVER);
     assert!(where_tasks_are_done().live(&whole, messages, &mut [false]));
     FOREVER - whole.left()

@@ -6,11 +6,12 @@ use std::time::Duration;
 use serde_json::json;
 use yabby_domain::config::Config;
 use yabby_domain::inbound::InboundMessage;
+use yabby_domain::principal::{Principal, ReplyTo, SystemSource};
 use yabby_domain::seam::tool::Effect;
 use yabby_domain::session::key::SessionKey;
-use yabby_domain::turn::{Outcome, TurnOptions};
+use yabby_domain::turn::Outcome;
 use yabby_engine::events::EventKind;
-use yabby_engine::{Heard, Hearing};
+use yabby_engine::{Submission, SubmitOutcome};
 use yabby_testkit::scripted_model::Line;
 use yabby_testkit::stage::{Stage, direct, say, texts};
 
@@ -161,7 +162,7 @@ async fn a_message_that_cannot_be_written_down_leaves_nothing_behind() {
     stage.journal.fail_next();
     let hearing = tokio::spawn({
         let (engine, heard) = (engine.clone(), heard.clone());
-        async move { engine.hear(heard).await.is_err() }
+        async move { engine.submit(heard).await.is_err() }
     });
     tokio::time::sleep(Duration::from_secs(1)).await;
     drop(busy);
@@ -183,7 +184,7 @@ async fn a_heartbeat_that_has_nothing_to_say_says_nothing() {
     stage.model.will([Line::say("HEARTBEAT_OK"), Line::say("The oven is still on!")]);
     for expected in [0, 1] {
         let mut heard = direct("heartbeat: anything to do?");
-        heard.options.heartbeat = true;
+        heard.principal = Principal::System { source: SystemSource::Heartbeat };
         assert_eq!(say(&engine, heard).await.outcome, Outcome::Answered);
         assert_eq!(stage.channel.texts().len(), expected);
     }
@@ -205,7 +206,8 @@ async fn a_caller_gets_the_reply_alone() {
     let stage = Stage::new(json!({}));
     let engine = stage.engine();
     let mut heard = direct("hello");
-    heard.options.to_caller = true;
+    heard.principal = Principal::LocalOwner;
+    heard.reply_to = ReplyTo::Caller;
     heard.options.extra_system_prompt = Some("Today you are a pirate.".to_owned());
     let report = say(&engine, heard).await;
     assert_eq!(texts(&report), ["echo: hello"]);
@@ -243,9 +245,9 @@ async fn a_repeat_waits_until_the_first_is_on_record() {
         let hear = || {
             let (engine, heard) = (engine.clone(), heard.clone());
             tokio::spawn(async move {
-                match engine.hear(heard).await {
-                    Ok(Hearing::Accepted(_)) => "accepted",
-                    Ok(Hearing::Repeated) => "repeated",
+                match engine.submit(heard).await {
+                    Ok(SubmitOutcome::Accepted(_)) => "accepted",
+                    Ok(SubmitOutcome::Repeated) => "repeated",
                     Ok(_) => "ignored",
                     Err(_) => "refused",
                 }
@@ -277,7 +279,7 @@ async fn a_spelt_out_line_feed_is_kept_unless_a_platform_sent_it() {
             command_authorized: true,
             ..InboundMessage::default()
         };
-        Heard { message, ..Heard::default() }
+        Submission { message, ..Submission::default() }
     };
     say(&engine, typed(WORDS)).await;
     say(&engine, direct(WORDS)).await;
@@ -310,8 +312,8 @@ async fn an_answer_without_words_is_told_in_a_sentence_and_a_silent_one_is_not()
     }
     // A heartbeat that finds nothing to say says nothing.
     stage.model.will([Line::say("")]);
-    let options = TurnOptions { heartbeat: true, ..TurnOptions::default() };
-    let report = say(&engine, Heard { options, ..direct("anything?") }).await;
+    let principal = Principal::System { source: SystemSource::Heartbeat };
+    let report = say(&engine, Submission { principal, ..direct("anything?") }).await;
     assert!(texts(&report).is_empty(), "{report:?}");
 }
 
@@ -338,11 +340,14 @@ async fn a_message_is_repeated_also_when_the_time_of_day_was_set() {
     let engine = stage.engine();
     let numbered = || {
         let heard = direct("hello");
-        Heard { message: InboundMessage { message_id: Some("m1".to_owned()), ..heard.message }, ..heard }
+        Submission { message: InboundMessage { message_id: Some("m1".to_owned()), ..heard.message }, ..heard }
     };
     say(&engine, numbered()).await;
     stage.clock.advance(24 * 3600 * 1000);
-    assert!(matches!(engine.hear(numbered()).await.unwrap(), Hearing::Repeated), "it ran again");
+    assert!(matches!(engine.submit(numbered()).await.unwrap(), SubmitOutcome::Repeated), "it ran again");
     tokio::time::advance(Duration::from_secs(21 * 60)).await;
-    assert!(matches!(engine.hear(numbered()).await.unwrap(), Hearing::Accepted(_)), "that was long ago");
+    assert!(
+        matches!(engine.submit(numbered()).await.unwrap(), SubmitOutcome::Accepted(_)),
+        "that was long ago"
+    );
 }

@@ -7,7 +7,7 @@ use yabby_domain::inbound::InboundMessage;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::text;
 use yabby_domain::turn::{Outcome, TurnOptions};
-use yabby_engine::{Ticket, TurnReport};
+use yabby_engine::{TurnHandle, TurnReport};
 
 use super::chat_abort::stop;
 use super::{Access, Call, Listing, Method, attachments};
@@ -104,7 +104,7 @@ fn longest(patience_ms: u64) -> u64 {
 }
 
 /// Tells the end of the run.
-async fn follow(call: &Call, ticket: Ticket, run: &std::sync::Arc<Run>, remembered: &str) {
+async fn follow(call: &Call, ticket: TurnHandle, run: &std::sync::Arc<Run>, remembered: &str) {
     let gateway = &call.gateway;
     let ending = match ticket.done.await {
         Ok(report) => runs::ending_of(&report, told(call, run, &report).await),

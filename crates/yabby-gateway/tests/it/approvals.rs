@@ -41,6 +41,26 @@ async fn careful() -> Stand {
 }
 
 #[tokio::test]
+async fn a_client_that_may_only_write_gets_no_commands_and_no_private_notes() {
+    let stand = careful().await;
+    stand.stage.shelf.put("MEMORY.md", "Robin is afraid of geese.");
+    let writer: &[&str] = &["operator.read", "operator.write"];
+    for (scopes, expected) in [(writer, false), (&["operator.admin"], true)] {
+        let mut client = stand.client(scopes).await;
+        for method in ["agent", "chat.send"] {
+            let key = format!("{method}-{expected}");
+            let said = json!({"sessionKey": "agent:main:main", "message": "hi", "idempotencyKey": key});
+            client.get(method, said).await;
+            client.get("agent.wait", json!({"runId": key})).await;
+            let asked = stand.stage.model.asked();
+            let last = asked.last().unwrap();
+            assert_eq!(last.system.contains("geese"), expected, "{method} {scopes:?}");
+            assert_eq!(last.tools.iter().any(|tool| tool.name == "exec"), expected, "{method} {scopes:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_run_waits_until_a_client_decides() {
     let stand = careful().await;
     let mut owner = stand.client(&["operator.admin", "operator.approvals"]).await;

@@ -211,6 +211,7 @@ fn what_waits_is_read_and_not_written_again_by_those_who_go_on_with_it() {
     let words = "many words ".repeat(10_000);
     let mut record = accepted("a", now());
     if let TurnStep::Accepted(accepted) = &mut record.step {
+        let accepted = Arc::make_mut(accepted);
         accepted.message.body = Some(words.clone());
         accepted.message.raw_body = Some(words.clone());
         accepted.message.command_body = Some(words.clone());

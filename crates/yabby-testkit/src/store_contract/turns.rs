@@ -52,7 +52,7 @@ pub fn accepted(turn: &str, at: i64) -> Record {
         dedupe: Some(format!("telegram|{turn}")),
         ..Accepted::default()
     };
-    Record::new(&TurnId::new(turn), at, Step::Accepted(Box::new(accepted)))
+    Record::new(&TurnId::new(turn), at, Step::Accepted(Arc::new(accepted)))
 }
 
 pub fn tool_begun(turn: &str, call: &str, at: i64) -> Record {

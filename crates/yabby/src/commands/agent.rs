@@ -15,6 +15,7 @@ use yabby_domain::directive::level::{Level as _, ThinkLevel, VerboseLevel};
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
 use yabby_domain::json::{self, Value};
+use yabby_domain::principal::{Principal, ReplyTo};
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
@@ -22,7 +23,7 @@ use yabby_domain::text;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::turn::{Outcome, TurnOptions};
 use yabby_engine::events::Listener;
-use yabby_engine::{Engine, Heard, Hearing, Ticket, TurnReport};
+use yabby_engine::{Engine, Submission, SubmitOutcome, TurnHandle, TurnReport};
 use yabby_store::files::turns::Kind;
 
 use crate::book::{self, Book};
@@ -290,12 +291,24 @@ async fn ask(
     }
 }
 
-async fn say(engine: &Engine, destination: &Destination, options: TurnOptions, said: &str) -> Result<Ticket> {
+async fn say(
+    engine: &Engine,
+    destination: &Destination,
+    options: TurnOptions,
+    said: &str,
+) -> Result<TurnHandle> {
     let said = text::from_outside(said).into_owned();
     let message = InboundMessage { body: Some(said), ..destination.message.clone() };
-    match engine.hear(Heard { message, options, ..Heard::default() }).await? {
-        Hearing::Accepted(ticket) => Ok(ticket),
-        Hearing::Repeated | Hearing::Overheard | Hearing::NotServed => Err(anyhow!(
+    let submission = Submission {
+        principal: Principal::LocalOwner,
+        reply_to: ReplyTo::Caller,
+        message,
+        options,
+        ..Submission::default()
+    };
+    match engine.submit(submission).await? {
+        SubmitOutcome::Accepted(ticket) => Ok(ticket),
+        SubmitOutcome::Repeated | SubmitOutcome::Overheard | SubmitOutcome::NotServed => Err(anyhow!(
             "the message was not taken in; is {} a group that does not serve you?",
             destination.key
         )),
@@ -394,7 +407,7 @@ fn options(arguments: &Arguments) -> Result<TurnOptions> {
     let timeout_ms = seconds(arguments)?.map(|seconds| (seconds * 1000.0) as u64);
     // Who types a command that nobody knows has mistyped it; a script may mean a text.
     let refuses_unknown_commands = std::io::stdin().is_terminal() && !arguments.json;
-    Ok(TurnOptions { timeout_ms, to_caller: true, refuses_unknown_commands, ..TurnOptions::default() })
+    Ok(TurnOptions { timeout_ms, refuses_unknown_commands, ..TurnOptions::default() })
 }
 
 /// What is said without a name goes to the main session of the only agent. Where there are several, a message on the

@@ -15,7 +15,7 @@ use yabby_domain::seam::SessionStore;
 use yabby_domain::seam::channel::Capabilities;
 use yabby_domain::session::key::{PeerKind, SessionKey};
 use yabby_engine::hooks::Hooks;
-use yabby_engine::{AgentHome, Engine, Heard, HeardFrom, Parts};
+use yabby_engine::{AgentHome, Engine, Origin, Parts, Submission};
 use yabby_memory::listening::Listening;
 use yabby_memory::memory::{self, Memory, Places};
 use yabby_store::files::ledger::UsageLedger;
@@ -138,16 +138,16 @@ fn text_of(path: &Path) -> String {
 }
 
 /// A direct message by Telegram, from the person with this number.
-pub fn from(person: &str, body: &str) -> Heard {
+pub fn from(person: &str, body: &str) -> Submission {
     let mut heard = direct(body);
     heard.message.from = Some(format!("telegram:{person}"));
     heard.message.to = Some(format!("telegram:{person}"));
     heard.message.originating_to = Some(person.to_owned());
     heard.message.sender_id = Some(person.to_owned());
-    heard.source = Some(HeardFrom {
+    heard.origin = Some(Origin {
         channel: "telegram".to_owned(),
         peer: Some(Peer { kind: PeerKind::parse("dm"), id: person.to_owned() }),
-        ..HeardFrom::default()
+        ..Origin::default()
     });
     heard
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::Result;
@@ -73,12 +74,11 @@ impl Program {
         lines[lines.len().saturating_sub(12)..].join("\n")
     }
 
-    /// What its processes take of the machine, in bytes: the reference starts itself a second time, and both stay.
-    /// What several processes share counts for each of them in part.
-    pub fn memory(&self) -> Result<u64> {
-        let share = |process: &Path| share(&read(&process.join("smaps_rollup"))).unwrap_or_default();
-        let all = self.processes()?.iter().map(|process| share(process)).sum();
-        if all == 0 { Err("the gateway is gone".into()) } else { Ok(all) }
+    /// The memory of all its processes: the reference starts itself a second time, and both stay.
+    pub fn memory(&self) -> Result<Memory> {
+        let rollups = self.processes()?.into_iter().map(|process| read(&process.join("smaps_rollup")));
+        let memory = rollups.map(|rollup| Memory::from_rollup(&rollup)).fold(Memory::default(), Memory::plus);
+        if memory.total == 0 { Err("the gateway is gone".into()) } else { Ok(memory) }
     }
 
     /// How long its threads have kept a processor busy, in seconds.
@@ -123,10 +123,36 @@ fn group(stat: &str) -> Option<u32> {
     rest.split_whitespace().nth(2)?.parse().ok()
 }
 
-fn share(rollup: &str) -> Option<u64> {
-    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
-    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;
-    Some(kilobytes * 1024)
+/// Memory in bytes.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Memory {
+    /// Anonymous memory: what the program has written to, which the system cannot drop, also where it is swapped out.
+    pub anonymous: u64,
+    /// With the pages of files, such as its own code. What several processes share counts for each of them in part.
+    pub total: u64,
+}
+
+impl Memory {
+    fn from_rollup(rollup: &str) -> Self {
+        let bytes = |name: &str| -> Option<u64> {
+            let line = rollup.lines().find_map(|line| line.strip_prefix(name))?;
+            let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;
+            Some(kilobytes * 1024)
+        };
+        Self {
+            anonymous: bytes("Pss_Anon:").unwrap_or_default() + bytes("SwapPss:").unwrap_or_default(),
+            total: bytes("Pss:").unwrap_or_default(),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self { anonymous: self.anonymous + other.anonymous, total: self.total + other.total }
+    }
+
+    /// The most of both.
+    pub fn max(self, other: Self) -> Self {
+        Self { anonymous: self.anonymous.max(other.anonymous), total: self.total.max(other.total) }
+    }
 }
 
 impl Drop for Program {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::Result;
 use crate::client::{Client, is_first, payload};
-use crate::program::Program;
+use crate::program::{Memory, Program};
 
 #[derive(Clone, Copy)]
 pub enum Through {
@@ -76,13 +76,13 @@ pub async fn long_conversation(client: &mut Client, marks: &[usize], program: &P
     Ok(costs)
 }
 
-/// The memory of the gateway in bytes after so many turns of its life, which are taken in many sessions in rotation.
+/// The memory of the gateway after so many turns of its life, which are taken in many sessions in rotation.
 pub async fn memory_growth(
     client: &mut Client,
     marks: &[usize],
     sessions: usize,
     program: &Program,
-) -> Result<Vec<u64>> {
+) -> Result<Vec<Memory>> {
     let mut memory = Vec::with_capacity(marks.len());
     for number in 1..=marks.last().copied().unwrap_or_default() {
         let told =
@@ -129,7 +129,7 @@ pub async fn at_once(
     turns: usize,
     sessions: usize,
     program: &Program,
-) -> Result<(Value, u64)> {
+) -> Result<(Value, Memory)> {
     const LOOK_EVERY: usize = 20;
     let mut memory = program.memory()?;
     if turns == 0 {

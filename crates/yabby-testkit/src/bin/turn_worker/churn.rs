@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 use yabby_domain::inbound::InboundMessage;
-use yabby_engine::{Engine, Heard, Hearing};
+use yabby_engine::{Engine, Submission, SubmitOutcome};
 use yabby_store::disk::LocalDisk;
 
 use crate::engine::open;
@@ -66,10 +66,12 @@ async fn hear(engine: &Engine, order: &Order) -> Result<()> {
         command_authorized: true,
         ..InboundMessage::default()
     };
-    match engine.hear(Heard { message, ..Heard::default() }).await? {
-        Hearing::Accepted(_) => say(&json!({"accepted": name})),
-        Hearing::Repeated => say(&json!({"repeated": name})),
-        Hearing::Overheard | Hearing::NotServed => Err("a direct message was not taken in".into()),
+    match engine.submit(Submission { message, ..Submission::default() }).await? {
+        SubmitOutcome::Accepted(_) => say(&json!({"accepted": name})),
+        SubmitOutcome::Repeated => say(&json!({"repeated": name})),
+        SubmitOutcome::Overheard | SubmitOutcome::NotServed => {
+            Err("a direct message was not taken in".into())
+        }
     }
 }
 

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use yabby_domain::inbound::InboundMessage;
-use yabby_engine::{Engine, Heard, Hearing};
+use yabby_domain::principal::{Principal, ReplyTo};
+use yabby_engine::{Engine, Submission, SubmitOutcome};
 use yabby_store::disk::{Disk, LocalDisk};
 
 use crate::engine::open;
@@ -65,9 +66,14 @@ async fn turn(engine: &Engine, session: usize, number: usize, at: usize) -> Resu
         command_authorized: true,
         ..InboundMessage::default()
     };
-    let options = yabby_domain::turn::TurnOptions { to_caller: true, ..Default::default() };
-    match engine.hear(Heard { message, options, ..Heard::default() }).await? {
-        Hearing::Accepted(ticket) => {
+    let submission = Submission {
+        principal: Principal::LocalOwner,
+        reply_to: ReplyTo::Caller,
+        message,
+        ..Submission::default()
+    };
+    match engine.submit(submission).await? {
+        SubmitOutcome::Accepted(ticket) => {
             let report = ticket.done.await?;
             match report.error {
                 None => Ok(()),

@@ -5,6 +5,7 @@ use serde_json::json;
 use yabby_domain::access::command_auth::command_authority;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
+use yabby_domain::inbound::InboundMessage;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::{KeyPolicy, Scope};
@@ -27,18 +28,32 @@ fn answer(case: &Case) -> Option<Value> {
     }
 }
 
-struct Run {
-    opening: Opening,
+struct Run<'m> {
+    opening: Opening<'m>,
     store: Object,
     session_id: String,
 }
 
-/// Opens the session of a case; `fork` branches off a transcript where one is wanted.
-fn run(case: &Case, mut store: Object, fork: impl FnOnce(&Opening) -> Option<Fork>) -> Run {
+/// The message of a case, and the session that it is for.
+fn message_and_target(case: &Case, config: &Config) -> (InboundMessage, Target) {
     let message = context::inbound(case.arg("ctx"));
-    let config = Config::new(case.input.get("cfg").cloned().unwrap_or_else(|| json!({})));
+    let target = Target::of(&message, &KeyPolicy::from_config(config));
+    (message, target)
+}
+
+fn config_of(case: &Case) -> Config {
+    Config::new(case.input.get("cfg").cloned().unwrap_or_else(|| json!({})))
+}
+
+/// Opens the session of a case; `fork` branches off a transcript where one is wanted.
+fn run<'m>(
+    case: &Case,
+    config: &'m Config,
+    (message, target): &'m (InboundMessage, Target),
+    mut store: Object,
+    fork: impl FnOnce(&Opening<'_>) -> Option<Fork>,
+) -> Run<'m> {
     let zone = case.text("tz").and_then(|name| TimeZone::get(name).ok()).unwrap_or(TimeZone::UTC);
-    let target = Target::of(&message, &KeyPolicy::from_config(&config));
     // The recorded store is one agent's; every other agent begins with an empty one.
     if target.agent != AgentId::normalize(case.text("agentId").unwrap_or("")) {
         store.clear();
@@ -49,10 +64,10 @@ fn run(case: &Case, mut store: Object, fork: impl FnOnce(&Opening) -> Option<For
     let opening = Opening::decide(
         target,
         &OpenRequest {
-            message: &message,
-            config: &config,
+            message,
+            config,
             entry: entry.as_ref(),
-            authorized: command_authority(&message, &config, authorized).is_authorized,
+            authorized: command_authority(message, config, authorized).is_authorized,
             now: case.arg("now").as_f64().unwrap_or(0.0),
             zone: &zone,
         },
@@ -69,8 +84,9 @@ fn run(case: &Case, mut store: Object, fork: impl FnOnce(&Opening) -> Option<For
 
 fn opened(case: &Case) -> Value {
     let stored = context::stored(case.arg("store"));
-    let config = Config::new(case.input.get("cfg").cloned().unwrap_or_else(|| json!({})));
-    let Run { opening, store, session_id } = run(case, stored, |_| None);
+    let config = config_of(case);
+    let message = message_and_target(case, &config);
+    let Run { opening, store, session_id } = run(case, &config, &message, stored, |_| None);
     let scope = if KeyPolicy::from_config(&config).scope == Scope::Global { "global" } else { "per-sender" };
     let mut value = json!({
         "sessionKey": opening.target.key.as_str(),
@@ -112,7 +128,9 @@ fn forked(case: &Case) -> Option<Value> {
     let file = format!("$STATE/agents/main/sessions/{}", fork.name);
     let store = json!({case.text("parentKey")?: {"sessionId": "par-id", "updatedAt": case.arg("now"), "sessionFile": PARENT}});
     let branched = Fork { session_id: fork.file.transcript().session_id().to_owned(), session_file: file };
-    let run = run(case, store.as_object()?.clone(), |_| Some(branched));
+    let config = config_of(case);
+    let message = message_and_target(case, &config);
+    let run = run(case, &config, &message, store.as_object()?.clone(), |_| Some(branched));
     let record = run.store.get(run.opening.target.key.as_str())?;
     let written: Vec<Value> = fork.text.lines().filter_map(|line| json::parse(line).ok()).collect();
     let result = json!({

@@ -29,6 +29,7 @@ pub fn answer(case: &Case) -> Option<Value> {
             let entry = SessionEntry::new(case.arg("entry").as_object().cloned().unwrap_or_default());
             json!(flush_is_due(
                 &entry,
+                entry.total_tokens().unwrap_or(0.0),
                 &FlushBudget {
                     context_window: tokens("contextWindowTokens"),
                     reserve: tokens("reserveTokensFloor"),

@@ -10,7 +10,7 @@ use yabby_domain::reply::tokens::{HEARTBEAT_TOKEN, SILENT_TOKEN};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::text;
 use yabby_engine::events::{EngineEvent, EventKind, Listener, Unheard};
-use yabby_engine::{Engine, Ticket, TurnReport};
+use yabby_engine::{Engine, TurnHandle, TurnReport};
 
 use super::approval;
 use crate::terminal;
@@ -21,7 +21,7 @@ const ERROR: Style = AnsiColor::Red.on_default();
 /// Waits for the report of a turn, and shows what happens on the way. Where somebody can answer, questions
 /// about commands are put to them.
 pub(super) async fn until_done(
-    ticket: Ticket,
+    ticket: TurnHandle,
     mut listener: Listener,
     live: bool,
     answers: Option<&Engine>,

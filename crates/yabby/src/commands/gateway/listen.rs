@@ -124,7 +124,7 @@ impl Bind {
 /// The address that the configuration names. The reference reads this setting, and refuses a file that has it: it can
 /// stand among our own settings.
 fn custom(config: &Config) -> Option<IpAddr> {
-    config.gateway.extras.custom_bind_host.as_deref()?.trim().parse().ok()
+    config.gateway.custom.custom_bind_host.as_deref()?.trim().parse().ok()
 }
 
 /// Our address in the tailnet: the one from which Tailscale's own resolver would be asked. Nothing is sent.

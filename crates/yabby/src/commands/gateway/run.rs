@@ -18,7 +18,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use yabby_config::key_path::KeyPath;
 use yabby_domain::config::Config;
 use yabby_domain::config::gateway::GatewayMode;
-use yabby_domain::json::Value;
 use yabby_engine::Engine;
 use yabby_gateway::{Parts, StartError, log_file, start};
 use yabby_store::clock::SystemClock;
