@@ -19,7 +19,7 @@ pub use gateway::gateway;
 pub use locomo::locomo;
 pub use memory::memory;
 pub use models::{Form, models};
-pub use report::publish_of;
+pub use report::publish_in;
 pub use store::store;
 pub use turns::turns;
 

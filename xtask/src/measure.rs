@@ -11,21 +11,17 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use crate::bench::publish_of;
+use crate::bench::publish_in;
 use crate::sources::{self, Calls, Module};
 
-/// From `Engine::hear` to the provider, in `yabby-engine/src`.
-const SPINE: [&str; 10] = [
-    "inbox.rs",
-    "log.rs",
-    "lanes.rs",
-    "lane.rs",
-    "turn.rs",
-    "turn/open.rs",
-    "turn/prompt.rs",
-    "agent/run.rs",
-    "agent/context.rs",
-    "agent/call.rs",
+/// From `Engine::submit` to the provider, in `yabby-engine/src`: each calls the next.
+const SPINE: [(&str, &str); 6] = [
+    ("submit.rs", "takes a message in, once, and records it"),
+    ("lanes.rs", "finds the lane of its session"),
+    ("lane.rs", "decides when its turn comes"),
+    ("turn.rs", "names the steps of the turn: prepare, commit"),
+    ("agent/run.rs", "the loop: context, model, tools, again"),
+    ("agent/call.rs", "one call of the provider"),
 ];
 /// Where the program is put together, in `yabby/src`.
 const BOOTSTRAP: [&str; 2] = ["wire.rs", "wire"];
@@ -68,7 +64,21 @@ pub fn run(print: Print) -> Result<()> {
 /// Writes the figures to `docs/benchmarks.md`.
 pub fn write() -> Result<()> {
     let text = format!("\n## The source\n\n{}", table(&figures()?));
-    publish_of("measure", "measure --write", &text)
+    publish_in("docs/benchmarks.md", "measure", "measure --write", &text)?;
+    publish_in("ARCHITECTURE.md", "spine", "measure --write", &spine_table()?)
+}
+
+/// The files that a message passes.
+fn spine_table() -> Result<String> {
+    let mut text = "\n| `yabby-engine/src/` | lines | |\n|---|---:|---|\n".to_owned();
+    let mut sum = 0;
+    for (file, does) in SPINE {
+        let count = lines(&sources::project().join("crates/yabby-engine/src").join(file))?;
+        sum += count;
+        text.push_str(&format!("| `{file}` | {count} | {does} |\n"));
+    }
+    text.push_str(&format!("| {} files | {sum} | |\n", SPINE.len()));
+    Ok(text)
 }
 
 fn figures() -> Result<Vec<Figure>> {
@@ -98,7 +108,7 @@ fn figures() -> Result<Vec<Figure>> {
     });
     figures.extend(dependencies::figures()?);
     let crates = sources::project().join("crates");
-    let spine = SPINE.iter().map(|file| crates.join("yabby-engine/src").join(file));
+    let spine = SPINE.iter().map(|(file, _)| crates.join("yabby-engine/src").join(file));
     figures.extend(of_files("the spine, from a message heard to the provider", spine, Some(6))?);
     let bootstrap = BOOTSTRAP.iter().map(|file| crates.join("yabby/src").join(file));
     let mut of_bootstrap = of_files("putting the program together", bootstrap, None)?;

@@ -39,12 +39,12 @@ pub fn table(rows: &[Row]) -> String {
 
 /// Puts a section into the page of benchmarks.
 pub fn publish(name: &str, section: &str) -> Result<()> {
-    publish_of(name, &format!("bench {name}"), section)
+    publish_in("docs/benchmarks.md", name, &format!("bench {name}"), section)
 }
 
-/// The same for a section that another task writes.
-pub fn publish_of(name: &str, task: &str, section: &str) -> Result<()> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks.md");
+/// The same for a section of some page that another task writes.
+pub fn publish_in(page: &str, name: &str, task: &str, section: &str) -> Result<()> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(page);
     let (begin, end) =
         (format!("<!-- {name}: written by `cargo xtask {task}` -->\n"), format!("<!-- end of {name} -->\n"));
     let text = std::fs::read_to_string(&page).unwrap_or_else(|_| "# Benchmarks\n".to_owned());

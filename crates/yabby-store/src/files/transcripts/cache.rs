@@ -15,7 +15,7 @@ use crate::file_state::FileState;
 const MAX_FILE_BYTES: u64 = 12 * 1024 * 1024;
 /// The files together, without the one that was used last: many conversations at once must not take ever more memory
 /// while they grow.
-const MAX_OTHER_BYTES: u64 = 512 * 1024;
+const MAX_OTHER_BYTES: u64 = 128 * 1024;
 /// Shorter files are read again, which takes no time.
 const MIN_BYTES: u64 = 16 * 1024;
 

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 /// How often the memory of the process is looked at.
-const INTERVAL: Duration = Duration::from_secs(10);
+const INTERVAL: Duration = Duration::from_secs(5);
 /// So much more than after the last time is worth returning: it takes a moment in which nothing else can allocate.
-const MIN_GROWTH: u64 = 4 * 1024 * 1024;
+const MIN_GROWTH: u64 = 1024 * 1024;
 
 /// Looks now and then for as long as it is polled.
 pub(super) async fn return_after_peaks() {
@@ -46,8 +46,9 @@ fn trim() {
 pub(super) fn share_few_heaps() {
     /// By default there are eight for each processor, and what is free in one is of no use to the others.
     const HEAPS: i32 = 2;
-    /// What is longer has pages of its own, which are returned at once.
-    const LONG: i32 = 512 * 1024;
+    /// What is longer has pages of its own, which are returned at once: texts of transcripts and requests leave no holes
+    /// between what stays.
+    const LONG: i32 = 32 * 1024;
     // SAFETY: mallopt may be called at any time; both only say how memory is allocated from now on.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, HEAPS);
