@@ -19,6 +19,7 @@ pub mod env;
 pub mod extras;
 pub mod gateway;
 pub mod hooks;
+pub mod limit;
 pub mod literal;
 pub mod logging;
 pub mod map;

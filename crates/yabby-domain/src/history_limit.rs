@@ -5,23 +5,30 @@ use crate::json::{self, Value};
 use crate::message::{Message, Role};
 use crate::transcript::envelope::without_envelope;
 
-/// The last `limit` user messages and what follows each; everything without a positive limit.
-pub fn limit_turns(mut messages: Vec<Message>, limit: Option<i64>) -> Vec<Message> {
-    let Some(limit) = limit.and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0) else {
-        return messages;
-    };
-    let users = || messages.iter().enumerate().rev().filter(|(_, message)| message.role() == Role::User);
-    // Nothing is cut before the first turn as long as all turns stay.
-    let is_longer = users().nth(limit).is_some();
-    if let Some((first_kept, _)) = users().nth(limit - 1).filter(|_| is_longer) {
-        messages.drain(..first_kept);
-    }
+/// The last `limit` user messages and what follows each; everything without a positive limit. A fraction of a turn is
+/// none.
+pub fn limit_turns(mut messages: Vec<Message>, limit: Option<f64>) -> Vec<Message> {
+    let first = first_kept(&messages, |message| message.role() == Role::User, limit);
+    messages.drain(..first);
     messages
+}
+
+/// Where the last `limit` turns begin in a conversation.
+pub fn first_kept<T>(conversation: &[T], is_user: impl Fn(&T) -> bool, limit: Option<f64>) -> usize {
+    let Some(limit) = limit.filter(|limit| *limit > 0.0) else { return 0 };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
+    let turns = limit.floor() as usize;
+    let mut begins =
+        conversation.iter().enumerate().rev().filter(|(_, item)| is_user(item)).map(|(at, _)| at);
+    let last_kept = turns.checked_sub(1).map_or(Some(conversation.len()), |later| begins.nth(later));
+    // Nothing is cut before the first turn as long as all turns stay.
+    let is_longer = begins.next().is_some();
+    last_kept.filter(|_| is_longer).unwrap_or(0)
 }
 
 /// The turn limit that the configuration sets for the direct chat behind a session key, which is
 /// `[agent:<id>:]<channel>:dm:<user>`: the user's own, else the channel's.
-pub fn dm_limit(session_key: &str, config: &Config) -> Option<i64> {
+pub fn dm_limit(session_key: &str, config: &Config) -> Option<f64> {
     let parts: Vec<&str> = session_key.split(':').filter(|part| !part.is_empty()).collect();
     let address = match parts.as_slice() {
         ["agent", _, address @ ..] if !address.is_empty() => address,
@@ -35,12 +42,8 @@ pub fn dm_limit(session_key: &str, config: &Config) -> Option<i64> {
     }
     let channel = config.channels.settings(&crate::text::lower(channel))?;
     let user = user.join(":");
-    let of_user = || channel.dms.as_ref()?.get(without_thread(&user))?.history_limit.as_ref();
-    let limit = match of_user() {
-        Some(own) => own.value().copied(),
-        None => channel.dm_history_limit,
-    };
-    limit.map(|limit| f64::from(limit).floor() as i64)
+    let of_user = || channel.dms.as_ref()?.get(without_thread(&user))?.history_limit;
+    of_user().or(channel.dm_history_limit)?.number()
 }
 
 /// The user without a numeric thread or topic suffix: threads of a chat share its limit.
@@ -101,8 +104,20 @@ mod tests {
         let messages: Vec<Message> =
             roles.iter().map(|role| Message::from_value(json!({"role": role})).unwrap()).collect();
         //  limit     first kept
-        let table =
-            [(None, 0), (Some(0), 0), (Some(-1), 0), (Some(1), 5), (Some(2), 4), (Some(3), 0), (Some(9), 0)];
+        let table = [
+            (None, 0),
+            (Some(0.0), 0),
+            (Some(-1.0), 0),
+            (Some(1.0), 5),
+            (Some(2.0), 4),
+            (Some(3.0), 0),
+            (Some(9.0), 0),
+            // A fraction of a turn is no turn.
+            (Some(0.5), 7),
+            (Some(2.9), 4),
+            (Some(-0.5), 0),
+            (Some(1e300), 0),
+        ];
         for (limit, first_kept) in table {
             assert_eq!(limit_turns(messages.clone(), limit), messages[first_kept..], "{limit:?}");
         }
@@ -111,16 +126,23 @@ mod tests {
     #[test]
     fn a_direct_chat_has_its_own_limit_or_its_channels() {
         let config = Config::new(json!({"channels": {
-            "telegram": {"dmHistoryLimit": 15, "dms": {"123": {"historyLimit": 5}, "a:b": {"historyLimit": null}}},
+            "telegram": {"dmHistoryLimit": 15, "dms": {
+                "123": {"historyLimit": 5}, "a:b": {"historyLimit": null}, "half": {"historyLimit": 2.5},
+                "text": {"historyLimit": " 3 "}, "words": {"historyLimit": "many"}, "yes": {"historyLimit": true},
+            }},
             "signal": [1],
         }}));
         let table = [
-            ("agent:main:telegram:dm:123", Some(5)),
-            ("telegram:dm:123", Some(5)),
-            ("agent:main:TELEGRAM:DM:456", Some(15)),
-            ("agent:main:telegram:dm:123:Topic:42", Some(5)),
-            ("agent:main:telegram:dm:123:thread:x", Some(15)),
+            ("agent:main:telegram:dm:123", Some(5.0)),
+            ("telegram:dm:123", Some(5.0)),
+            ("agent:main:TELEGRAM:DM:456", Some(15.0)),
+            ("agent:main:telegram:dm:123:Topic:42", Some(5.0)),
+            ("agent:main:telegram:dm:123:thread:x", Some(15.0)),
             ("agent:main:telegram:dm:a:b", None),
+            ("agent:main:telegram:dm:half", Some(2.5)),
+            ("agent:main:telegram:dm:text", Some(3.0)),
+            ("agent:main:telegram:dm:words", None),
+            ("agent:main:telegram:dm:yes", Some(1.0)),
             ("agent:main:telegram:group:123", None),
             ("agent:main:signal:dm:1", None),
             ("agent:main:dm:123", None),

@@ -1,6 +1,7 @@
 //! Sessions: keys, records, lifecycle (`sessions.md` §2–§10).
 
 pub mod abort;
+pub mod address;
 pub mod adopt;
 pub mod change;
 pub mod cli_session;

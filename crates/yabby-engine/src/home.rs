@@ -11,6 +11,8 @@ use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::{json, text};
 
+use crate::services::SessionScope;
+
 pub struct AgentHome {
     pub sessions: Arc<dyn SessionStore>,
     pub transcripts: Arc<dyn TranscriptStore>,
@@ -62,11 +64,13 @@ impl From<Vec<Arc<dyn Tool>>> for Tools {
 }
 
 impl AgentHome {
-    /// Before a session lets go of its conversation: whose that was is known by the record of the session, so that
-    /// whatever was said has to be in the memory by then.
-    pub async fn let_go_of_conversation(&self) {
-        if let Some(memory) = &self.memory {
-            memory.catch_up().await;
+    /// The sessions, as services change them.
+    pub fn scope(&self) -> SessionScope {
+        SessionScope {
+            sessions: self.sessions.clone(),
+            transcripts: self.transcripts.clone(),
+            memory: self.memory.clone(),
+            conversations: self.conversations.clone(),
         }
     }
 

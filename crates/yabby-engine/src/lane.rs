@@ -27,6 +27,7 @@ use crate::commands::{self, Urgency};
 use crate::events::EventKind;
 use crate::inbound::{Inbound, PromptSource};
 use crate::report::TurnReport;
+use crate::services::{HoldMode, SessionHold};
 use crate::steering::{QueuedTurn, RunControl};
 use crate::turn::{Taken, Untaken};
 use crate::{Engine, turn, unpoisoned};
@@ -44,6 +45,11 @@ pub(crate) enum LaneMessage {
         turn: TurnId,
         reply: oneshot::Sender<bool>,
     },
+    /// Lends the session to a service.
+    Hold {
+        mode: HoldMode,
+        reply: oneshot::Sender<SessionHold>,
+    },
 }
 
 pub(crate) struct Lane {
@@ -54,6 +60,8 @@ pub(crate) struct Lane {
     /// The end of the last turn, which is still being written down. The next one begins after that.
     ending: Option<JoinHandle<()>>,
     waiting: VecDeque<Batch>,
+    /// Services that wait for the session.
+    holders: VecDeque<oneshot::Sender<SessionHold>>,
     /// Messages that get no answer, and whose words are written when the run has let go of the transcript.
     unanswered: Vec<(Arc<Queued>, NotAnsweredReason)>,
 }
@@ -140,6 +148,7 @@ impl Lane {
             running: None,
             ending: None,
             waiting: VecDeque::new(),
+            holders: VecDeque::new(),
             unanswered: Vec::new(),
         }
     }
@@ -175,6 +184,12 @@ impl Lane {
                 Some(LaneMessage::AbortTurn { turn, reply }) => {
                     let stopped = self.abort_turn(&turn).await;
                     let _ = reply.send(stopped);
+                }
+                Some(LaneMessage::Hold { mode, reply }) => {
+                    if mode == HoldMode::Stopping {
+                        self.abort().await;
+                    }
+                    self.holders.push_back(reply);
                 }
                 // Nobody can send anything any more.
                 None => return,
@@ -322,6 +337,7 @@ impl Lane {
     async fn start_next(&mut self) -> Option<Duration> {
         while self.running.is_none() {
             self.keep_unanswered().await;
+            self.lend().await;
             match self.waiting.pop_front()? {
                 Batch::Apart(asked) => {
                     let urgency = commands::urgency(&asked.inbound, &self.engine.config());
@@ -365,6 +381,19 @@ impl Lane {
             }
         }
         None
+    }
+
+    /// Lends the session to the services that wait for it, one after the other. Nothing runs.
+    async fn lend(&mut self) {
+        while let Some(holder) = self.holders.pop_front() {
+            self.wait_for_ending().await;
+            let (held, released) = oneshot::channel();
+            // A service that waited for too long does not want it any more.
+            if holder.send(SessionHold(held)).is_ok() {
+                let _ = released.await;
+            }
+            self.engine.0.lanes.done(&self.key, 1);
+        }
     }
 
     /// Takes a turn.

@@ -8,6 +8,7 @@ use yabby_domain::session::key::SessionKey;
 use yabby_domain::turn::TurnId;
 
 use crate::lane::{Lane, LaneMessage};
+use crate::services::{HoldMode, SessionHold};
 use crate::steering::QueuedTurn;
 use crate::{Engine, unpoisoned};
 
@@ -30,6 +31,22 @@ impl Lanes {
     /// has to wait waits there, and the drop policy of the session says how much.
     pub(crate) fn send(&self, engine: &Engine, asked: QueuedTurn) {
         let key = asked.inbound.key().clone();
+        self.open_and_send(engine, key, LaneMessage::Take(Box::new(asked)));
+    }
+
+    /// Holds a session once no turn runs in it. That counts as one message until the session is let go of.
+    pub(crate) fn hold(
+        &self,
+        engine: &Engine,
+        key: &SessionKey,
+        mode: HoldMode,
+    ) -> oneshot::Receiver<SessionHold> {
+        let (reply, held) = oneshot::channel();
+        self.open_and_send(engine, key.clone(), LaneMessage::Hold { mode, reply });
+        held
+    }
+
+    fn open_and_send(&self, engine: &Engine, key: SessionKey, message: LaneMessage) {
         let mut lanes = unpoisoned(&self.open);
         let lane = lanes.entry(key.clone()).or_insert_with(|| {
             let (mailbox, receiver) = mpsc::unbounded_channel();
@@ -38,7 +55,7 @@ impl Lanes {
         });
         lane.busy += 1;
         // The lane is open as long as it stands in the map.
-        let _ = lane.mailbox.send(LaneMessage::Take(Box::new(asked)));
+        let _ = lane.mailbox.send(message);
     }
 
     /// Stops what goes on in a session; whether anything did. It is on its way once this returns: what is sent to

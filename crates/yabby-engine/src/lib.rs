@@ -20,6 +20,7 @@ mod log;
 mod office;
 mod recovery;
 mod report;
+pub mod services;
 mod steering;
 mod subagents;
 mod submit;
@@ -60,6 +61,7 @@ use events::{EventKind, Events, Listener};
 use hooks::Hooks;
 use lanes::Lanes;
 use log::TurnLog;
+use services::ServiceState;
 
 /// What an engine is made of.
 pub struct Parts {
@@ -114,6 +116,7 @@ pub(crate) struct Inner {
     /// Notices for the next prompt of each session. Shared, since anybody may leave one.
     notices: Mutex<HashMap<SessionKey, SystemEvents>>,
     approvals: Approvals,
+    services: ServiceState,
     secrets: Arc<Secrets>,
 }
 
@@ -183,6 +186,7 @@ impl Engine {
             history: Mutex::default(),
             notices: Mutex::default(),
             approvals: Approvals::default(),
+            services: ServiceState::default(),
             secrets: parts.secrets,
         }))
     }

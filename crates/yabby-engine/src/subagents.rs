@@ -17,7 +17,6 @@ use yabby_domain::seam::{Choice, StoreError};
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::text;
-use yabby_domain::transcript::file_name::ArchiveReason;
 use yabby_domain::turn::{LaneClass, Outcome, TurnOptions};
 
 use crate::agent::model::Models;
@@ -25,8 +24,8 @@ use crate::home::AgentHome;
 use crate::inbound::Inbound;
 use crate::office::said;
 use crate::report::TurnReport;
+use crate::services::{DeleteRequest, delete_session};
 use crate::submit::Submission;
-use crate::turn::open::transcript_of;
 use crate::{Engine, fresh_id};
 
 /// The name under which announcements come, so that one that comes twice is known.
@@ -208,16 +207,9 @@ impl Engine {
 }
 
 async fn put_away(home: &AgentHome, key: &SessionKey) {
-    let Ok(Some(entry)) = home.sessions.get(key).await else { return };
-    let archived = match transcript_of(&entry) {
-        Ok(id) => home.transcripts.archive(&id, ArchiveReason::Deleted).await.map(drop),
-        Err(_) => Ok(()),
-    };
-    let removed = match archived {
-        Ok(()) => home.sessions.update(key, Box::new(|entry| *entry = None)).await.map(drop),
-        Err(error) => Err(error),
-    };
-    if let Err(error) = removed {
+    // Its turn is about to end, or nothing runs in it: its lane is not waited for.
+    let request = DeleteRequest { key: key.clone(), keeps_transcript: false };
+    if let Err(error) = delete_session(&home.scope(), &request).await {
         tracing::warn!(%error, session = %key, "the session of a task was not put away");
     }
 }

@@ -9,6 +9,7 @@ use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::seam::Begin;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::transcript::Transcript;
+use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::transcript::not_answered::{self, NotAnsweredReason};
 use yabby_domain::turn::{Outcome, Step};
 
@@ -20,7 +21,7 @@ use crate::lane::route;
 use crate::report::TurnReport;
 use crate::turn::TurnError;
 use crate::turn::deliver::deliver_answer;
-use crate::turn::open::{plan_opening, transcript_of};
+use crate::turn::open::plan_opening;
 use crate::turn::prompt::illustrated;
 
 impl Engine {
@@ -87,7 +88,7 @@ impl Engine {
             cwd: home.workspace.to_string_lossy().into_owned(),
             parent: None,
         };
-        let id = transcript_of(&entry)?;
+        let id = TranscriptId::of_record(&entry)?;
         let mut writer = home.transcripts.open(&id, begin).await?;
         let config = self.config();
         let entry = |inbound: &&&Inbound| {

@@ -3,22 +3,20 @@
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use serde_json::json;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
 use yabby_domain::json::Value;
-use yabby_domain::message::{Message, text_block};
+use yabby_domain::message::Message;
 use yabby_domain::message_stamp::stamped;
 use yabby_domain::principal::{Principal, ReplyTo};
-use yabby_domain::seam::Begin;
+use yabby_domain::session::address::Address;
 use yabby_domain::session::entry::SessionEntry;
-use yabby_domain::session::key::{KeyPolicy, SessionKey};
+use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::send_policy::{SendDecision, SendPolicy, SendQuery};
 use yabby_domain::text;
-use yabby_domain::transcript::file_name::TranscriptId;
-use yabby_domain::transcript::tree::NewEntry;
 use yabby_domain::turn::{TurnId, TurnOptions};
+use yabby_engine::services::{AppendError, WithoutTranscript};
 use yabby_engine::{Submission, SubmitOutcome, TurnHandle};
 
 use crate::Gateway;
@@ -43,9 +41,8 @@ pub(crate) struct Named {
 impl Gateway {
     /// The session in which what is said under a key is answered. Nothing is opened for an agent that there is not:
     /// whoever may begin something there does that.
-    pub(crate) async fn named(&self, key: &str) -> Result<Named, Refusal> {
-        let key = KeyPolicy::from_config(&self.config()).store_key(&text::lower(key));
-        let agent = key.agent_id();
+    pub(crate) async fn named(&self, named: &str) -> Result<Named, Refusal> {
+        let Address { key, agent, .. } = self.address(named);
         let entry = match self.knows_agent(&agent) {
             true => self.engine.home(&agent)?.sessions.get(&key).await?,
             false => None,
@@ -54,13 +51,9 @@ impl Gateway {
     }
 
     /// The session of a key into which something is put, which may be an old one.
-    pub(crate) async fn kept(&self, key: &str) -> Result<Named, Refusal> {
-        let Looked { key, session } = self.look(key).await?;
-        let (agent, entry) = match session {
-            Some(session) => (session.agent, session.entry),
-            None => (key.agent_id(), None),
-        };
-        Ok(Named { key, agent, entry })
+    pub(crate) async fn kept(&self, named: &str) -> Result<Named, Refusal> {
+        let Looked { key, agent, session } = self.look(named).await?;
+        Ok(Named { key, agent, entry: session.and_then(|session| session.entry) })
     }
 
     /// Whether replies of a session may be sent at all.
@@ -153,43 +146,31 @@ pub(crate) fn spoken(gateway: &Gateway, said: &str) -> InboundMessage {
     }
 }
 
-/// A message of the agent that no model made.
-pub(crate) fn injected(said: &str, now: i64) -> Message {
-    let mut message = Message::default();
-    message.set("role", "assistant");
-    message.set("content", vec![text_block(said)]);
-    message.set("timestamp", now);
-    message.set("stopReason", "injected");
-    message.set("usage", json!({"input": 0, "output": 0, "totalTokens": 0}));
-    message
+/// Puts a message that no model made at the end of a conversation, which it begins if nothing was said there yet; its id.
+pub(crate) async fn say(gateway: &Gateway, named: &Named, message: &Message) -> Result<String, Refusal> {
+    if named.entry.is_none() {
+        return Err(AppendError::NoSession.into());
+    }
+    let cwd = gateway.engine.home(&named.agent)?.workspace.to_string_lossy().into_owned();
+    append(gateway, named, message, WithoutTranscript::Begin { cwd }).await
 }
 
-/// Puts such a message at the end of a conversation; its id.
-pub(crate) async fn inject(
+/// The same, if there is a conversation.
+pub(crate) async fn inject(gateway: &Gateway, named: &Named, message: &Message) -> Result<String, Refusal> {
+    // Nothing is opened for an agent that there is not.
+    if named.entry.is_none() {
+        return Err(AppendError::NoSession.into());
+    }
+    append(gateway, named, message, WithoutTranscript::Refuse).await
+}
+
+async fn append(
     gateway: &Gateway,
     named: &Named,
     message: &Message,
-    begin: bool,
+    without: WithoutTranscript,
 ) -> Result<String, Refusal> {
-    let missing = || Refusal::invalid("transcript file not found");
-    let entry = named.entry.as_ref().ok_or_else(|| Refusal::invalid("session not found"))?;
-    let home = gateway.engine.home(&named.agent)?;
-    let session_id = entry.session_id().ok_or_else(missing)?;
-    let id = transcript_of(entry).ok_or_else(missing)?;
-    if !begin && home.transcripts.peek(&id, yabby_domain::seam::Part::First(1)).await?.is_none() {
-        return Err(missing());
-    }
-    let cwd = home.workspace.to_string_lossy().into_owned();
-    let begin = Begin { session_id: session_id.to_owned(), cwd, parent: None };
-    let mut writer = home.transcripts.open(&id, begin).await?;
-    let ids = writer.append(vec![NewEntry::Message(message.clone())]).await?;
-    ids.into_iter().next_back().ok_or_else(missing)
-}
-
-/// The file of a session's conversation.
-pub(crate) fn transcript_of(entry: &SessionEntry) -> Option<TranscriptId> {
-    let named = entry.session_file().and_then(|file| TranscriptId::of_file(file.rsplit('/').next()?).ok());
-    named.or_else(|| TranscriptId::new(entry.session_id()?, None).ok())
+    Ok(gateway.engine.append_message(&named.agent, &named.key, message.clone(), without).await?)
 }
 
 /// The value of a message.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::seam::StoreError;
+use yabby_engine::services::{AppendError, DeleteError, ForkError, InLaneError, PatchError, UndoError};
 
 use crate::schema::{NON_EMPTY, Schema, optional, required};
 
@@ -150,6 +151,31 @@ impl From<StoreError> for Refusal {
         Self::unavailable(format!("Error: {error}"))
     }
 }
+
+impl<E: Into<Self>> From<InLaneError<E>> for Refusal {
+    fn from(error: InLaneError<E>) -> Self {
+        match error {
+            InLaneError::Busy(busy) => Self::unavailable(busy.to_string()),
+            InLaneError::Service(error) => error.into(),
+        }
+    }
+}
+
+/// What the service itself refuses is the fault of whoever asked.
+macro_rules! refused_by_services {
+    ($($error:ident)*) => {$(
+        impl From<$error> for Refusal {
+            fn from(error: $error) -> Self {
+                match error {
+                    $error::Store(error) => error.into(),
+                    error => Self::invalid(error.to_string()),
+                }
+            }
+        }
+    )*};
+}
+
+refused_by_services! { AppendError DeleteError ForkError PatchError UndoError }
 
 /// The text of a response. The id of a frame that is no request may be anything.
 pub(crate) fn response(id: Value, answer: Answer) -> String {

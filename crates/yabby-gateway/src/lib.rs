@@ -127,10 +127,6 @@ pub(crate) struct Gateway {
     nodes: Arc<NodeFiles>,
     pub(crate) approvals: Approvals,
     pub(crate) memories: Memories,
-    /// Labels are given by one at a time, so that no two sessions get the same.
-    pub(crate) labelling: tokio::sync::Mutex<()>,
-    /// When a session was changed last by a request.
-    last_change: Mutex<i64>,
     /// Who is told that the gateway shall start anew.
     pub(crate) restarts: mpsc::UnboundedSender<RestartWish>,
     /// Ends everything that goes on beside the connections.
@@ -169,8 +165,6 @@ impl Gateway {
             nodes: Arc::new(nodes),
             approvals: Approvals::default(),
             memories: parts.memories,
-            labelling: tokio::sync::Mutex::default(),
-            last_change: Mutex::new(i64::MIN),
             restarts,
             ending: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -211,15 +205,6 @@ impl Gateway {
     #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
     pub(crate) fn now_ms(&self) -> f64 {
         self.now() as f64
-    }
-
-    /// The same for a change of a session that somebody asks for. It is later than the one before, however soon it
-    /// comes after it: in lists, what was changed last stands first.
-    #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
-    pub(crate) fn changed_ms(&self) -> f64 {
-        let mut last = unpoisoned(&self.last_change);
-        *last = self.now().max(last.saturating_add(1));
-        *last as f64
     }
 
     #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]

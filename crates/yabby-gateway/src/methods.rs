@@ -83,8 +83,6 @@ use std::time::Duration;
 
 use yabby_domain::device::Role;
 use yabby_domain::json::Value;
-use yabby_domain::session::key::KeyPolicy;
-use yabby_domain::text;
 
 use crate::frames::{self, Payload, Refusal, Request};
 use crate::hub::{ADMIN, APPROVALS, Client, PAIRING};
@@ -198,8 +196,7 @@ impl Call {
     /// Waits until whatever this client sent to a session before is accepted. What it sends is accepted in the order
     /// in which it came, so this is called before anything is waited for.
     pub(crate) fn turn_in(&self, key: &str) -> impl Future<Output = Option<Turn>> + Send + use<> {
-        let key = KeyPolicy::from_config(&self.gateway.config()).store_key(&text::lower(key));
-        self.client.accepting.turn(key.as_str())
+        self.client.accepting.turn(self.gateway.address(key).key.as_str())
     }
 
     /// Does something once the answer is on its way.

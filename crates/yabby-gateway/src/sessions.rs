@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use yabby_domain::agent::{self, Agent};
 use yabby_domain::id::AgentId;
 use yabby_domain::model::ModelRef;
-use yabby_domain::seam::{Change, Choice, Newest, Selection};
+use yabby_domain::seam::{Choice, Newest, Selection};
+use yabby_domain::session::address::Address;
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
 use yabby_domain::session::listing;
@@ -17,11 +17,7 @@ use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_engine::{AgentHome, Engine};
 
 use crate::Gateway;
-use crate::asking::transcript_of;
 use crate::frames::Refusal;
-
-/// How long a session may take to stop.
-const STOPPING: Duration = Duration::from_secs(15);
 
 /// A session that a request names; it need not be there.
 pub(crate) struct Session {
@@ -34,22 +30,19 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn transcript(&self) -> Option<TranscriptId> {
-        self.entry.as_ref().and_then(transcript_of)
+        TranscriptId::of_record(self.entry.as_ref()?).ok()
     }
 
     /// Where a file of its conversation is, as clients are told.
     pub(crate) fn file(&self, name: &str) -> String {
         path::join(&self.home.conversations, name)
     }
-
-    pub(crate) async fn update(&self, change: Change) -> Result<Option<SessionEntry>, Refusal> {
-        Ok(self.home.sessions.update(&self.key, change).await?)
-    }
 }
 
 /// A session that somebody looks into.
 pub(crate) struct Looked {
     pub(crate) key: SessionKey,
+    pub(crate) agent: AgentId,
     /// `None` if there is no such agent.
     pub(crate) session: Option<Session>,
 }
@@ -77,32 +70,33 @@ impl UsualModels<'_> {
 }
 
 impl Gateway {
-    /// The session of a key that a client sent. Turns are taken in the one whose key is in small letters; an older
-    /// one whose key is not is found as long as there is no such session.
-    pub(crate) async fn session(&self, key: &str) -> Result<Session, Refusal> {
-        let key = text::non_blank(key).ok_or_else(|| Refusal::invalid("key required"))?;
-        let policy = KeyPolicy::from_config(&self.config());
-        let (lowered, written) = (policy.store_key(&text::lower(key)), policy.store_key(key));
-        let agent = policy.session_agent(lowered.as_str());
+    /// What a client means by a key.
+    pub(crate) fn address(&self, named: &str) -> Address {
+        Address::of_client(named, &KeyPolicy::from_config(&self.config()))
+    }
+
+    /// The session that a client names. Turns are taken in the one whose key is in small letters; an older one whose key
+    /// is not is found as long as there is no such session.
+    pub(crate) async fn session(&self, named: &str) -> Result<Session, Refusal> {
+        let named = text::non_blank(named).ok_or_else(|| Refusal::invalid("key required"))?;
+        let Address { key, written, agent } = self.address(named);
         let home = self.engine.home(&agent)?;
-        let entry = home.sessions.get(&lowered).await?;
-        if entry.is_some() || lowered == written {
-            return Ok(Session { key: lowered, agent, home, entry });
+        for key in std::iter::once(&key).chain(&written) {
+            if let Some(entry) = home.sessions.get(key).await? {
+                return Ok(Session { key: key.clone(), agent, home, entry: Some(entry) });
+            }
         }
-        let entry = home.sessions.get(&written).await?;
-        let key = if entry.is_some() { written } else { lowered };
-        Ok(Session { key, agent, home, entry })
+        Ok(Session { key, agent, home, entry: None })
     }
 
     /// The same for those who only look: nothing is opened for an agent that there is not.
-    pub(crate) async fn look(&self, key: &str) -> Result<Looked, Refusal> {
-        let policy = KeyPolicy::from_config(&self.config());
-        let lowered = policy.store_key(&text::lower(key));
-        if text::non_blank(key).is_some() && !self.knows_agent(&policy.session_agent(lowered.as_str())) {
-            return Ok(Looked { key: lowered, session: None });
+    pub(crate) async fn look(&self, named: &str) -> Result<Looked, Refusal> {
+        let Address { key, agent, .. } = self.address(named);
+        if text::non_blank(named).is_some() && !self.knows_agent(&agent) {
+            return Ok(Looked { key, agent, session: None });
         }
-        let session = self.session(key).await?;
-        Ok(Looked { key: session.key.clone(), session: Some(session) })
+        let session = self.session(named).await?;
+        Ok(Looked { key: session.key.clone(), agent, session: Some(session) })
     }
 
     /// Whether an agent is configured, or has a folder. What is opened for an agent stays open, so nothing is for one
@@ -110,19 +104,6 @@ impl Gateway {
     pub(crate) fn knows_agent(&self, agent: &AgentId) -> bool {
         agent::listed(&self.config(), &[]).contains(agent)
             || self.place.folder.agents().unwrap_or_default().contains(agent)
-    }
-
-    /// Stops whatever goes on in a session, and waits for it.
-    pub(crate) async fn stop_session(&self, key: &SessionKey) -> Result<(), Refusal> {
-        self.engine.abort(key).await;
-        let ended = async {
-            while self.engine.busy().contains(key) {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        let is_over = tokio::time::timeout(STOPPING, ended).await.is_ok();
-        let still = || Refusal::unavailable(format!("Session {key} is still active; try again in a moment."));
-        if is_over { Ok(()) } else { Err(still()) }
     }
 
     /// The agents that clients may talk to.

@@ -24,8 +24,6 @@ use yabby_domain::seam::{Choice, SessionStore, StoreError};
 use yabby_domain::secrets::Secrets;
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::SessionKey;
-use yabby_domain::session::path::name_of;
-use yabby_domain::text;
 use yabby_domain::transcript::file_name::{TranscriptId, session_in};
 
 use crate::audience::{Audience, MOST_SPAWNERS, Viewer};
@@ -651,7 +649,7 @@ impl Memory {
         };
         let of_file: HashMap<String, &(SessionKey, SessionEntry)> = records
             .iter()
-            .filter_map(|record| Some((transcript_of(&record.1)?.file_name(), record)))
+            .filter_map(|record| Some((TranscriptId::of_record(&record.1).ok()?.file_name(), record)))
             .collect();
         let record_of = |key: &SessionKey| {
             records.iter().find(|(known, _)| known == key).map(|(_, record)| record.clone())
@@ -725,7 +723,7 @@ impl Memory {
         let mut records = Vec::with_capacity(files.len());
         for file in files {
             let is_its = |record: &SessionEntry| {
-                transcript_of(record).is_some_and(|id| file.ends_with(id.file_name()))
+                TranscriptId::of_record(record).is_ok_and(|id| file.ends_with(id.file_name()))
                     && record.spawned_by().is_none()
             };
             let known =
@@ -867,13 +865,6 @@ fn told(error: impl ToString) -> String {
 
 fn is_known(known: &HashMap<String, Known>, path: &str, file: &Path) -> bool {
     known.get(path).is_some_and(|known| known.is_as(file))
-}
-
-fn transcript_of(record: &SessionEntry) -> Option<TranscriptId> {
-    match record.session_file().and_then(text::non_blank).map(name_of) {
-        Some(file) => TranscriptId::of_file(file).ok(),
-        None => TranscriptId::new(record.session_id()?, None).ok(),
-    }
 }
 
 /// The platform of a conversation.

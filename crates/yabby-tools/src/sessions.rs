@@ -163,16 +163,9 @@ fn shown(config: &Config, key: &SessionKey) -> String {
     }
 }
 
-fn transcript_of(entry: &SessionEntry) -> Option<TranscriptId> {
-    match entry.session_file() {
-        Some(file) => TranscriptId::of_file(yabby_domain::session::path::name_of(file)).ok(),
-        None => TranscriptId::new(entry.session_id()?, None).ok(),
-    }
-}
-
 /// The last messages of a session, without tools' results unless they are wanted.
 async fn messages(seen: &Seen, limit: usize, with_tools: bool) -> Result<Vec<Value>, NotSeen> {
-    let Some(id) = transcript_of(&seen.entry) else { return Ok(Vec::new()) };
+    let Ok(id) = TranscriptId::of_record(&seen.entry) else { return Ok(Vec::new()) };
     let Some(context) = seen.conversations.transcripts.context(&id).await.map_err(told)? else {
         return Ok(Vec::new());
     };

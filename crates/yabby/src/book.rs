@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail};
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
-use yabby_domain::seam::Change;
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::glance::Field;
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
@@ -56,17 +55,15 @@ pub struct Conversation {
 }
 
 impl Found {
-    /// Changes the record. The change is safe from here on, even if somebody else holds the store's file:
-    /// then it waits in the journal, which is said.
-    pub fn update(&self, key: &SessionKey, change: Change) -> Result<Option<SessionEntry>> {
-        let entry = self.store.update_blocking(key, change)?;
+    /// Writes what was changed to the file that others read. A change is safe before that, even if somebody else holds the
+    /// file: then it waits in the journal, which is said.
+    pub fn flush(&self) {
         if let Err(error) = self.store.flush() {
             let error = crate::terminal::harmless(&error.to_string());
             anstream::eprintln!(
                 "note: the change is kept, but not yet in the file that others read: {error}"
             );
         }
-        Ok(entry)
     }
 
     /// What is said where there is nothing to read.
@@ -298,30 +295,48 @@ impl<'s> Book<'s> {
     fn found(&self, key: SessionKey, store: &SessionFile, agent: &AgentId) -> Result<Option<Found>> {
         let Some(entry) = store.get_blocking(&key)? else { return Ok(None) };
         let agent = key.agent_key().map_or_else(|| agent.clone(), |_| key.agent_id());
-        let file = self.transcript_file(&entry, store.path(), &agent);
+        let id = TranscriptId::of_record(&entry).ok();
+        let file = self.transcript_file(id.as_ref(), &entry, store.path(), &agent);
         let folder = file.parent().unwrap_or(Path::new(""));
-        // A record may name any file; only those of this folder are ours to read, shorten or put away.
-        let is_here = folder.starts_with(self.place.folder.path()) || Some(folder) == store.path().parent();
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let conversation = TranscriptId::of_file(&name)
-            .ok()
-            .filter(|_| is_here)
+        let conversation = id
+            .filter(|_| self.is_ours(&file, store.path()))
             .map(|id| Conversation { folder: TranscriptFolder::open(folder.to_owned()), id });
         Ok(Some(Found { key, entry, store: store.clone(), agent, file, conversation }))
     }
 
-    /// The first place in which a session's file is, else the one where it would be.
-    fn transcript_file(&self, entry: &SessionEntry, store: &Path, agent: &AgentId) -> PathBuf {
-        let id = entry.session_id().unwrap_or_default();
-        let store = store.to_string_lossy();
-        let places = self
-            .with_folders(|folders| candidates(id, entry.session_file(), Some(&store), Some(agent), folders));
+    /// Whether a file is in the state folder or beside the store. A record may name any file; only these are ours to
+    /// read, shorten or put away.
+    fn is_ours(&self, file: &Path, store: &Path) -> bool {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        folder.starts_with(self.place.folder.path()) || Some(folder) == store.parent()
+    }
+
+    /// The folder of an agent's conversations.
+    pub fn conversations(&self, agent: &AgentId) -> PathBuf {
+        self.with_folders(|folders| path::sessions_folder(folders.state, agent)).into()
+    }
+
+    /// The first place in which the file of a record is, ours before others; else the one where it would be.
+    fn transcript_file(
+        &self,
+        id: Option<&TranscriptId>,
+        entry: &SessionEntry,
+        store: &Path,
+        agent: &AgentId,
+    ) -> PathBuf {
+        let id = id.map_or(entry.session_id().unwrap_or_default(), TranscriptId::as_str);
+        let beside = store.to_string_lossy();
+        let places = self.with_folders(|folders| {
+            candidates(id, entry.session_file(), Some(&beside), Some(agent), folders)
+        });
         let plain = |place: String| {
             self.with_folders(|folders| path::user_path(&place, folders.home, folders.current))
         };
         let places: Vec<PathBuf> = places.into_iter().map(|place| plain(place).into()).collect();
         let is_there = |place: &&PathBuf| place.exists() || place.with_added_extension("journal").exists();
-        places.iter().find(is_there).or(places.first()).cloned().unwrap_or_default()
+        let ours = || places.iter().filter(|place| self.is_ours(place, store));
+        let found = ours().find(is_there).or_else(|| places.iter().find(is_there));
+        found.or(places.first()).cloned().unwrap_or_default()
     }
 
     fn unknown(&self, wanted: &str, agent: Option<&AgentId>) -> Failure {

@@ -83,6 +83,8 @@ pub struct Opening<'m> {
     pub reset: Option<String>,
     /// The record goes on; a new session begins otherwise.
     resumed: Option<SessionEntry>,
+    /// There is a record, whether it goes on or not.
+    is_known: bool,
     /// The record before a reset.
     pub previous: Option<SessionEntry>,
     pub system_sent: bool,
@@ -127,6 +129,7 @@ impl<'m> Opening<'m> {
             aborted_last_run: resumed.as_ref().and_then(SessionEntry::aborted_last_run).unwrap_or(false),
             target,
             message: addressed(message),
+            is_known: request.entry.is_some(),
             reset,
             resumed,
             trigger_body,
@@ -138,10 +141,11 @@ impl<'m> Opening<'m> {
         self.resumed.is_none()
     }
 
-    /// The session whose transcript a new one should branch off from, if it is in the store.
+    /// The session whose transcript a new one should branch off from, if it is in the store. A thread branches off once:
+    /// one that begins anew begins empty.
     pub fn fork_from(&self) -> Option<SessionKey> {
         let parent = self.message.parent_session_key.as_deref().and_then(text::non_blank)?;
-        (self.is_new() && parent != self.target.key.as_str()).then(|| SessionKey::new(parent))
+        (!self.is_known && parent != self.target.key.as_str()).then(|| SessionKey::new(parent))
     }
 
     /// What to write over the record under the key.

@@ -6,7 +6,10 @@ use jiff::Timestamp;
 use super::time;
 use crate::id::AgentId;
 use crate::inbound::ThreadId;
-use crate::session::path::{Folders, transcript_name, transcript_path};
+use crate::session::entry::SessionEntry;
+use crate::session::glance::{Field, Glance};
+use crate::session::path::{Folders, name_of, transcript_name, transcript_path};
+use crate::text;
 
 /// The name of a transcript in its folder, without `.jsonl`. It cannot name anything outside of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,6 +28,33 @@ impl TranscriptId {
     /// The transcript in the file of this name.
     pub fn of_file(name: &str) -> Result<Self, UnsafeName> {
         Self::named(name.strip_suffix(".jsonl").ok_or_else(|| UnsafeName(name.to_owned()))?)
+    }
+
+    /// The transcript of a record: the file that it names, else that of its session id. Turns write there, so everybody
+    /// reads there.
+    pub fn of_record(record: &SessionEntry) -> Result<Self, UnsafeName> {
+        Self::of_fields(record.session_file(), record.session_id())
+    }
+
+    /// The transcript of the record that a glance was taken of.
+    pub fn of_glance(glance: &Glance) -> Result<Self, UnsafeName> {
+        let [file, id] = [Field::SessionFile, Field::SessionId].map(|field| glance.text(field));
+        Self::of_fields(file.as_deref(), id.as_deref())
+    }
+
+    /// Whether another record has, or may have, its conversation in this file, which is that of `session_id`: it names
+    /// the file, has the same id, or the id that the file is called after.
+    pub fn may_be_shared_with(&self, other: &Glance, session_id: Option<&str>) -> bool {
+        let [file, id] = [Field::SessionFile, Field::SessionId].map(|field| other.text(field));
+        file.is_some_and(|file| name_of(text::trim(&file)) == self.file_name())
+            || id.is_some_and(|id| Some(&*id) == session_id || *id == self.0)
+    }
+
+    fn of_fields(session_file: Option<&str>, session_id: Option<&str>) -> Result<Self, UnsafeName> {
+        match session_file.and_then(text::non_blank) {
+            Some(file) => Self::of_file(name_of(file)),
+            None => Self::new(session_id.unwrap_or_default(), None),
+        }
     }
 
     fn named(name: &str) -> Result<Self, UnsafeName> {
@@ -143,6 +173,30 @@ mod tests {
             assert!(TranscriptId::new(name, None).is_err(), "{name:?}");
         }
         assert!(TranscriptId::of_file("notes.txt").is_err());
+    }
+
+    #[test]
+    fn a_record_has_the_transcript_that_it_names() {
+        use serde_json::json;
+        //  record                                                    transcript
+        let table = [
+            (json!({"sessionId": "s"}), Some("s.jsonl")),
+            (json!({"sessionId": "s", "sessionFile": " "}), Some("s.jsonl")),
+            (json!({"sessionId": "s", "sessionFile": null}), Some("s.jsonl")),
+            (json!({"sessionId": "s", "sessionFile": " /old/home/t.jsonl "}), Some("t.jsonl")),
+            (json!({"sessionFile": "t.jsonl"}), Some("t.jsonl")),
+            // No other file is guessed at.
+            (json!({"sessionId": "s", "sessionFile": "/etc/passwd"}), None),
+            (json!({"sessionId": "../s"}), None),
+            (json!({"sessionId": 7}), None),
+            (json!({}), None),
+        ];
+        for (record, file) in table {
+            let entry = SessionEntry::new(record.as_object().unwrap().clone());
+            let of_record = TranscriptId::of_record(&entry).ok().map(|id| id.file_name());
+            assert_eq!(of_record.as_deref(), file, "{record}");
+            assert_eq!(TranscriptId::of_glance(&Glance::of(&entry)).ok().map(|id| id.file_name()), of_record);
+        }
     }
 
     #[test]

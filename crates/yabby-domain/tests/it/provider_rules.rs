@@ -234,7 +234,7 @@ proptest! {
 // ---- Files, and what a crash leaves of them ----
 
 /// What is wrong with the request that a file makes, from reading it to the wire.
-fn request_of(file: &str, target: &ModelTarget<'_>, limit: Option<i64>) -> Vec<Violation> {
+fn request_of(file: &str, target: &ModelTarget<'_>, limit: Option<f64>) -> Vec<Violation> {
     let recipient = Recipient::of(*target);
     let (messages, entries) = match Transcript::read(file) {
         Some(transcript) => (for_model(transcript.context().messages), transcript.entries().to_vec()),
@@ -291,7 +291,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_prefix_of_every_file_makes_an_acceptable_request((target, lines) in any_file(), limit in prop::option::of(0..4_i64), torn in 0.0..1.0_f64) {
+    fn every_prefix_of_every_file_makes_an_acceptable_request((target, lines) in any_file(), limit in prop::option::of(0.0..4.0_f64), torn in 0.0..1.0_f64) {
         for end in 0..=lines.len() {
             let whole = lines[..end].join("\n");
             prop_assert_eq!(request_of(&whole, &target, limit), []);

@@ -80,7 +80,7 @@ fn told_anew(
     transcript: &Transcript,
     pending: Vec<Message>,
     telling: &Telling<'_>,
-    limit: Option<i64>,
+    limit: Option<f64>,
     pruning: Pruning,
 ) -> Told {
     let Telling { choice, config, now, extent, .. } = *telling;

@@ -299,7 +299,7 @@ impl OpeningPlan<'_> {
         let wanted = planned.session_id().map(str::to_owned);
         let seen = self.stored.as_ref().and_then(SessionEntry::session_id).map(str::to_owned);
         if seen.is_some() && seen != wanted {
-            self.home.let_go_of_conversation().await;
+            self.home.scope().index_conversations().await;
         }
         let change = move |entry: &mut Option<SessionEntry>| {
             let found = entry.as_ref().and_then(SessionEntry::session_id).map(str::to_owned);
@@ -367,7 +367,7 @@ impl OpeningPlan<'_> {
         Ok(Step::Opened(OpenedStep {
             session_key: inbound.key().as_str().to_owned(),
             session_id: planned.session_id().unwrap_or_default().to_owned(),
-            transcript: transcript_of(planned)?.as_str().to_owned(),
+            transcript: TranscriptId::of_record(planned)?.as_str().to_owned(),
             asked_at: inbound.accepted_at,
         }))
     }
@@ -384,7 +384,7 @@ impl OpeningPlan<'_> {
             config: self.config.clone(),
             key: inbound.key().clone(),
             session_id: entry.session_id().unwrap_or_default().to_owned(),
-            transcript: transcript_of(&entry)?,
+            transcript: TranscriptId::of_record(&entry)?,
             is_untouched: false,
             is_new: false,
             was_reset: false,
@@ -421,14 +421,6 @@ fn differs_in_time_alone(one: &SessionEntry, other: &SessionEntry) -> bool {
     one.len() == other.len() && one.iter().all(same)
 }
 
-/// The transcript that a record names.
-pub(crate) fn transcript_of(entry: &SessionEntry) -> Result<TranscriptId, TurnError> {
-    Ok(match entry.session_file() {
-        Some(file) => TranscriptId::of_file(path::name_of(file))?,
-        None => TranscriptId::new(entry.session_id().unwrap_or_default(), None)?,
-    })
-}
-
 /// The transcript of a thread goes on from its parent's.
 async fn fork_parent(
     opening: &Opening<'_>,
@@ -437,11 +429,8 @@ async fn fork_parent(
 ) -> Result<Option<Fork>, TurnError> {
     let Some(parent) = opening.fork_from() else { return Ok(None) };
     let Some(parent) = home.sessions.get(&parent).await? else { return Ok(None) };
-    let forked = match transcript_of(&parent) {
-        Ok(source) => home.transcripts.fork(&source, ForkAt::Leaf).await,
-        Err(error) => return Err(error),
-    };
-    match forked {
+    let source = TranscriptId::of_record(&parent)?;
+    match home.transcripts.fork(&source, ForkAt::Leaf).await {
         Ok(id) => {
             let name = id.file_name();
             Ok(Some(Fork {

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use yabby_domain::body::strip_structure;
-use yabby_domain::history_limit::dm_limit;
+use yabby_domain::history_limit::{dm_limit, first_kept};
 use yabby_domain::message::Role;
 use yabby_domain::recollection::{Remembered, Says, wanted, with_memories};
 use yabby_domain::seam::recollection::{Asked, Recollection};
@@ -81,10 +81,6 @@ fn question(words: &str) -> String {
 fn told(opened: &Opened, conversation: &Conversation) -> HashSet<String> {
     let entries = conversation.transcript().told_entries();
     let limit = dm_limit(opened.key.as_str(), &opened.config);
-    let limit = limit.and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0);
-    let from = limit.map_or(0, |limit| {
-        let asked = entries.iter().enumerate().rev().filter(|(_, entry)| entry.role() == Some(Role::User));
-        asked.take(limit).last().map_or(0, |(at, _)| at)
-    });
+    let from = first_kept(&entries, |entry| entry.role() == Some(Role::User), limit);
     entries[from..].iter().filter_map(|entry| Entry::id(entry)).map(str::to_owned).collect()
 }

@@ -284,6 +284,28 @@ async fn a_thread_goes_on_from_its_parent_and_the_parent_from_itself() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_thread_that_has_its_own_record_is_not_forked_again() {
+    let stage = Stage::new(json!({}));
+    let engine = stage.engine();
+    say(&engine, direct("the plan is blue")).await;
+    let key = "agent:main:telegram:group:-5:topic:9";
+    let in_thread = |body: &str| {
+        let mut heard = direct(body);
+        heard.message.session_key = Some(key.to_owned());
+        heard.message.parent_session_key = Some(MAIN.to_owned());
+        heard
+    };
+    say(&engine, in_thread("which colour?")).await;
+    assert_eq!(stage.said(key).await.len(), 4);
+    say(&engine, in_thread("/new hello")).await;
+    assert_eq!(stage.said(key).await, ["user: hello", "assistant: echo: hello"]);
+    // The same goes for one that is too old to go on.
+    stage.clock.advance(3 * 24 * 3_600_000);
+    say(&engine, in_thread("still here?")).await;
+    assert_eq!(stage.said(key).await, ["user: still here?", "assistant: echo: still here?"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_message_without_text_is_answered_without_a_run() {
     let stage = Stage::new(json!({}));
     let engine = stage.engine();

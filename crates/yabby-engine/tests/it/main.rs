@@ -16,6 +16,7 @@ mod queue;
 mod recall;
 mod recovery;
 mod requests;
+mod services;
 mod storm;
 mod subagents;
 mod tools;

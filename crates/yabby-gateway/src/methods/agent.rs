@@ -11,15 +11,15 @@ use yabby_domain::directive::level::{Level as _, ThinkLevel, supports_xhigh};
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
 use yabby_domain::json::Value;
-use yabby_domain::seam::Choice;
+use yabby_domain::session::address::{Address, session_of_unknown_id};
 use yabby_domain::session::entry::{Patch, SessionEntry};
-use yabby_domain::session::glance::{Field, Glance};
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
 use yabby_domain::session::open::{OpenRequest, Target, is_fresh};
 use yabby_domain::text;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::turn::{LaneClass, Outcome, TurnOptions};
 use yabby_engine::TurnReport;
+use yabby_engine::services::find_by_id;
 
 use super::{Access, Call, Listing, Method};
 use crate::asking::{self, Asked, INTERRUPTED, Question};
@@ -275,31 +275,31 @@ async fn place(
         Some(Place { key, told_key, session_id: session_id.clone(), is_named })
     };
     if let Some(wish) = wish {
-        let key = policy.store_key(&text::lower(&wish));
+        let key = Address::of_client(&wish, &policy).key;
         return Ok(known(wish, key, true));
     }
-    if let (Some(agent), None) = (&agent, &session_id) {
-        let key = SessionKey::main(agent, &policy.main_key);
-        return Ok(known(key.as_str().to_owned(), key, true));
-    }
+    let peer = given(call, "to").map(|to| {
+        let message = InboundMessage { from: Some(to.clone()), to: Some(to), ..InboundMessage::default() };
+        Target::of(&message, &policy).key
+    });
     if let Some(id) = &session_id {
-        let key = by_id(call, config, id, agent.as_ref()).await?;
-        let key = key.unwrap_or_else(|| {
-            let agent = agent.as_ref().unwrap_or(&policy.default_agent);
-            SessionKey::new(text::lower(&format!("agent:{agent}:{id}")))
-        });
+        if let Some(key) = by_id(call, config, id, agent.as_ref()).await? {
+            return Ok(known(key.as_str().to_owned(), key, true));
+        }
         if TranscriptId::new(id, None).is_err() {
             return Err(Refusal::invalid(format!(
                 "invalid agent params: {id:?} cannot be the id of a session"
             )));
         }
+        let is_named = agent.is_some() || peer.is_none();
+        let key = session_of_unknown_id(id, agent.as_ref(), peer, &policy);
+        return Ok(known(key.as_str().to_owned(), key, is_named));
+    }
+    if let Some(agent) = &agent {
+        let key = SessionKey::main(agent, &policy.main_key);
         return Ok(known(key.as_str().to_owned(), key, true));
     }
-    let Some(to) = given(call, "to") else { return Ok(None) };
-    let message =
-        InboundMessage { from: Some(to.clone()), to: Some(to.clone()), ..InboundMessage::default() };
-    let key = Target::of(&message, &policy).key;
-    Ok(known(key.as_str().to_owned(), key, false))
+    Ok(peer.and_then(|key| known(key.as_str().to_owned(), key, false)))
 }
 
 /// The session with this id.
@@ -312,13 +312,8 @@ async fn by_id(
     let known = call.gateway.place.with_folders(|folders| agents(config, folders));
     let agents = known.into_iter().map(|known| known.id);
     for agent in agents.filter(|known| agent.is_none_or(|agent| known == agent)) {
-        let wanted = id.to_owned();
-        let is_it = move |_: &SessionKey, glance: &Glance| {
-            glance.text(Field::SessionId).as_deref() == Some(wanted.as_str())
-        };
-        let choice = Choice { keys: Box::new(|_| true), records: Some(Box::new(is_it)), most: 1 };
-        let found = call.gateway.engine.home(&agent)?.sessions.newest(choice).await?;
-        if let Some((key, _)) = found.entries.into_iter().next() {
+        let home = call.gateway.engine.home(&agent)?;
+        if let Some(key) = find_by_id(home.sessions.as_ref(), id).await? {
             return Ok(Some(key));
         }
     }

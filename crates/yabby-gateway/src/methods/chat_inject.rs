@@ -1,6 +1,7 @@
 //! `chat.inject`: puts a message of the agent's into a conversation that no model made (`gateway.md` §5.4).
 
 use serde_json::json;
+use yabby_domain::transcript::mirror::injected_message;
 
 use super::{Access, Call, Listing, Method};
 use crate::asking;
@@ -25,13 +26,9 @@ async fn answer(call: Call) -> Answer {
     let gateway = &call.gateway;
     let told_key = call.text("sessionKey").unwrap_or_default();
     let said = call.text("message").unwrap_or_default();
-    let said = match call.text("label").filter(|label| !label.is_empty()) {
-        Some(label) => format!("[{label}]\n\n{said}"),
-        None => said.to_owned(),
-    };
     let named = gateway.kept(told_key).await?;
-    let message = asking::injected(&said, gateway.now());
-    let id = asking::inject(gateway, &named, &message, false).await?;
+    let message = injected_message(said, call.text("label"), gateway.timestamp());
+    let id = asking::inject(gateway, &named, &message).await?;
     let payload = json!({
         "runId": format!("inject-{id}"),
         "sessionKey": told_key,

@@ -6,6 +6,7 @@ use yabby_domain::command::is_abort_word;
 use yabby_domain::inbound::InboundMessage;
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::text;
+use yabby_domain::transcript::mirror::injected_message;
 use yabby_domain::turn::{Outcome, TurnOptions};
 use yabby_engine::{TurnHandle, TurnReport};
 
@@ -132,9 +133,9 @@ async fn told(call: &Call, run: &Run, report: &TurnReport) -> Option<yabby_domai
         report.payloads.iter().filter_map(|payload: &ReplyPayload| payload.text.as_deref()).collect();
     let said = text::non_blank(&texts.join("\n\n")).map(str::to_owned)?;
     let gateway = &call.gateway;
-    let message = asking::injected(&said, gateway.now());
+    let message = injected_message(&said, None, gateway.timestamp());
     let kept = match gateway.named(run.key.as_str()).await {
-        Ok(named) => asking::inject(gateway, &named, &message, true).await,
+        Ok(named) => asking::say(gateway, &named, &message).await,
         Err(refusal) => Err(refusal),
     };
     if let Err(refusal) = kept {

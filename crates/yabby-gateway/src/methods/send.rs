@@ -3,6 +3,7 @@
 
 use serde_json::json;
 use yabby_domain::text;
+use yabby_domain::transcript::mirror::injected_message;
 
 use super::{Access, Call, Listing, Method};
 use crate::asking::{self, WEBCHAT};
@@ -64,8 +65,8 @@ async fn into_conversation(call: &Call, run_id: &str) -> Answer {
         .into_iter()
         .chain(media.iter().map(|url| format!("MEDIA:{url}")))
         .collect();
-    let message = asking::injected(&said.join("\n"), gateway.now());
-    let id = asking::inject(gateway, &named, &message, true).await?;
+    let message = injected_message(&said.join("\n"), None, gateway.timestamp());
+    let id = asking::say(gateway, &named, &message).await?;
     let payload = json!({
         "runId": run_id,
         "sessionKey": told_key,

@@ -12,11 +12,11 @@ use yabby_domain::session::label;
 use yabby_domain::session::listing::{self, Wanted};
 use yabby_domain::session::title::{TitleSource, derive_title};
 use yabby_domain::text;
+use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::transcript::preview::{FIRST_BYTES, LAST_BYTES, first_user_message, last_message};
 
 use super::{Access, Call, Listing, Method};
 use crate::Gateway;
-use crate::asking::transcript_of;
 use crate::frames::{Refusal, Written};
 use crate::kept::{Known, ListText};
 use crate::schema::{BOOLEAN, NON_EMPTY, Schema, TEXT, at_least, optional};
@@ -273,7 +273,7 @@ impl Looking<'_> {
             return None;
         }
         let home = self.gateway.engine.home(agent).ok()?;
-        home.transcripts.peek(&transcript_of(entry)?, part).await.ok().flatten()
+        home.transcripts.peek(&TranscriptId::of_record(entry).ok()?, part).await.ok().flatten()
     }
 }
 

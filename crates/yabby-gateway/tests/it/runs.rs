@@ -275,6 +275,36 @@ async fn an_agent_goes_on_in_the_session_that_is_named_whatever_its_age() {
 }
 
 #[tokio::test]
+async fn an_id_that_no_session_has_begins_none_beside_the_one_that_is_named() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    let made = owner.get("sessions.patch", json!({"key": "agent:main:main", "label": "kept"})).await;
+    let id = &made["entry"]["sessionId"];
+    let table = [
+        (json!({"agentId": "main"}), vec!["agent:main:main"]),
+        (json!({"to": "+15550001"}), vec!["agent:main:main"]),
+        (json!({"agentId": "main", "to": "+15550001"}), vec!["agent:main:main"]),
+        // Nothing else says where it goes.
+        (json!({}), vec!["agent:main:5d1c7a10", "agent:main:main"]),
+    ];
+    for (number, (mut params, keys)) in table.into_iter().enumerate() {
+        stand.stage.model.will([Line::say("yes")]);
+        params["message"] = "hello".into();
+        params["sessionId"] = "5d1c7a10".into();
+        params["idempotencyKey"] = format!("unknown-{number}").into();
+        let [_, done] = agent(&mut owner, params.clone()).await;
+        let answered = &done["payload"]["result"]["meta"]["agentMeta"]["sessionId"];
+        let expected = if keys.len() == 1 { id.clone() } else { "5d1c7a10".into() };
+        assert_eq!(*answered, expected, "{params}: {done}");
+        let list = owner.get("sessions.list", json!({})).await;
+        let mut listed: Vec<&str> =
+            list["sessions"].as_array().unwrap().iter().map(|row| row["key"].as_str().unwrap()).collect();
+        listed.sort_unstable();
+        assert_eq!(listed, keys, "{params}");
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_run_is_accepted_and_then_refused() {
     let stand = Stand::new(json!({})).await;
     let mut owner = stand.owner().await;

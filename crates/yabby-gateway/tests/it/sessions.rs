@@ -56,6 +56,63 @@ async fn a_fork_goes_on_from_an_entry_under_a_key_of_its_own() {
 }
 
 #[tokio::test]
+async fn a_message_is_injected_only_where_something_was_said() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    let begun = owner.get("sessions.patch", json!({"key": "agent:main:silent", "verboseLevel": "off"})).await;
+    let records = [
+        ("agent:main:no-id", json!({"updatedAt": 1})),
+        ("agent:main:blank-id", json!({"sessionId": "", "updatedAt": 1})),
+        ("agent:main:other-file", json!({"sessionId": "s", "sessionFile": "/notes.txt", "updatedAt": 1})),
+    ];
+    for (key, fields) in records {
+        let entry = SessionEntry::new(fields.as_object().unwrap().clone());
+        let change = Box::new(|record: &mut Option<SessionEntry>| *record = Some(entry));
+        stand.stage.sessions.update(&SessionKey::new(key), change).await.unwrap();
+    }
+    let table = [
+        ("agent:main:nobody", "session not found"),
+        ("agent:ghost:main", "session not found"),
+        ("agent:main:no-id", "session not found"),
+        ("agent:main:blank-id", "session not found"),
+        ("agent:main:other-file", "transcript file not found"),
+        ("agent:main:silent", "transcript file not found"),
+    ];
+    for (key, why) in table {
+        let params = json!({"sessionKey": key, "message": "by the way"});
+        assert_eq!(owner.refusal("chat.inject", params).await, why, "{key}");
+    }
+    assert!(stand.stage.transcripts.list().await.unwrap().is_empty(), "nothing was begun");
+    talk(&stand, &mut owner, "agent:main:silent", vec![message("user", "one"), message("assistant", "two")])
+        .await;
+    owner.get("chat.inject", json!({"sessionKey": "silent", "message": "by the way"})).await;
+    let history = owner.get("chat.history", json!({"sessionKey": "agent:main:silent"})).await;
+    assert_eq!(history["sessionId"], begun["entry"]["sessionId"]);
+    assert_eq!(history["messages"][2]["content"][0]["text"], "by the way");
+}
+
+#[tokio::test]
+async fn a_limit_of_a_history_is_a_whole_number() {
+    let stand = Stand::new(json!({})).await;
+    let mut owner = stand.owner().await;
+    let said: Vec<NewEntry> = ["one", "two", "three"].map(|text| message("assistant", text)).to_vec();
+    talk(&stand, &mut owner, "agent:main:a", said).await;
+    let history = |limit: Value| json!({"sessionKey": "agent:main:a", "limit": limit});
+    let table = [
+        (json!(1.5), "at /limit: must be integer"),
+        (json!("2"), "at /limit: must be integer"),
+        (json!(null), "at /limit: must be integer"),
+        (json!(0.5), "at /limit: must be integer; at /limit: must be >= 1"),
+        (json!(1000.5), "at /limit: must be integer; at /limit: must be <= 1000"),
+    ];
+    for (limit, why) in table {
+        let refusal = owner.refusal("chat.history", history(limit.clone())).await;
+        assert_eq!(refusal, format!("invalid chat.history params: {why}"), "{limit}");
+    }
+    assert_eq!(words(&owner.get("chat.history", history(json!(2.0))).await), ["two", "three"]);
+}
+
+#[tokio::test]
 async fn what_was_changed_last_stands_first_however_soon_it_came() {
     let stand = Stand::new(json!({})).await;
     let mut owner = stand.owner().await;

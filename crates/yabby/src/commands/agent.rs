@@ -17,8 +17,10 @@ use yabby_domain::inbound::InboundMessage;
 use yabby_domain::json::{self, Value};
 use yabby_domain::principal::{Principal, ReplyTo};
 use yabby_domain::reply::payload::ReplyPayload;
+use yabby_domain::session::address::session_of_unknown_id;
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
+use yabby_domain::session::open::Target;
 use yabby_domain::text;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::turn::{Outcome, TurnOptions};
@@ -430,19 +432,24 @@ fn destination(setting: &Setting, arguments: &Arguments, config: &Config) -> Res
     let [to, id, agent] = [&arguments.to, &arguments.session_id, &arguments.agent].map(given);
     choose_session(arguments, config)?;
     let agent = agent.map(|named| book.agent(&named)).transpose()?;
+    let peer = |to: Option<String>| {
+        let to = to?;
+        let message = InboundMessage { from: Some(to.clone()), to: Some(to), ..InboundMessage::default() };
+        Some(Target::of(&message, &policy).key)
+    };
     let blank = InboundMessage { command_authorized: true, ..InboundMessage::default() };
     match (id, agent, to) {
-        (Some(id), agent, _) => {
+        (Some(id), agent, to) => {
             let key = match book.by_id(&id, agent.as_ref())? {
                 Some(key) => key,
-                None => fresh_key(&book, &agent.unwrap_or_else(|| policy.default_agent.clone()), &id)?,
+                None => unknown_id(&book, &id, agent.as_ref(), peer(to), &policy)?,
             };
             Ok(Destination { id: Some(id), ..with_key(blank, key) })
         }
-        (None, Some(agent), _) => Ok(with_key(blank, policy.resolve_main_alias(&agent, "main"))),
+        (None, Some(agent), _) => Ok(with_key(blank, SessionKey::main(&agent, &policy.main_key))),
         (None, None, Some(to)) => {
             let message = InboundMessage { from: Some(to.clone()), to: Some(to), ..blank };
-            let key = yabby_domain::session::open::Target::of(&message, &policy).key;
+            let key = Target::of(&message, &policy).key;
             Ok(Destination { message, key, id: None })
         }
         (None, None, None) => Ok(with_key(blank, policy.main_session())),
@@ -454,13 +461,23 @@ fn with_key(message: InboundMessage, key: SessionKey) -> Destination {
     Destination { message, key, id: None }
 }
 
-/// The key of a session that begins with an id that nobody has.
-fn fresh_key(book: &Book<'_>, agent: &AgentId, id: &str) -> Result<SessionKey> {
+/// The key of the session for an id that nobody has.
+fn unknown_id(
+    book: &Book<'_>,
+    id: &str,
+    agent: Option<&AgentId>,
+    peer: Option<SessionKey>,
+    policy: &KeyPolicy,
+) -> Result<SessionKey> {
     if TranscriptId::new(id, None).is_err() {
         bail!("{id:?} cannot be the id of a session: it would not make a file name");
     }
-    let key = SessionKey::new(text::lower(&format!("agent:{agent}:{id}")));
-    let known = book::open(&book.store_path(agent))?.get_blocking(&key)?;
+    let begins_one = agent.is_none() && peer.is_none();
+    let key = session_of_unknown_id(id, agent, peer, policy);
+    if !begins_one {
+        return Ok(key);
+    }
+    let known = book::open(&book.store_path(&policy.default_agent))?.get_blocking(&key)?;
     // Another process may have begun it with this id just now.
     if let Some(other) = known.filter(|known| known.session_id() != Some(id)) {
         let other = other.session_id().unwrap_or("unknown");

@@ -1,5 +1,6 @@
 //! `yabby sessions`: what sessions there are (`cli.md` §2), and what a person can do with one.
 
+mod acting;
 mod compact;
 mod delete;
 mod export;
@@ -129,6 +130,12 @@ impl Which {
         let agent = self.agent.as_deref().map(|agent| book.agent(agent)).transpose()?;
         book.find(&self.session, agent.as_ref())
     }
+}
+
+/// The time of a change, as records have it.
+#[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
+fn now() -> f64 {
+    Timestamp::now().as_millisecond() as f64
 }
 
 /// One store with what is listed of it.

@@ -280,6 +280,28 @@ fn a_reset_begins_anew_and_keeps_what_was_said() {
     assert!(silent.starts_with("Error: nothing has been said yet in agent:main:main"), "{silent}");
 }
 
+/// Whose a conversation was is known by the record of its session, which lets go of it.
+#[test]
+fn what_somebody_else_said_is_not_the_owners_after_a_reset() {
+    for command in
+        [&["sessions", "reset", "dm:4"][..], &["sessions", "delete", "dm:4", "--keep-transcript", "--yes"]]
+    {
+        let home = Home::with(&json!({
+            "agent:main:telegram:dm:4": {"sessionId": MAIN, "updatedAt": 1, "chatType": "direct", "label": "dm:4",
+                "origin": {"from": "telegram:4", "provider": "telegram"}},
+        }));
+        home.say(
+            MAIN,
+            &[message("1", "user", "the zebra is in the garage"), message("2", "assistant", "noted")],
+        );
+        home.out(command);
+        assert!(home.transcript(MAIN).exists());
+        let found = home.json(&["memory", "search", "zebra garage"]);
+        assert_eq!(found["results"], json!([]), "{command:?}: {found}");
+        assert_eq!(found["hidden"]["hits"].as_u64().map(|hits| hits > 0), Some(true), "{command:?}: {found}");
+    }
+}
+
 #[test]
 fn a_deleted_session_leaves_its_conversation_behind() {
     let home = home();

@@ -2,16 +2,15 @@
 
 use yabby_config_derive::section;
 
+use crate::sections::limit::Limit;
 use crate::sections::map::Map;
-use crate::sections::number::NonNegativeInteger;
-use crate::sections::or_null::OrNull;
 use crate::sections::tools::policy::ToolPolicy;
 
 /// One direct chat.
 #[section]
 pub struct DirectChat {
     /// How many messages of it are seen.
-    pub history_limit: Option<OrNull<NonNegativeInteger>>,
+    pub history_limit: Option<Limit>,
 }
 
 /// One group; `*` is every group.

@@ -4,6 +4,7 @@ use yabby_config_derive::section;
 
 use crate::sections::channels::access::{DirectChat, DmPolicy, GroupPolicy};
 use crate::sections::channels::delivery::{ChunkMode, ReplyToMode};
+use crate::sections::limit::Limit;
 use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger, PositiveNumber};
 use crate::sections::text::TextOrNumber;
@@ -33,7 +34,7 @@ pub struct ChannelSettings {
     /// How many messages of others are seen in groups.
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
-    pub dm_history_limit: Option<NonNegativeInteger>,
+    pub dm_history_limit: Option<Limit>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
     /// How long one message may be.

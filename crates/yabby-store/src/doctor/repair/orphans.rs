@@ -10,7 +10,7 @@ use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::salvage::Survey;
 use yabby_domain::session::store_journal::{ChangeKind, Line};
 use yabby_domain::text::lossy;
-use yabby_domain::transcript::file_name::session_in;
+use yabby_domain::transcript::file_name::{TranscriptId, session_in};
 use yabby_domain::transcript::listing::{holds_messages, last_said};
 
 use super::Work;
@@ -82,9 +82,7 @@ impl Work<'_> {
 
 /// The name of the file that a record speaks of.
 fn file_of(entry: &SessionEntry) -> Option<String> {
-    let named = entry.session_file().and_then(|file| Path::new(file).file_name());
-    let named = named.map(|name| name.to_string_lossy().into_owned());
-    named.or_else(|| Some(format!("{}.jsonl", entry.session_id()?)))
+    Some(TranscriptId::of_record(entry).ok()?.file_name())
 }
 
 fn free_key(ward: &Ward, session: &str, name: &str, taken: &HashSet<String>) -> String {

@@ -29,11 +29,11 @@ fn answer(case: &Case) -> Option<Value> {
             let set = case.arg("set").as_array()?;
             let messages: Vec<Message> = set.iter().cloned().filter_map(Message::from_value).collect();
             let count = messages.len();
-            (count - limit_turns(messages, case.arg("limit").as_i64()).len()).into()
+            (count - limit_turns(messages, case.arg("limit").as_f64()).len()).into()
         }
         "dmHistoryLimit" => {
             let config = Config::new(case.arg("config").clone());
-            dm_limit(case.text("sessionKey")?, &config).map_or(Value::Null, Value::from)
+            dm_limit(case.text("sessionKey")?, &config).map_or(Value::Null, yabby_domain::json::number)
         }
         "capArrayByJsonBytes" => {
             let max_bytes = usize::try_from(case.arg("maxBytes").as_u64()?).ok()?;

@@ -85,7 +85,7 @@ impl Request {
         let policy = KeyPolicy::from_config(config);
         let (id, to) = (given(&arguments.session_id), given(&arguments.to));
         let key = match (&id, &agent, &to) {
-            (None, Some(agent), _) => Some(policy.resolve_main_alias(agent, "main")),
+            (None, Some(agent), _) => Some(SessionKey::main(agent, &policy.main_key)),
             (None, None, None) => Some(policy.main_session()),
             // The gateway knows its sessions.
             _ => None,

@@ -4,14 +4,15 @@ use std::io::Write as _;
 
 use anyhow::Result;
 use clap::Args;
+use serde_json::json;
 use yabby_domain::json::{Object, Value};
-use yabby_domain::seam::Compacted;
-use yabby_domain::session::entry::SessionEntry;
-use yabby_domain::session::renew::recounted;
+use yabby_domain::session::path::name_of;
 use yabby_domain::transcript::line_compact::MaxLines;
+use yabby_engine::services::{CompactOutcome, compact_lines};
 
-use super::Which;
-use crate::book::{Book, Conversation, Found};
+use super::acting::{Acting, count, text};
+use super::{Which, now};
+use crate::book::{Book, Found};
 use crate::cli;
 use crate::failure::Failure;
 use crate::setting::Setting;
@@ -38,54 +39,57 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     }
     let book = Book::open(setting)?;
     let found = arguments.which.find(&book)?;
-    let keep = MaxLines::at_most(arguments.max_lines);
-    let done = match &found.conversation {
-        Some(Conversation { folder, id }) => folder.compact_blocking(id, keep)?,
-        None => Compacted::Missing,
-    };
-    if let Compacted::Done { .. } = done {
-        forget_tokens(&found)?;
-    }
-    if arguments.json { print_json(&found, &done) } else { print_text(setting, &found, &done) }
-}
-
-/// What was counted for the whole conversation says nothing about the rest of it.
-fn forget_tokens(found: &Found) -> Result<()> {
-    let change = |entry: &mut Option<SessionEntry>| {
-        if let Some(entry) = entry {
-            entry.apply(&recounted(None));
+    let acting = Acting::new(setting)?;
+    let params = json!({"key": found.key.as_str(), "maxLines": arguments.max_lines});
+    let outcome = match acting.by_gateway("sessions.compact", params)? {
+        Some(answer) => of_answer(&answer)?,
+        None => {
+            let keep = MaxLines::at_most(arguments.max_lines);
+            let outcome =
+                acting.here(compact_lines(&acting.scope(&book, &found), &found.key, keep, now()))?;
+            found.flush();
+            outcome
         }
     };
-    found.update(&found.key, Box::new(change))?;
-    Ok(())
+    if arguments.json { print_json(&found, &outcome) } else { print_text(setting, &found, &outcome) }
 }
 
-fn print_json(found: &Found, done: &Compacted) -> Result<()> {
-    let mut out = Object::new();
-    out.insert("ok".to_owned(), true.into());
-    out.insert("key".to_owned(), found.key.as_str().into());
-    out.insert("compacted".to_owned(), matches!(done, Compacted::Done { .. }).into());
-    match done {
-        Compacted::Missing => drop(out.insert("reason".to_owned(), "no transcript".into())),
-        Compacted::Untouched { kept } => drop(out.insert("kept".to_owned(), (*kept).into())),
-        Compacted::Done { kept, archived } => {
-            let archived = found.file.with_file_name(archived).display().to_string();
-            out.insert("archived".to_owned(), archived.into());
-            out.insert("kept".to_owned(), (*kept).into());
+fn of_answer(answer: &Object) -> Result<CompactOutcome> {
+    Ok(match (answer.get("compacted").and_then(Value::as_bool), text(answer, "reason")) {
+        (Some(true), _) => CompactOutcome::Done {
+            kept: count(answer, "kept")?,
+            archived: name_of(text(answer, "archived").unwrap_or_default()).to_owned(),
+        },
+        (_, Some(_)) => CompactOutcome::NoTranscript,
+        (_, None) => CompactOutcome::Untouched { kept: count(answer, "kept")? },
+    })
+}
+
+fn print_json(found: &Found, outcome: &CompactOutcome) -> Result<()> {
+    let is_compacted = matches!(outcome, CompactOutcome::Done { .. });
+    let mut out = json!({"ok": true, "key": found.key.as_str(), "compacted": is_compacted});
+    match outcome {
+        CompactOutcome::NoSessionId | CompactOutcome::NoTranscript => out["reason"] = "no transcript".into(),
+        CompactOutcome::Untouched { kept } => out["kept"] = (*kept).into(),
+        CompactOutcome::Done { kept, archived } => {
+            out["archived"] = found.file.with_file_name(archived).display().to_string().into();
+            out["kept"] = (*kept).into();
         }
     }
-    terminal::print_json(&Value::Object(out))
+    terminal::print_json(&out)
 }
 
-fn print_text(setting: &Setting, found: &Found, done: &Compacted) -> Result<()> {
+fn print_text(setting: &Setting, found: &Found, outcome: &CompactOutcome) -> Result<()> {
     let key = terminal::harmless(found.key.as_str());
     let mut out = anstream::stdout().lock();
-    match done {
-        Compacted::Missing => writeln!(out, "{key} has no transcript yet.")?,
-        Compacted::Untouched { kept } => {
+    match outcome {
+        CompactOutcome::NoSessionId | CompactOutcome::NoTranscript => {
+            writeln!(out, "{key} has no transcript yet.")?;
+        }
+        CompactOutcome::Untouched { kept } => {
             writeln!(out, "{key} is short enough: {}.", terminal::counted(*kept, "line"))?;
         }
-        Compacted::Done { kept, archived } => {
+        CompactOutcome::Done { kept, archived } => {
             writeln!(out, "Kept the last {} of {key}.", terminal::counted(*kept, "line"))?;
             let archived = found.file.with_file_name(archived);
             writeln!(out, "The whole conversation is kept as {}.", setting.place.shortened(&archived))?;

@@ -2,17 +2,18 @@
 //! (`gateway.md` §6).
 
 use std::io::{IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use serde_json::json;
 use yabby_domain::json::{Object, Value};
-use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::KeyPolicy;
-use yabby_domain::transcript::file_name::ArchiveReason;
+use yabby_engine::services::{DeleteRequest, delete_session};
 
 use super::Which;
-use crate::book::{Book, Conversation, Found};
+use super::acting::Acting;
+use crate::book::{Book, Found};
 use crate::failure::Failure;
 use crate::setting::Setting;
 use crate::terminal;
@@ -38,62 +39,58 @@ pub struct Arguments {
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let book = Book::open(setting)?;
     let found = arguments.which.find(&book)?;
-    let policy = KeyPolicy::from_config(book.config());
-    if found.key == policy.main_session() || found.key == policy.resolve_main_alias(&found.agent, "main") {
-        bail!("Cannot delete the main session ({}).", found.key);
-    }
+    let request = DeleteRequest { key: found.key.clone(), keeps_transcript: arguments.keep_transcript };
+    request.check(&KeyPolicy::from_config(book.config()))?;
     if !arguments.yes && !is_sure(&found)? {
         bail!("nothing was deleted");
     }
-    // First what can fail because somebody is talking: then nothing has changed yet.
-    let archived = match &found.conversation {
-        Some(Conversation { folder, id }) if !arguments.keep_transcript && !is_shared(&found)? => {
-            folder.archive_blocking(id, ArchiveReason::Deleted)?
+    let acting = Acting::new(setting)?;
+    let params = json!({"key": found.key.as_str(), "deleteTranscript": !arguments.keep_transcript});
+    let deleted = match acting.by_gateway("sessions.delete", params)? {
+        Some(answer) => Deleted::of_answer(&answer),
+        None => {
+            let scope = acting.scope_that_remembers(&book, &found);
+            let outcome = acting.here(delete_session(&scope, &request))?;
+            found.flush();
+            Deleted {
+                is_deleted: !outcome.was_begun_anew,
+                archived: outcome.archived.map(|name| found.file.with_file_name(name)),
+            }
         }
-        _ => None,
     };
-    let archived = archived.map(|name| found.file.with_file_name(name));
-    let id = found.entry.session_id().map(str::to_owned);
-    // Somebody may have begun the session anew meanwhile; that one is not meant.
-    let change = move |entry: &mut Option<SessionEntry>| {
-        if entry.as_ref().is_some_and(|entry| entry.session_id() == id.as_deref()) {
-            *entry = None;
-        }
-    };
-    let left = found.update(&found.key, Box::new(change))?;
     if arguments.json {
-        let mut out = Object::new();
-        out.insert("ok".to_owned(), true.into());
-        out.insert("key".to_owned(), found.key.as_str().into());
-        out.insert("deleted".to_owned(), left.is_none().into());
-        let archived = archived.iter().map(|path| Value::from(path.display().to_string()));
-        out.insert("archived".to_owned(), archived.collect());
-        return terminal::print_json(&Value::Object(out));
+        let archived: Value =
+            deleted.archived.iter().map(|path| Value::from(path.display().to_string())).collect();
+        return terminal::print_json(&json!({
+            "ok": true, "key": found.key.as_str(), "deleted": deleted.is_deleted, "archived": archived,
+        }));
     }
     let key = terminal::harmless(found.key.as_str());
     let mut out = anstream::stdout().lock();
-    match left {
-        None => writeln!(out, "Deleted {key}.")?,
-        Some(_) => writeln!(out, "{key} was begun anew meanwhile, and stays.")?,
+    match deleted.is_deleted {
+        true => writeln!(out, "Deleted {key}.")?,
+        false => writeln!(out, "{key} was begun anew meanwhile, and stays.")?,
     }
-    if let Some(path) = archived {
+    if let Some(path) = deleted.archived {
         writeln!(out, "Its conversation is kept as {}.", setting.place.shortened(&path))?;
     }
     Ok(())
 }
 
-/// Whether another session has, or may have, its conversation in the same file.
-fn is_shared(found: &Found) -> Result<bool> {
-    let file = found.file.file_name().unwrap_or_default().to_string_lossy();
-    let may_be_in_it = |entry: &SessionEntry| {
-        let named = entry.session_file().and_then(|file| Path::new(file).file_name());
-        named.is_some_and(|name| name == &*file)
-            || entry.session_id().is_some_and(|id| {
-                Some(id) == found.entry.session_id() || file.strip_suffix(".jsonl") == Some(id)
-            })
-    };
-    let sessions = found.store.list_blocking()?;
-    Ok(sessions.iter().any(|(key, entry)| *key != found.key && may_be_in_it(entry)))
+/// What became of a session that was to go.
+struct Deleted {
+    is_deleted: bool,
+    archived: Option<PathBuf>,
+}
+
+impl Deleted {
+    fn of_answer(answer: &Object) -> Self {
+        let archived = answer.get("archived").and_then(|archived| archived.get(0)?.as_str());
+        Self {
+            is_deleted: answer.get("deleted").and_then(Value::as_bool) == Some(true),
+            archived: archived.map(PathBuf::from),
+        }
+    }
 }
 
 /// Asks the person at the terminal; without one, `--yes` is required.

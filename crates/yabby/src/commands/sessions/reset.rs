@@ -4,13 +4,12 @@ use std::io::Write as _;
 
 use anyhow::Result;
 use clap::Args;
-use jiff::Timestamp;
-use uuid::Uuid;
-use yabby_domain::json::{Object, Value};
-use yabby_domain::session::entry::SessionEntry;
-use yabby_domain::session::renew::renewed;
+use serde_json::json;
+use yabby_domain::json::Value;
+use yabby_engine::services::reset_session;
 
-use super::Which;
+use super::acting::Acting;
+use super::{Which, now};
 use crate::book::Book;
 use crate::setting::Setting;
 use crate::terminal;
@@ -30,19 +29,21 @@ pub struct Arguments {
 pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     let book = Book::open(setting)?;
     let found = arguments.which.find(&book)?;
-    let id = Uuid::new_v4().to_string();
-    let now = Timestamp::now().as_millisecond() as f64;
-    let new = id.clone();
-    let change = move |entry: &mut Option<SessionEntry>| *entry = Some(renewed(entry.as_ref(), &new, now));
-    let entry = found.update(&found.key, Box::new(change))?;
+    let acting = Acting::new(setting)?;
+    let entry = match acting.by_gateway("sessions.reset", json!({"key": found.key.as_str()}))? {
+        Some(mut answer) => answer.remove("entry").unwrap_or_default(),
+        None => {
+            let scope = acting.scope_that_remembers(&book, &found);
+            let reset = acting.here(reset_session(&scope, &found.key, now()))?;
+            found.flush();
+            Value::Object(reset.stored.into_object())
+        }
+    };
     if arguments.json {
-        let mut out = Object::new();
-        out.insert("ok".to_owned(), true.into());
-        out.insert("key".to_owned(), found.key.as_str().into());
-        out.insert("entry".to_owned(), entry.map_or(Value::Null, |entry| Value::Object(entry.into_object())));
-        return terminal::print_json(&Value::Object(out));
+        return terminal::print_json(&json!({"ok": true, "key": found.key.as_str(), "entry": entry}));
     }
     let key = terminal::harmless(found.key.as_str());
+    let id = terminal::harmless(entry.get("sessionId").and_then(Value::as_str).unwrap_or_default());
     let mut out = anstream::stdout().lock();
     writeln!(out, "{key} begins anew as {id}.")?;
     if found.file.exists() {

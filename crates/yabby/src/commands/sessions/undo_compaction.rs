@@ -2,15 +2,17 @@
 
 use std::io::Write as _;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
+use serde_json::json;
 use yabby_domain::json::{Object, Value, number};
-use yabby_domain::seam::{ContextSize, UndoneCompaction};
-use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::seam::ContextSize;
 use yabby_domain::session::key::KeyPolicy;
-use yabby_domain::session::renew::recounted;
+use yabby_domain::session::path::name_of;
+use yabby_engine::services::{UndoError, UndoOutcome, undo_compaction};
 
-use crate::book::{Book, Conversation, Found};
+use super::acting::{Acting, count, text};
+use crate::book::{Book, Found};
 use crate::setting::Setting;
 use crate::terminal;
 
@@ -39,75 +41,70 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     };
     let wanted = arguments.session.as_deref().unwrap_or(main.as_str());
     let found = book.find(wanted, agent.as_ref())?;
-    let undone = undo(&found)?;
-    record(&found, context_size(&undone).tokens)?;
+    let acting = Acting::new(setting)?;
+    let undone = match acting.by_gateway("sessions.undoCompaction", json!({"key": found.key.as_str()}))? {
+        Some(answer) => of_answer(&answer)?,
+        None => {
+            let undone = acting.here(undo_compaction(&acting.scope(&book, &found), &found.key));
+            found.flush();
+            undone.map_err(|error| match error {
+                UndoError::Silent(_) => found.silence(),
+                error => error.into(),
+            })?
+        }
+    };
     if arguments.json { print_json(&found, &undone) } else { print_text(setting, &found, &undone) }
 }
 
-fn undo(found: &Found) -> Result<UndoneCompaction> {
-    let Some(Conversation { folder, id }) = &found.conversation else { return Err(found.silence()) };
-    match folder.undo_compaction_blocking(id)? {
-        UndoneCompaction::Missing => Err(found.silence()),
-        UndoneCompaction::Nothing => {
-            bail!("no compaction in {} is left to undo; the model is told all of it", found.key)
-        }
-        undone => Ok(undone),
-    }
+fn of_answer(answer: &Object) -> Result<UndoOutcome> {
+    let tokens = answer.get("totalTokens").and_then(Value::as_f64).unwrap_or_default();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    let context = ContextSize { messages: count(answer, "messages")?, tokens: tokens as u64 };
+    Ok(match text(answer, "backup") {
+        Some(backup) => UndoOutcome::Lines {
+            restored: count(answer, "restored")?,
+            backup: name_of(backup).to_owned(),
+            context,
+        },
+        None => UndoOutcome::Summary {
+            compaction: text(answer, "compaction").map(str::to_owned),
+            copied: count(answer, "copied")?,
+            context,
+        },
+    })
 }
 
-fn context_size(undone: &UndoneCompaction) -> ContextSize {
+fn print_json(found: &Found, undone: &UndoOutcome) -> Result<()> {
+    let context = undone.context();
+    let mut out = json!({"ok": true, "key": found.key.as_str()});
     match undone {
-        UndoneCompaction::Summary { context, .. } | UndoneCompaction::Lines { context, .. } => *context,
-        UndoneCompaction::Missing | UndoneCompaction::Nothing => ContextSize { messages: 0, tokens: 0 },
+        UndoOutcome::Summary { compaction, copied, .. } => {
+            out["compaction"] = compaction.clone().into();
+            out["copied"] = (*copied).into();
+        }
+        UndoOutcome::Lines { restored, backup, .. } => {
+            out["restored"] = (*restored).into();
+            out["backup"] = found.file.with_file_name(backup).display().to_string().into();
+        }
     }
-}
-
-/// What was counted for the shorter conversation says nothing about the whole.
-fn record(found: &Found, tokens: u64) -> Result<()> {
-    let change = move |entry: &mut Option<SessionEntry>| {
-        if let Some(entry) = entry {
-            #[expect(clippy::cast_precision_loss, reason = "no conversation is that long")]
-            entry.apply(&recounted(Some(tokens as f64)));
-        }
-    };
-    found.update(&found.key, Box::new(change))?;
-    Ok(())
-}
-
-fn print_json(found: &Found, undone: &UndoneCompaction) -> Result<()> {
-    let context = context_size(undone);
-    let mut out = Object::new();
-    let mut put = |name: &str, value: Value| drop(out.insert(name.to_owned(), value));
-    put("ok", true.into());
-    put("key", found.key.as_str().into());
-    match undone {
-        UndoneCompaction::Summary { compaction, copied, .. } => {
-            put("compaction", compaction.clone().map_or(Value::Null, Value::from));
-            put("copied", (*copied).into());
-        }
-        UndoneCompaction::Lines { restored, backup, .. } => {
-            put("restored", (*restored).into());
-            put("backup", found.file.with_file_name(backup).display().to_string().into());
-        }
-        UndoneCompaction::Missing | UndoneCompaction::Nothing => {}
-    }
-    put("messages", context.messages.into());
+    out["messages"] = context.messages.into();
     #[expect(clippy::cast_precision_loss, reason = "no conversation is that long")]
-    put("totalTokens", number(context.tokens as f64));
-    terminal::print_json(&Value::Object(out))
+    let tokens = context.tokens as f64;
+    out["totalTokens"] = number(tokens);
+    terminal::print_json(&out)
 }
 
-fn print_text(setting: &Setting, found: &Found, undone: &UndoneCompaction) -> Result<()> {
+fn print_text(setting: &Setting, found: &Found, undone: &UndoOutcome) -> Result<()> {
     let key = terminal::harmless(found.key.as_str());
-    let context = context_size(undone);
+    let context = undone.context();
     let size = format!("{}, about {} tokens", terminal::counted(context.messages, "message"), context.tokens);
     let mut out = anstream::stdout().lock();
     match undone {
-        UndoneCompaction::Summary { compaction, .. } => {
+        UndoOutcome::Summary { compaction, .. } => {
             let compaction = terminal::harmless(compaction.as_deref().unwrap_or("without an id"));
             writeln!(out, "{key} goes on from before the compaction {compaction}: {size}.")?;
         }
-        UndoneCompaction::Lines { restored, backup, .. } => {
+        UndoOutcome::Lines { restored, backup, .. } => {
             let restored = match restored {
                 1 => "1 entry is".to_owned(),
                 more => format!("{more} entries are"),
@@ -115,7 +112,6 @@ fn print_text(setting: &Setting, found: &Found, undone: &UndoneCompaction) -> Re
             let backup = setting.place.shortened(&found.file.with_file_name(backup));
             writeln!(out, "{restored} back in {key}, restored from {backup}: {size}.")?;
         }
-        UndoneCompaction::Missing | UndoneCompaction::Nothing => {}
     }
     #[expect(clippy::cast_precision_loss, reason = "no conversation is that long")]
     let tokens = context.tokens as f64;

@@ -104,6 +104,45 @@ async fn a_turn_is_finished_before_the_end() {
     assert!(told.out.contains("nine ten"), "{told:?}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_act_on_sessions_through_the_gateway_that_runs() {
+    let (home, port) = (Home::empty(), free_port());
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    config(&home, port, slow_model(listener.local_addr().unwrap().port()));
+    let _model = RecordedModel::on(listener).unwrap();
+    let _gateway = Gateway::start(&home, port);
+    let mut caller = Caller::connected(port).await;
+    for (run, key, command) in [
+        ("reset", "main", &["sessions", "reset", "main"][..]),
+        ("delete", "agent:main:other", &["sessions", "delete", "agent:main:other", "--yes"]),
+    ] {
+        let slow = json!({"sessionKey": key, "message": "SLOW", "idempotencyKey": run});
+        caller.call("chat.send", slow).await.unwrap();
+        caller.wait(|event| event["event"] == "agent" && event["payload"]["runId"] == run).await;
+        let told = home.json(command);
+        assert_eq!(told["ok"], true, "{told}");
+        // The turn was stopped, and does not go on in what came after it.
+        let history = caller.call("chat.history", json!({"sessionKey": key})).await.unwrap();
+        assert_eq!((&history["messages"], &history["sessionId"]), (&json!([]), &told["entry"]["sessionId"]));
+        let ended = caller.call("agent.wait", json!({"runId": run, "timeoutMs": 1})).await.unwrap();
+        assert_ne!(ended["status"], "timeout", "{run}");
+    }
+    for said in ["one", "two", "three"] {
+        let params = json!({"sessionKey": "main", "message": said, "idempotencyKey": said});
+        caller.call("chat.send", params).await.unwrap();
+        caller.wait(is_final(said)).await;
+    }
+    let compacted = home.json(&["sessions", "compact", "main", "--max-lines", "2"]);
+    assert_eq!((&compacted["compacted"], &compacted["kept"]), (&json!(true), &json!(2)), "{compacted}");
+    let undone = home.json(&["sessions", "undo-compaction"]);
+    assert_eq!(undone["backup"], compacted["archived"], "{undone}");
+    assert_eq!(undone["messages"], 6, "{undone}");
+    let refusal = home.refusal(&["sessions", "undo-compaction"]);
+    assert!(refusal.starts_with("Error: no compaction in agent:main:main is left to undo"), "{refusal}");
+    let refusal = home.refusal(&["sessions", "delete", "main", "--yes"]);
+    assert_eq!(refusal, "Error: Cannot delete the main session (agent:main:main).");
+}
+
 #[tokio::test]
 async fn what_was_accepted_goes_on_after_kill_9() {
     let (home, port) = (Home::empty(), free_port());
