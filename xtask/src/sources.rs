@@ -219,7 +219,9 @@ impl<'m> Scope<'m> {
         let (first, rest) = path.split_first()?;
         let known = self.modules.get(module)?;
         let below = [module, path].concat();
-        if known.items.iter().any(|item| defined(item).is_some_and(|name| name == *first)) {
+        // A function holds nothing: what follows its name is a module of the same name.
+        let holds = |item: &Item| rest.is_empty() || !matches!(item, Item::Fn(_));
+        if known.items.iter().any(|item| holds(item) && defined(item).is_some_and(|name| name == *first)) {
             return Some(below);
         }
         let named = known.uses.iter().filter(|used| used.name == *first);

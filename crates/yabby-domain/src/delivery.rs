@@ -130,6 +130,13 @@ impl DeliveryContext {
     }
 }
 
+impl SessionEntry {
+    /// Where the conversation's replies go; older spellings of the fields are read as well.
+    pub fn delivery(&self) -> Option<DeliveryContext> {
+        DeliveryContext::of_entry(self)
+    }
+}
+
 /// The fields of a record that say where its last conversation was.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LastFields<'a> {

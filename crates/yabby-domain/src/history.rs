@@ -59,13 +59,6 @@ impl HistoryBook {
         }
     }
 
-    /// Like [`Self::clear`], where a history is kept at all.
-    pub fn clear_kept(&mut self, key: &str, limit: usize) {
-        if limit > 0 {
-            self.clear(key);
-        }
-    }
-
     /// The agent was told these messages; what came in since is still pending.
     pub fn forget(&mut self, key: &str, told: &[HistoryEntry]) {
         if let Some(at) = self.position(key) {
@@ -94,29 +87,6 @@ impl HistoryBook {
 impl FromIterator<(String, Vec<HistoryEntry>)> for HistoryBook {
     fn from_iter<I: IntoIterator<Item = (String, Vec<HistoryEntry>)>>(conversations: I) -> Self {
         Self { conversations: conversations.into_iter().collect() }
-    }
-}
-
-/// How a history is written down.
-#[derive(Clone, Copy)]
-pub struct HistoryFormat<'f> {
-    pub entry: &'f dyn Fn(&HistoryEntry) -> String,
-    pub line_break: &'f str,
-}
-
-impl HistoryFormat<'_> {
-    /// `current` below the entries that came before it.
-    pub fn before(&self, entries: &[HistoryEntry], current: &str) -> String {
-        if entries.is_empty() {
-            return current.to_owned();
-        }
-        let lines: Vec<String> = entries.iter().map(self.entry).collect();
-        with_history(&lines.join(self.line_break), current, self.line_break)
-    }
-
-    /// Like [`Self::before`], for entries of which the last one is the current message.
-    pub fn up_to_last(&self, entries: &[HistoryEntry], current: &str) -> String {
-        self.before(entries.split_last().map_or(&[], |(_, earlier)| earlier), current)
     }
 }
 
@@ -167,12 +137,10 @@ mod tests {
 
     #[test]
     fn the_current_message_stands_below_the_history() {
-        let format = HistoryFormat { entry: &|e| format!("{}: {}", e.sender, e.body), line_break: "\n" };
-        let both = [said("1"), said("2")];
         let expected = "[Chat messages since your last reply - for context]\nA: 1\n\n\
                         [Current message - respond to this]\nnow";
-        assert_eq!(format.up_to_last(&both, "now"), expected);
-        assert_eq!(format.before(&[], "now"), "now");
+        assert_eq!(with_history("A: 1", "now", "\n"), expected);
+        assert_eq!(with_history("", "now", "\n"), "now");
         assert_eq!(with_history(" \n", "now", "\n"), "now");
     }
 }

@@ -3,7 +3,6 @@
 use crate::config::Config;
 use crate::json::{self, Value};
 use crate::message::{Message, Role};
-use crate::transcript::envelope::without_envelope;
 
 /// The last `limit` user messages and what follows each; everything without a positive limit. A fraction of a turn is
 /// none.
@@ -79,20 +78,6 @@ pub fn cap_json_bytes(items: &[Value], max_bytes: usize) -> CappedItems<'_> {
     CappedItems { items: &items[start..], bytes }
 }
 
-const CHAT_HISTORY_DEFAULT: usize = 200;
-const CHAT_HISTORY_MAX: usize = 1000;
-const CHAT_HISTORY_BYTES: usize = 6 * 1024 * 1024;
-
-/// What `chat.history` shows of the messages of a file: the last ones, as people read them, as many as
-/// fit one answer.
-pub fn chat_history(mut messages: Vec<Message>, limit: Option<usize>) -> Vec<Value> {
-    let limit = limit.unwrap_or(CHAT_HISTORY_DEFAULT).min(CHAT_HISTORY_MAX);
-    messages.drain(..messages.len().saturating_sub(limit));
-    let shown: Vec<Value> =
-        messages.into_iter().map(|message| without_envelope(message).into_value()).collect();
-    cap_json_bytes(&shown, CHAT_HISTORY_BYTES).items.to_vec()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,23 +149,5 @@ mod tests {
             assert_eq!((capped.items.len(), capped.bytes), (kept, bytes), "{max}");
         }
         assert_eq!(cap_json_bytes(&[], 0), CappedItems { items: &[], bytes: 2 });
-    }
-    #[test]
-    fn chat_history_shows_the_last_messages_that_fit() {
-        let said = |text: &str, count: usize| {
-            vec![Message::from_value(json!({"role": "user", "content": text})).unwrap(); count]
-        };
-        //  messages                            limit       shown
-        let table = [
-            (said("[Slack x] hi", 250), None, 200),
-            (said("hi", 250), Some(3), 3),
-            (said("hi", 1200), Some(5000), 1000),
-            (said(&"x".repeat(3_000_000), 3), None, 2),
-            (said(&"x".repeat(7_000_000), 3), None, 1),
-        ];
-        for (messages, limit, count) in table {
-            assert_eq!(chat_history(messages, limit).len(), count, "{limit:?}");
-        }
-        assert_eq!(chat_history(said("[Slack x] hi", 1), None)[0]["content"], "hi");
     }
 }

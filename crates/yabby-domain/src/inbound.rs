@@ -1,6 +1,7 @@
 //! What a channel heard: the message and everything known about where it came from
 //! (`sessions.md` §3, §9, §11).
 
+pub mod conversation_label;
 pub mod media;
 pub mod recent;
 
@@ -11,10 +12,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::body::{self, EscapedNewlines};
 use crate::channel::{ChatType, core_channel};
 use crate::config::Config;
-use crate::conversation_label::conversation_label;
 use crate::json::{self, Value};
 use crate::sender::{Sender, with_sender_line};
 use crate::text;
+use conversation_label::conversation_label;
 
 use media::Attachment;
 

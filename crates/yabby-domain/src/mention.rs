@@ -59,13 +59,7 @@ impl Mentions {
         Self(patterns.into_iter().filter_map(compile).collect())
     }
 
-    /// Whether the text mentions the agent.
-    pub fn occur_in(&self, text: &str) -> bool {
-        let cleaned = visible_lower_case(text);
-        !cleaned.is_empty() && self.0.iter().any(|pattern| pattern.is_match(&cleaned))
-    }
-
-    /// Like [`Self::occur_in`], on a platform that tells who was mentioned.
+    /// Whether the text mentions the agent, or the platform says so, which may tell who was mentioned.
     pub fn occur_in_or_told(&self, text: &str, told: ExplicitMention) -> bool {
         let cleaned = visible_lower_case(text);
         let by_name = || self.0.iter().any(|pattern| pattern.is_match(&cleaned));
@@ -151,7 +145,7 @@ mod tests {
         let mentions = Mentions::new(["@bot", "(", "\u{8}ann\u{8}"]);
         let table = [("@b\u{200b}OT", true), ("Ann!", true), ("anna", false), ("", false)];
         for (text, found) in table {
-            assert_eq!(mentions.occur_in(text), found, "{text}");
+            assert_eq!(mentions.occur_in_or_told(text, ExplicitMention::default()), found, "{text}");
         }
         let of_agent = ExplicitMention { of_agent: true, ..ExplicitMention::default() };
         let of_others = ExplicitMention { of_anyone: true, reliable: true, of_agent: false };

@@ -5,6 +5,7 @@
 //!
 //! One set of stories, `store_contract` in the test kit, is told to every back end that keeps state.
 
+pub mod approvals;
 pub mod channel;
 pub mod embedder;
 pub mod journal;

@@ -28,10 +28,11 @@ pub mod pieces;
 pub mod preview;
 pub mod seed;
 pub mod tail;
-pub mod time;
 pub mod tree;
 pub mod undo;
 pub mod version;
+
+pub use crate::time;
 
 pub use tree::Transcript;
 

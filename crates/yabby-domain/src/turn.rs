@@ -18,7 +18,6 @@ use crate::inbound::InboundMessage;
 use crate::json::{self, Value};
 use crate::principal::{Principal, ReplyTo};
 use crate::reply::payload::ReplyPayload;
-use crate::transcript::not_answered::NotAnsweredReason;
 
 use recorded::RecordedAccepted;
 
@@ -303,6 +302,33 @@ impl Progress {
     /// Whether a tool call began and nobody knows how it ended.
     pub fn was_interrupted(&self, call: &str) -> bool {
         self.tools.get(call) == Some(&false)
+    }
+}
+
+/// Why a message was not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum NotAnsweredReason {
+    /// The session was stopped, reset or deleted.
+    Stopped,
+    /// The queue of the session was full.
+    QueueFull,
+}
+
+impl NotAnsweredReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stopped => "stopped",
+            Self::QueueFull => "queueFull",
+        }
+    }
+
+    /// What the sender is told.
+    pub fn notice(self) -> &'static str {
+        match self {
+            Self::Stopped => "Not answered: the session was stopped while this message was waiting.",
+            Self::QueueFull => "Not answered: too many messages were waiting in this session.",
+        }
     }
 }
 

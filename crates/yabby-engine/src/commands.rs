@@ -19,6 +19,7 @@ mod whoami;
 
 use std::pin::Pin;
 
+use yabby_domain::access::command_auth::command_is_blocked;
 use yabby_domain::body::{self, MediaPart, PromptParts, strip_structure};
 use yabby_domain::command::{is_abort_word, is_command, normalize_body};
 use yabby_domain::config::Config;
@@ -59,7 +60,9 @@ pub(crate) struct CommandContext<'c> {
     pub(crate) opened: &'c mut Opened,
     pub(crate) control: &'c RunControl,
     pub(crate) recorded: &'c Recorded,
-    /// What follows the name of the command.
+    /// The command as it was said, in its canonical spelling.
+    pub(crate) words: &'c str,
+    /// What follows its name.
     pub(crate) rest: &'c str,
 }
 
@@ -175,8 +178,9 @@ pub(crate) async fn answer(
     let is_abort = is_abort(&words);
     if !inbound.authority().is_authorized {
         // A stranger's command is neither carried out nor explained, and no business of the model.
-        let ignored = is_command(&words, &config, None) && !is_abort;
-        return Ok(ignored.then(Vec::new));
+        let text_commands = config.commands.text();
+        let is_command = is_command(&words, &config, None) && !is_abort;
+        return Ok(command_is_blocked(text_commands, is_command, false).then(Vec::new));
     }
     let words = match settings::apply(engine, inbound, opened, recorded).await? {
         settings::Applied::Told(told) => return Ok(Some(vec![ReplyPayload::from_text(told)])),
@@ -213,7 +217,8 @@ pub(crate) async fn answer(
         }
     };
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else { return Ok(None) };
-    let told = (command.answer)(CommandContext { engine, inbound, opened, control, recorded, rest }).await?;
+    let context = CommandContext { engine, inbound, opened, control, recorded, words: &words, rest };
+    let told = (command.answer)(context).await?;
     Ok(Some(vec![ReplyPayload::from_text(told)]))
 }
 

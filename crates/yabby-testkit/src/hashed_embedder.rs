@@ -2,11 +2,45 @@
 //!
 //! It is what answered when the memory vectors were recorded, so its numbers are in them.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use serde_json::json;
+use yabby_domain::json::{Value, stringify};
 use yabby_domain::seam::embedder::{EmbedError, Embedder};
-use yabby_memory::compat::keys::{hash_text, plain_provider_key};
+use yabby_domain::{collation, text};
+use yabby_memory::compat::Embedders;
+use yabby_memory::compat::keys::hash_text;
+
+/// The key of a provider for which nothing else decides about the vectors: Voyage, a local model, ….
+pub fn plain_provider_key(provider: &str, model: &str) -> String {
+    hash_text(&stringify(&json!({"provider": provider, "model": model})))
+}
+
+/// The key of OpenAI and of Gemini: whoever answers at an address, asked with these headers. Keys are no
+/// part of it.
+pub fn remote_provider_key(
+    provider: &str,
+    base_url: &str,
+    model: &str,
+    headers: &[(String, String)],
+) -> String {
+    let is_key = |name: &str| {
+        let name = text::lower(name);
+        name == "authorization" || (provider == "gemini" && name == "x-goog-api-key")
+    };
+    let mut headers: Vec<&(String, String)> = headers.iter().filter(|(name, _)| !is_key(name)).collect();
+    headers.sort_by(|(left, _), (right, _)| collation::compare(left, right));
+    let headers: Vec<Value> = headers.into_iter().map(|(name, value)| json!([name, value])).collect();
+    hash_text(&stringify(&json!({
+        "provider": provider, "baseUrl": base_url, "model": model, "headers": headers,
+    })))
+}
+
+/// This embedder, and nobody else.
+pub fn alone(chosen: Arc<dyn Embedder>) -> Embedders {
+    Embedders { chosen, fallback: None, stands_in_for: None }
+}
 
 /// The boxes of the recorded vectors.
 const BOXES: usize = 16;

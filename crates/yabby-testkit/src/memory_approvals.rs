@@ -2,8 +2,9 @@
 
 use std::sync::Mutex;
 
-use yabby_domain::leash::approvals::{ApprovalBook, Approvals};
+use yabby_domain::leash::approvals::Approvals;
 use yabby_domain::seam::StoreError;
+use yabby_domain::seam::approvals::ApprovalBook;
 
 use crate::unpoisoned;
 

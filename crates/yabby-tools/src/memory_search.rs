@@ -6,9 +6,8 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
-use yabby_domain::text;
 use yabby_memory::audience::Viewer;
-use yabby_memory::compat::citations::{self, CitationMode};
+use yabby_memory::compat::citations::{self, CitationMode, cited_snippet};
 use yabby_memory::compat::{Reference, SearchOptions};
 use yabby_memory::memory::{Meaning, Memory, Ranking, Search};
 use yabby_memory::recall::Filter;
@@ -160,7 +159,7 @@ fn cited(results: impl Iterator<Item = (Value, String)>, context: &ToolContext) 
     let cite = |(mut result, citation): (Value, String)| {
         if cites {
             let snippet = result["snippet"].as_str().unwrap_or_default();
-            result["snippet"] = format!("{}\n\nSource: {citation}", text::trim(snippet)).into();
+            result["snippet"] = cited_snippet(snippet, &citation).into();
             result["citation"] = citation.into();
         }
         result

@@ -98,6 +98,14 @@ fn reached_from<'u>(from: &str, uses: &'u Uses) -> BTreeSet<&'u String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sources;
+
+    #[test]
+    fn no_modules_of_the_domain_are_in_a_ring() {
+        let domain = sources::project().join("crates/yabby-domain");
+        let modules = sources::modules(&domain).expect("the crate can be read");
+        assert_eq!(rings(&uses("yabby_domain", &modules)), Vec::<Vec<String>>::new());
+    }
 
     #[test]
     fn a_ring_is_found_and_a_line_is_none() {

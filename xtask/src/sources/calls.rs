@@ -205,72 +205,72 @@ mod tests {
         crates.iter().flat_map(|folder| modules(folder).expect("the crate can be read")).collect()
     }
 
-    /// What is judged and not called yet.
-    const EXCUSED: [&str; 64] = [
-        "yabby_domain::access::allow_list::AllowMatch::wildcard",
-        "yabby_domain::access::allow_list::DiscordList::new",
-        "yabby_domain::access::allow_list::TelegramList::new",
-        "yabby_domain::access::allow_list::discord_slug",
-        "yabby_domain::access::allow_list::imessage_allows",
-        "yabby_domain::access::allow_list::signal_allows",
-        "yabby_domain::access::allow_list::slack_allows",
-        "yabby_domain::access::allow_list::slack_match",
-        "yabby_domain::access::allow_list::slack_slug",
-        "yabby_domain::access::channel_entry::find_entry",
-        "yabby_domain::access::command_auth::command_is_blocked",
-        "yabby_domain::access::command_auth::commands_allowed",
-        "yabby_domain::access::group_policy::GuildPolicy::admits",
-        "yabby_domain::access::group_policy::GuildPolicy::parse",
-        "yabby_domain::access::group_policy::guild_settings",
-        "yabby_domain::access::mention_gate::gate",
-        "yabby_domain::command::parse_activation",
-        "yabby_domain::compaction::branch::prepare",
-        "yabby_domain::compaction::branch::token_budget",
-        "yabby_domain::compaction::tokens::last_usage",
-        "yabby_domain::delivery::last_route",
-        "yabby_domain::envelope::body_with_author",
-        "yabby_domain::history::HistoryBook::clear_kept",
-        "yabby_domain::history::HistoryFormat::before",
-        "yabby_domain::history::HistoryFormat::up_to_last",
-        "yabby_domain::history_limit::cap_json_bytes",
-        "yabby_domain::inbound::debounce_ms",
-        "yabby_domain::inbound::media::MediaFields::attachments",
-        "yabby_domain::mention::Mentions::occur_in",
-        "yabby_domain::queue::directive::QueueRequest::has_options",
-        "yabby_domain::reply::deliverable::PrefixValues::fill_in",
-        "yabby_domain::reply::reference::ReferencePlanner::has_replied",
-        "yabby_domain::reply::reference::ReferencePlanner::mark_sent",
-        "yabby_domain::reply::reference::ReferencePlanner::new",
-        "yabby_domain::reply::reference::ReferencePlanner::next_reference",
-        "yabby_domain::reply::reference::ReferencePlanner::without_references",
-        "yabby_domain::reply::tokens::heartbeat_file_is_empty",
-        "yabby_domain::route::bound_accounts",
-        "yabby_domain::session::entry::SessionEntry::merged",
-        "yabby_domain::session::key::SessionKey::for_request",
-        "yabby_domain::session::key::SessionKey::for_store",
-        "yabby_domain::session::key::SessionKey::is_acp",
-        "yabby_domain::session::meta::recorded",
-        "yabby_domain::session::send_policy::parse_command",
-        "yabby_domain::session::store_text::store_text",
-        "yabby_domain::transcript::context::Transcript::context_at",
-        "yabby_domain::transcript::file::TranscriptFile::branch_with_summary",
-        "yabby_domain::transcript::file::TranscriptFile::prepare_for_run",
-        "yabby_domain::transcript::file::appended_line",
-        "yabby_domain::transcript::file::header_before_mirror",
-        "yabby_domain::transcript::file::header_before_run",
-        "yabby_domain::transcript::file::most_recent",
-        "yabby_domain::transcript::file_repair::repair",
-        "yabby_domain::transcript::guard::ToolResultGuard::new",
-        "yabby_domain::transcript::line_compact::CLEARED_COUNTERS",
-        "yabby_domain::transcript::listing::listing",
-        "yabby_domain::transcript::mirror::injected_entry",
-        "yabby_domain::transcript::mirror::mirror",
-        "yabby_domain::transcript::mirror::mirror_message",
-        "yabby_domain::transcript::mirror::mirrored_text",
-        "yabby_domain::transcript::tree::Transcript::branch_with_summary",
-        "yabby_memory::compat::citations::cited_snippet",
-        "yabby_memory::compat::embedding::Embedders::only",
-        "yabby_memory::compat::keys::remote_provider_key",
+    /// What is judged and not called yet, and why.
+    const EXCUSED: &[(&str, &[&str])] = &[
+        (
+            "channels ask these, and come next: nothing is heard from a platform, or sent to one, until then",
+            &[
+                "yabby_domain::access::allow_list::AllowMatch::wildcard",
+                "yabby_domain::access::allow_list::DiscordList::new",
+                "yabby_domain::access::allow_list::TelegramList::new",
+                "yabby_domain::access::allow_list::discord_slug",
+                "yabby_domain::access::allow_list::imessage_allows",
+                "yabby_domain::access::allow_list::signal_allows",
+                "yabby_domain::access::allow_list::slack_allows",
+                "yabby_domain::access::allow_list::slack_match",
+                "yabby_domain::access::allow_list::slack_slug",
+                "yabby_domain::access::channel_entry::find_entry",
+                "yabby_domain::access::command_auth::commands_allowed",
+                "yabby_domain::access::group_policy::GuildPolicy::admits",
+                "yabby_domain::access::group_policy::GuildPolicy::parse",
+                "yabby_domain::access::group_policy::guild_settings",
+                "yabby_domain::delivery::last_route",
+                "yabby_domain::envelope::body_with_author",
+                "yabby_domain::inbound::debounce_ms",
+                "yabby_domain::inbound::media::MediaFields::attachments",
+                "yabby_domain::reply::reference::ReferencePlanner::has_replied",
+                "yabby_domain::reply::reference::ReferencePlanner::mark_sent",
+                "yabby_domain::reply::reference::ReferencePlanner::new",
+                "yabby_domain::reply::reference::ReferencePlanner::next_reference",
+                "yabby_domain::reply::reference::ReferencePlanner::without_references",
+                "yabby_domain::route::bound_accounts",
+                "yabby_domain::record::SessionEntry::merged",
+                "yabby_domain::session::meta::recorded",
+                "yabby_domain::transcript::file::header_before_mirror",
+                "yabby_domain::transcript::mirror::mirror",
+                "yabby_domain::transcript::mirror::mirror_message",
+                "yabby_domain::transcript::mirror::mirrored_text",
+            ],
+        ),
+        (
+            "heartbeats come later",
+            &[
+                "yabby_domain::reply::tokens::TokenContext::heartbeat",
+                "yabby_domain::reply::tokens::heartbeat_file_is_empty",
+            ],
+        ),
+        (
+            "OpenClaw's own interactive client asks these, of which there is none here",
+            &[
+                "yabby_domain::compaction::branch::prepare",
+                "yabby_domain::compaction::branch::token_budget",
+                "yabby_domain::key::SessionKey::for_request",
+                "yabby_domain::key::SessionKey::for_store",
+                "yabby_domain::key::SessionKey::is_acp",
+                "yabby_domain::transcript::file::most_recent",
+                "yabby_domain::transcript::listing::listing",
+            ],
+        ),
+        (
+            "the program does it otherwise, and its way is not what the cases are judged by yet",
+            &[
+                "yabby_domain::reply::deliverable::PrefixValues::fill_in",
+                "yabby_domain::transcript::file::TranscriptFile::prepare_for_run",
+                "yabby_domain::transcript::file::header_before_run",
+                "yabby_domain::transcript::file_repair::repair",
+                "yabby_domain::transcript::guard::ToolResultGuard::new",
+            ],
+        ),
     ];
 
     /// A recorded case proves a rule that users get, or it proves nothing.
@@ -283,11 +283,12 @@ mod tests {
         let suites: Vec<Module> = testkit.into_iter().filter(is_suite).collect();
         assert!(suites.len() > 20, "only {} suites were found", suites.len());
         let uncalled = calls.uncalled(&suites, &Scope::new(program.iter().chain(&suites)));
-        let is_excused = |path: &String| EXCUSED.contains(&path.as_str());
+        let excused: Vec<&str> = EXCUSED.iter().flat_map(|(_, paths)| *paths).copied().collect();
+        let is_excused = |path: &String| excused.contains(&path.as_str());
         let told: Vec<&String> = uncalled.iter().filter(|path| !is_excused(path)).collect();
         assert!(told.is_empty(), "judged, and called by nothing in the program: {told:#?}");
         let is_called = |path: &&&str| !uncalled.iter().any(|other| other == **path);
-        let called: Vec<&&str> = EXCUSED.iter().filter(is_called).collect();
+        let called: Vec<&&str> = excused.iter().filter(is_called).collect();
         assert!(called.is_empty(), "excused without need: {called:#?}");
     }
 

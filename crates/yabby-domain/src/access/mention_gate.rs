@@ -30,19 +30,12 @@ pub struct MentionVerdict {
     pub bypassed: bool,
 }
 
-pub fn gate(mentions: Mentions) -> MentionVerdict {
-    verdict(mentions, false)
-}
-
-/// As [`gate`], but an authorised command that mentions nobody passes.
+/// Whether a message is for the agent; an authorised command that mentions nobody is.
 pub fn gate_with_commands(mentions: Mentions, command: CommandInGroup) -> MentionVerdict {
     let unaddressed =
         command.is_group && mentions.required && !mentions.mentioned && !command.anyone_mentioned;
     let welcome = command.text_commands_allowed && command.authorized && command.is_control_command;
-    verdict(mentions, unaddressed && welcome)
-}
-
-fn verdict(mentions: Mentions, bypassed: bool) -> MentionVerdict {
+    let bypassed = unaddressed && welcome;
     let mentioned = mentions.mentioned || mentions.implicit || bypassed;
     MentionVerdict { mentioned, skip: mentions.required && mentions.detectable && !mentioned, bypassed }
 }
@@ -61,10 +54,10 @@ mod tests {
             is_control_command: true,
             authorized: true,
         };
-        assert!(gate(mentions).skip);
+        assert!(gate_with_commands(mentions, CommandInGroup::default()).skip);
         assert!(!gate_with_commands(mentions, command).skip);
         assert!(gate_with_commands(mentions, CommandInGroup { authorized: false, ..command }).skip);
         assert!(gate_with_commands(mentions, CommandInGroup { anyone_mentioned: true, ..command }).skip);
-        assert!(!gate(Mentions { implicit: true, ..mentions }).skip);
+        assert!(!gate_with_commands(Mentions { implicit: true, ..mentions }, CommandInGroup::default()).skip);
     }
 }

@@ -1,8 +1,7 @@
 //! How full the context will be with what is about to be asked (`transcripts.md` §6.1, §6.5).
 
-use super::tokens::{context_tokens, estimate, estimate_all};
-use crate::json::{self, Value};
-use crate::message::{Message, Role};
+use super::tokens::{context_tokens, estimate, estimate_all, reported_usage};
+use crate::message::Message;
 use crate::transcript::context::{message_of, told_parts};
 use crate::transcript::entry::{Entry, EntryKind};
 use crate::transcript::undo::undone_at;
@@ -61,14 +60,7 @@ fn estimated(branch: &[&Entry]) -> u64 {
 
 /// What the provider said about the size of the context, in an answer that can be relied on.
 fn reported(entry: &Entry) -> Option<u64> {
-    if entry.kind() != EntryKind::Message || entry.role() != Some(Role::Assistant) {
-        return None;
-    }
-    let message = entry.message()?;
-    if matches!(message.stop_reason(), Some("aborted" | "error")) {
-        return None;
-    }
-    let tokens = context_tokens(message.get("usage").filter(|usage: &&Value| json::truthy(usage))?);
+    let tokens = context_tokens(&reported_usage(entry)?);
     // A copy of something that was said elsewhere reports nothing.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
     (tokens >= 1.0).then_some(tokens as u64)

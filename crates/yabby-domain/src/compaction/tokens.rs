@@ -94,13 +94,12 @@ pub fn estimate_context(messages: &[Message]) -> ContextEstimate {
     ContextEstimate { reported, trailing: estimate_all(&messages[after..]), reported_at }
 }
 
-/// The usage of the last assistant message that has a trustworthy one.
-pub fn last_usage(branch: &[&Entry]) -> Option<Value> {
-    branch
-        .iter()
-        .rev()
-        .filter(|entry| entry.kind() == EntryKind::Message && entry.role() == Some(Role::Assistant))
-        .find_map(|entry| usage_of(&entry.message()?).cloned())
+/// The usage that an answer reports, if it is one to rely on.
+pub fn reported_usage(entry: &Entry) -> Option<Value> {
+    if entry.kind() != EntryKind::Message || entry.role() != Some(Role::Assistant) {
+        return None;
+    }
+    usage_of(&entry.message()?).cloned()
 }
 
 /// The usage of an assistant message; aborted and failed runs report nothing to rely on.

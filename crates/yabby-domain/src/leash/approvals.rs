@@ -7,20 +7,11 @@ use regex::RegexBuilder;
 use super::exec_policy::{Ask, Security};
 use crate::id::AgentId;
 use crate::json::{self, Object, Value};
-use crate::seam::StoreError;
 use crate::text;
 
 /// The file as it was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Approvals(Object);
-
-/// Where approvals are kept.
-pub trait ApprovalBook: Send + Sync {
-    fn read(&self) -> Result<Approvals, StoreError>;
-
-    /// Changes them; nobody else does meanwhile.
-    fn update(&self, change: &mut dyn FnMut(&mut Approvals)) -> Result<(), StoreError>;
-}
 
 /// What the file says about one agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -10,7 +10,6 @@ use super::safe_bins::SafeBins;
 use crate::config::Config;
 use crate::config::word::Word;
 use crate::id::AgentId;
-use crate::seam::office::Decision;
 use crate::text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -399,6 +398,17 @@ pub fn after_asking(rules: &Rules, judged: &Judged, decision: Decision) -> Outco
             Outcome::Refuse(format!("it needs an approval{why}, and nobody answered"))
         }
     }
+}
+
+/// What somebody said who was asked about a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    Once,
+    /// From now on.
+    Always,
+    Deny,
+    /// Nobody could be asked, or nobody answered in time.
+    Unanswered,
 }
 
 #[cfg(test)]

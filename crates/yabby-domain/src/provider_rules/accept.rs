@@ -8,11 +8,11 @@ use super::{BLOCK_SIGNATURES, ProviderFamily, Recipient, UNSIGNED_CALL, formats}
 use crate::json::{self, Object, Value};
 use crate::message::{Content, Message, Role, text_block};
 use crate::repair::ids::{self, IdForm};
+use crate::repair::pairing::missing_result;
 use crate::repair::{self, turns};
 use crate::sanitize::BOOTSTRAP_TEXT;
 use crate::text;
 use crate::transcript::context::for_model;
-use crate::transcript::guard::missing_result;
 
 const IMAGE_NOTE: &str = "[image left out: not a picture that the model can be shown]";
 const OLD_IMAGE_NOTE: &str = "[image left out: newer ones fill the request]";

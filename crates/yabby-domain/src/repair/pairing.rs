@@ -6,8 +6,7 @@ use jiff::Timestamp;
 
 use super::{answered_id, call_id};
 use crate::json::Value;
-use crate::message::{Message, Role};
-use crate::transcript::guard::missing_result;
+use crate::message::{Message, Role, text_block};
 
 /// The messages after the repair, and what it took.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,6 +113,20 @@ impl Repair {
         }
         self.out.extend(others);
     }
+}
+
+const MISSING_RESULT: &str = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
+
+/// The result of a tool that never answered.
+pub fn missing_result(call_id: &str, tool: Option<&str>, now: Timestamp) -> Message {
+    let mut message = Message::default();
+    message.set("role", "toolResult");
+    message.set("toolCallId", call_id);
+    message.set("toolName", tool.unwrap_or("unknown"));
+    message.set("content", vec![text_block(MISSING_RESULT)]);
+    message.set("isError", true);
+    message.set("timestamp", now.as_millisecond());
+    message
 }
 
 #[cfg(test)]

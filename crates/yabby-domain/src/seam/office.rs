@@ -9,6 +9,7 @@ use super::{SessionStore, TranscriptStore};
 use crate::delivery::DeliveryContext;
 use crate::id::AgentId;
 use crate::json::Value;
+pub use crate::leash::exec_policy::Decision;
 use crate::session::key::SessionKey;
 
 /// What the program does for a tool. It outlives the call: a command that goes on in the background leaves
@@ -106,14 +107,4 @@ pub struct Question {
     pub ask: String,
     /// The program that the command begins with, as it was found.
     pub program: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    Once,
-    /// From now on.
-    Always,
-    Deny,
-    /// Nobody could be asked, or nobody answered in time.
-    Unanswered,
 }

@@ -1,7 +1,7 @@
 //! What an inbound message tells the record about its conversation (`sessions.md` §3).
 
 use crate::channel::{self, ChatType, normalize_channel};
-use crate::conversation_label::conversation_label;
+use crate::inbound::conversation_label::conversation_label;
 use crate::inbound::{InboundMessage, ThreadId};
 use crate::json::{Object, Value};
 use crate::session::entry::{Patch, SessionEntry};

@@ -222,16 +222,6 @@ impl TranscriptFile {
         Ok(self.appended(planned))
     }
 
-    pub fn branch_with_summary(
-        &mut self,
-        target: Option<&str>,
-        left: BranchSummary,
-        stamp: &mut Stamp<'_>,
-    ) -> Result<Appended, UnknownEntry> {
-        let planned = self.plan_summary(target, left, stamp)?;
-        Ok(self.appended(planned))
-    }
-
     fn appended(&mut self, planned: Planned) -> Appended {
         let id = planned.ids().pop().unwrap_or_default();
         let write = match &planned.write {
@@ -327,12 +317,6 @@ pub fn header_before_run(exists: bool, session_id: &str, cwd: &str, stamp: &Stam
 pub fn header_before_mirror(exists: bool, session_id: &str, cwd: &str, stamp: &Stamp<'_>) -> Option<String> {
     let session = NewSession { id: session_id, cwd, parent: None };
     (!exists).then(|| Header::new(session, stamp.now).line() + "\n")
-}
-
-/// A line that is appended to a file without opening it for a run; a cut last line is ended first.
-pub fn appended_line(file: &str, entry: &Entry) -> String {
-    let unterminated = !file.is_empty() && !file.ends_with('\n');
-    format!("{}{}\n", if unterminated { "\n" } else { "" }, entry.line())
 }
 
 /// How much of a file [`starts_a_session`] looks at.

@@ -6,11 +6,10 @@
 use jiff::Timestamp;
 
 use crate::json::Value;
-use crate::message::{Message, Role, text_block};
+use crate::message::{Message, Role};
 use crate::repair::inputs::drop_calls_without_input;
+use crate::repair::pairing::missing_result;
 use crate::repair::{answered_id, call_id};
-
-const MISSING_RESULT: &str = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
 
 /// What the guard does about a call that was not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,18 +86,6 @@ impl ToolResultGuard {
             None => self.pending.push((id.to_owned(), name)),
         }
     }
-}
-
-/// The result of a tool that never answered.
-pub fn missing_result(call_id: &str, tool: Option<&str>, now: Timestamp) -> Message {
-    let mut message = Message::default();
-    message.set("role", "toolResult");
-    message.set("toolCallId", call_id);
-    message.set("toolName", tool.unwrap_or("unknown"));
-    message.set("content", vec![text_block(MISSING_RESULT)]);
-    message.set("isError", true);
-    message.set("timestamp", now.as_millisecond());
-    message
 }
 
 /// Id and tool of every call that can be answered.

@@ -16,9 +16,6 @@ use crate::text;
 /// How many lines stay if nobody says so.
 const DEFAULT_LINES: usize = 400;
 
-/// The counters of a session record that say nothing about a compacted transcript.
-pub const CLEARED_COUNTERS: [&str; 3] = ["inputTokens", "outputTokens", "totalTokens"];
-
 /// How many lines are to be kept: at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaxLines(usize);

@@ -2,10 +2,6 @@
 
 use jiff::Timestamp;
 
-use super::Stamp;
-use super::entry::{Entry, EntryId};
-use super::time;
-use super::tree::Transcript;
 use crate::json::{Object, Value};
 use crate::message::{Message, text_block};
 use crate::text;
@@ -271,25 +267,12 @@ fn zeros(fields: &[&str]) -> Object {
     fields.iter().map(|field| ((*field).to_owned(), Value::from(0))).collect()
 }
 
-/// The line that `chat.inject` adds to a file. The reference names no parent, and so makes the model
-/// forget everything before; we hang it from the leaf. In a plain list it hangs from the line before
-/// it as long as no line names a parent; and a file that is no transcript has no leaf.
-pub fn injected_entry(into: Option<&Transcript>, message: Message, stamp: &mut Stamp<'_>) -> Entry {
-    let mut object = Object::new();
-    object.insert("type".into(), "message".into());
-    object.insert("id".into(), text::head(&(stamp.fresh_id)(), 8).into());
-    if let Some(transcript) = into.filter(|transcript| !transcript.is_list()) {
-        let parent = transcript.leaf().and_then(Entry::key);
-        object.insert("parentId".into(), parent.map_or(Value::Null, EntryId::to_value));
-    }
-    object.insert("timestamp".into(), time::iso(stamp.now).into());
-    object.insert("message".into(), message.into_value());
-    Entry::from_object(object)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transcript::file::{OnOpen, TranscriptFile, Write};
+    use crate::transcript::tree::NewEntry;
+    use crate::transcript::{Stamp, Transcript};
 
     #[test]
     fn media_are_told_by_name() {
@@ -337,34 +320,42 @@ mod tests {
         assert_eq!(reason(" k ", delivered), Ok("x".into()));
     }
 
+    /// A file with a note at its end.
+    fn with_note(file: &str, note: Message) -> String {
+        let mut fresh = || "0bad1dea-0000".to_owned();
+        let mut stamp = Stamp { now: Timestamp::UNIX_EPOCH, fresh_id: &mut fresh };
+        let (opened, action) = TranscriptFile::open(Some(file), "/w", &mut stamp);
+        let planned = opened.plan(vec![NewEntry::Message(note)], &mut stamp).expect("it has a place");
+        let before = match action {
+            OnOpen::Nothing => file.to_owned(),
+            OnOpen::Replace { text, .. } | OnOpen::SetAside { text } => text,
+        };
+        match planned.write {
+            Write::File(text) => before + &text,
+            Write::Journal(text) => panic!("a note is an answer: {text}"),
+        }
+    }
+
     #[test]
     fn a_note_hangs_from_the_leaf() {
         let file = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"x\",\"id\":\"a\",\"parentId\":null}";
-        let transcript = Transcript::read(file);
-        let mut fresh = || "0bad1dea-0000".to_owned();
-        let mut stamp = Stamp { now: Timestamp::UNIX_EPOCH, fresh_id: &mut fresh };
-        let note = injected_message("body", Some("ops"), stamp.now);
+        let note = injected_message("body", Some("ops"), Timestamp::UNIX_EPOCH);
         assert_eq!(
-            injected_entry(transcript.as_ref(), note, &mut stamp).line(),
-            concat!(
+            with_note(file, note).lines().last(),
+            Some(concat!(
                 r#"{"type":"message","id":"0bad1dea","parentId":"a","timestamp":"1970-01-01T00:00:00.000Z","message":{"role":"assistant","#,
                 r#""content":[{"type":"text","text":"[ops]\n\nbody"}],"timestamp":0,"stopReason":"injected","usage":{"input":0,"output":0,"totalTokens":0}}}"#
-            )
+            ))
         );
     }
 
     #[test]
-    fn a_note_in_a_plain_list_leaves_it_one() {
+    fn a_note_in_a_plain_list_comes_last() {
         let list = "{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\n\
             {\"type\":\"message\",\"id\":\"a\",\"message\":{\"role\":\"user\"}}\n\
             {\"type\":\"message\",\"id\":\"b\",\"message\":{\"role\":\"assistant\"}}\n";
-        let mut fresh = || "0bad1dea-0000".to_owned();
-        let mut stamp = Stamp { now: Timestamp::UNIX_EPOCH, fresh_id: &mut fresh };
-        let note = injected_message("body", None, stamp.now);
-        let line = injected_entry(Transcript::read(list).as_ref(), note, &mut stamp);
-        let grown = Transcript::read(&format!("{list}{}\n", line.line())).expect("a header");
+        let grown = with_note(list, injected_message("body", None, Timestamp::UNIX_EPOCH));
+        let grown = Transcript::read(&grown).expect("a header");
         assert_eq!(grown.context().messages.len(), 3);
-        let note = injected_message("body", None, stamp.now);
-        assert!(!injected_entry(None, note, &mut stamp).line().contains("parentId"));
     }
 }

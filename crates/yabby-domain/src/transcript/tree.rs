@@ -202,11 +202,6 @@ impl Transcript {
         &self.entries
     }
 
-    /// Whether the file is a plain list: an older shape in which no line says what it hangs from.
-    pub(super) fn is_list(&self) -> bool {
-        self.is_list
-    }
-
     pub fn has_assistant(&self) -> bool {
         self.has_assistant
     }

@@ -4,11 +4,11 @@ use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use yabby_domain::body::{self, EscapedNewlines};
 use yabby_domain::channel::ChatType;
-use yabby_domain::conversation_label::conversation_label;
 use yabby_domain::envelope::{Envelope, EnvelopeOptions};
 use yabby_domain::history::{HistoryBook, HistoryEntry};
+use yabby_domain::inbound::conversation_label::conversation_label;
 use yabby_domain::inbound::{InboundMessage, Rederive};
-use yabby_domain::mention::{Mentions, strip_mentions};
+use yabby_domain::mention::{ExplicitMention, Mentions, strip_mentions};
 use yabby_domain::pattern::Pattern;
 use yabby_domain::sender::{Sender, with_sender_line};
 use yabby_domain::system_events::{self, SystemEvents};
@@ -155,7 +155,7 @@ proptest! {
             let found = pattern.is_match(&text);
             prop_assert!(found || pattern.replace_all(&text, " ") == text, "{}", source);
         }
-        Mentions::new([source]).occur_in(&text);
+        Mentions::new([source]).occur_in_or_told(&text, ExplicitMention::default());
     }
 }
 
@@ -168,6 +168,7 @@ fn long_and_nested_messages_are_read_at_once() {
         body::strip_structure(&text);
         with_sender_line(&text, Some(ChatType::Group), &names);
         strip_mentions(&text, &InboundMessage::default(), &["(a+)+$".to_owned(), r"(?!x)a*b".to_owned()]);
-        Mentions::new([r"(a|a)*c", r"(?<!x)(?:a+)b", "(a*)*c"]).occur_in(&text);
+        Mentions::new([r"(a|a)*c", r"(?<!x)(?:a+)b", "(a*)*c"])
+            .occur_in_or_told(&text, ExplicitMention::default());
     }
 }

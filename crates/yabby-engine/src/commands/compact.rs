@@ -14,7 +14,7 @@ use crate::turn::TurnError;
 use crate::turn::prompt::Prompt;
 
 pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnError> {
-    let CommandContext { engine, inbound, opened, control, recorded, rest } = context;
+    let CommandContext { engine, inbound, opened, control, recorded, rest, .. } = context;
     let mut conversation = Conversation::open(opened).await?;
     let prompt = Prompt::nothing(inbound.accepted_at);
     let request =

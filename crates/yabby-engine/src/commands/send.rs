@@ -1,19 +1,17 @@
 //! `/send`: whether replies are sent here.
 
 use yabby_domain::session::entry::{Patch, SessionEntry};
-use yabby_domain::session::send_policy::SendDecision;
-use yabby_domain::text;
+use yabby_domain::session::send_policy::{SendCommand, SendDecision, parse_command};
 
 use super::CommandContext;
 use crate::turn::TurnError;
 
 pub(crate) async fn answer(context: CommandContext<'_>) -> Result<String, TurnError> {
-    let CommandContext { engine, opened, rest, recorded, .. } = context;
-    let word = text::lower(rest);
-    let wanted = match (word.as_str(), SendDecision::parse_override(rest)) {
-        ("inherit" | "default" | "reset", _) => None,
-        (_, Some(decision)) => Some(decision),
-        _ => {
+    let CommandContext { engine, opened, words, recorded, .. } = context;
+    let wanted = match parse_command(words) {
+        Some(SendCommand::Inherit) => None,
+        Some(SendCommand::Set(decision)) => Some(decision),
+        Some(SendCommand::Show) | None => {
             let now = opened.entry.send_policy().unwrap_or("as configured");
             return Ok(format!("Replies: {now}. Say /send on, /send off or /send inherit."));
         }

@@ -140,7 +140,7 @@ fn set_queue(request: &QueueRequest, opened: &Opened, patch: &mut Patch) -> Stri
         now.cap,
         now.drop.as_str()
     );
-    if patch.is_empty() {
+    if request.mode.is_none() && !request.has_options() {
         format!("Queue: {state}. Say /queue and a mode to change it.")
     } else {
         format!("Queue: {state}.")

@@ -3,7 +3,8 @@
 use serde_json::json;
 use yabby_domain::config::word::Word;
 use yabby_domain::directive::level::default_think_level;
-use yabby_domain::json::{self, Value};
+use yabby_domain::history_limit::cap_json_bytes;
+use yabby_domain::json::Value;
 use yabby_domain::message::Message;
 use yabby_domain::model::CatalogModel;
 use yabby_domain::seam::Part;
@@ -99,21 +100,13 @@ fn newest(bytes: &[u8], limit: usize, is_all: bool) -> Option<Vec<Value>> {
     let mut found: Vec<Message> = branch_messages(whole);
     found.drain(..found.len().saturating_sub(limit));
     let is_enough = is_all || found.len() == limit;
-    let mut room = MOST_BYTES.saturating_sub(2);
-    let mut told: Vec<Value> = Vec::new();
-    for message in found.into_iter().rev() {
-        let message = asking::value_of(&without_envelope(message));
-        let size = json::stringify(&message).len() + 1;
-        // Whoever asks sees the last message, however long it is.
-        if size > room && !told.is_empty() {
-            told.reverse();
-            return Some(told);
-        }
-        room = room.saturating_sub(size);
-        told.push(message);
-    }
-    told.reverse();
-    is_enough.then_some(told)
+    let mut told: Vec<Value> =
+        found.into_iter().map(|message| asking::value_of(&without_envelope(message))).collect();
+    // Whoever asks sees the last message, however long it is.
+    let fitting = cap_json_bytes(&told, MOST_BYTES).items.len();
+    let is_full = fitting < told.len();
+    told.drain(..told.len() - fitting);
+    (is_enough || is_full).then_some(told)
 }
 
 #[cfg(test)]

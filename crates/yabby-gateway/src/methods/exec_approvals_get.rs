@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use yabby_domain::json::Value;
-use yabby_domain::leash::approvals::ApprovalBook as _;
+use yabby_domain::seam::approvals::ApprovalBook as _;
 use yabby_store::disk::LocalDisk;
 use yabby_store::files::exec_approvals::ExecApprovalsFile;
 

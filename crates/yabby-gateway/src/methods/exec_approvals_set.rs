@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use yabby_domain::json::{Object, Value};
-use yabby_domain::leash::approvals::ApprovalBook as _;
+use yabby_domain::seam::approvals::ApprovalBook as _;
 use yabby_domain::text;
 use yabby_store::disk::LocalDisk;
 use yabby_store::files::exec_approvals::ExecApprovalsFile;

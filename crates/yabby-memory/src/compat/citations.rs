@@ -68,6 +68,6 @@ pub fn citation(hit: &Hit) -> String {
 }
 
 /// The snippet with its source below it.
-pub fn cited_snippet(hit: &Hit) -> String {
-    format!("{}\n\nSource: {}", text::trim(&hit.snippet), citation(hit))
+pub fn cited_snippet(snippet: &str, citation: &str) -> String {
+    format!("{}\n\nSource: {citation}", text::trim(snippet))
 }

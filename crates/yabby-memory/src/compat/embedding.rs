@@ -23,13 +23,6 @@ pub struct Embedders {
     pub stands_in_for: Option<(String, String)>,
 }
 
-impl Embedders {
-    /// One, and nobody else.
-    pub fn only(chosen: Arc<dyn Embedder>) -> Self {
-        Self { chosen, fallback: None, stands_in_for: None }
-    }
-}
-
 /// Texts of these lengths in requests: as many in a row as fit. One that is too long goes alone.
 pub fn batches(lengths: &[usize]) -> Vec<Range<usize>> {
     let mut batches: Vec<Range<usize>> = Vec::new();

@@ -11,7 +11,7 @@ use yabby_domain::id::AgentId;
 use yabby_domain::session::path::Folders;
 use yabby_memory::compat::{CompatIndex, Embedders, Hit, Places, Progress, Reason, SearchOptions};
 use yabby_memory::settings::Settings;
-use yabby_testkit::hashed_embedder::HashedEmbedder;
+use yabby_testkit::hashed_embedder::{HashedEmbedder, alone};
 
 /// A workspace with two notes, and whoever embeds them.
 pub struct Home {
@@ -60,7 +60,7 @@ impl Home {
 
     /// An index that waits to be told, configured like this besides.
     pub async fn open(&self, memory_search: Value) -> CompatIndex {
-        self.open_with(memory_search, Embedders::only(self.embedder.clone())).await
+        self.open_with(memory_search, alone(self.embedder.clone())).await
     }
 
     pub async fn open_with(&self, memory_search: Value, embedders: Embedders) -> CompatIndex {
@@ -361,7 +361,7 @@ async fn vectors_of_another_length_take_the_place_of_the_old() {
 async fn another_provider_steps_in_once() {
     let home = Home::new();
     let other = Arc::new(HashedEmbedder::new("gemini", "other words"));
-    let embedders = Embedders { fallback: Some(other.clone()), ..Embedders::only(home.embedder.clone()) };
+    let embedders = Embedders { fallback: Some(other.clone()), ..alone(home.embedder.clone()) };
     let index = home.open_with(json!({"provider": "openai"}), embedders).await;
     sync(&index).await;
     home.embedder.fail_after(0, "openai embeddings failed: 401 no");

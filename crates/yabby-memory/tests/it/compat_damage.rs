@@ -3,13 +3,14 @@
 use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use yabby_testkit::hashed_embedder::alone;
 
 use async_trait::async_trait;
 use rusqlite::Connection;
 use serde_json::json;
 use tokio::sync::Notify;
 use yabby_domain::seam::embedder::{EmbedError, Embedder};
-use yabby_memory::compat::{Embedders, Reason};
+use yabby_memory::compat::Reason;
 
 use crate::compat::{Home, best, search, sync};
 
@@ -72,7 +73,7 @@ fn a_program_that_ends_leaves_the_old_index() {
     let ending = runtime();
     ending.block_on(async {
         let asked = Arc::new(Notify::new());
-        let silent = Embedders::only(Arc::new(Silent(Arc::clone(&asked))));
+        let silent = alone(Arc::new(Silent(Arc::clone(&asked))));
         let index = home.open_with(json!({}), silent).await;
         tokio::spawn(async move { index.sync(Reason::Manual, true, None).await });
         asked.notified().await;

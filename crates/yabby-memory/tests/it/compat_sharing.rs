@@ -1,11 +1,12 @@
 //! Taking turns with another program on the same file.
 
 use std::fs;
+use yabby_testkit::hashed_embedder::plain_provider_key;
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use yabby_memory::compat::files::Source;
-use yabby_memory::compat::keys::{chunk_id, hash_text, plain_provider_key};
+use yabby_memory::compat::keys::{chunk_id, hash_text};
 
 use crate::compat::{Home, best, search, sync};
 

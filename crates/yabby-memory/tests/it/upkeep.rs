@@ -12,13 +12,13 @@ use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::path::Folders;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_memory::audience::Viewer;
-use yabby_memory::compat::{Embedders, Places, Reason, Reference};
+use yabby_memory::compat::{Places, Reason, Reference};
 use yabby_memory::listening::Listening;
 use yabby_memory::memory::Meaning;
 use yabby_memory::settings::{Settings, SyncSettings};
 use yabby_memory::upkeep::Upkeep;
 use yabby_testkit::clock::FixedClock;
-use yabby_testkit::hashed_embedder::HashedEmbedder;
+use yabby_testkit::hashed_embedder::{HashedEmbedder, alone};
 use yabby_testkit::memory_store::MemoryTranscripts;
 use yabby_testkit::remembering;
 
@@ -257,7 +257,7 @@ fn reference(house: &House, memory_search: serde_json::Value) -> (Reference, Set
         workspace: house.memory.places().workspace.clone(),
         sessions: house.memory.places().transcripts.clone(),
     };
-    let reference = Reference::new(places, settings.clone(), Embedders::only(embedder.clone()));
+    let reference = Reference::new(places, settings.clone(), alone(embedder.clone()));
     (reference, settings, embedder)
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::time::Duration;
+use yabby_testkit::hashed_embedder::alone;
 
 use serde_json::{Value, json};
 use yabby_domain::config::Config;
@@ -9,7 +10,7 @@ use yabby_domain::id::AgentId;
 use yabby_domain::seam::embedder::{EmbedError, Embedder, Job, JobsState};
 use yabby_domain::session::path::Folders;
 use yabby_memory::compat::keys::hash_text;
-use yabby_memory::compat::{CompatIndex, Embedders, Places, Reason, SearchOptions};
+use yabby_memory::compat::{CompatIndex, Places, Reason, SearchOptions};
 use yabby_memory::settings::Settings;
 use yabby_models::embed::Provider;
 use yabby_testkit::stand_in::embeddings::{EmbeddingStandIn, JobEnd, vector};
@@ -192,7 +193,7 @@ async fn the_references_index_gives_whole_files_to_jobs() {
         workspace: workspace.clone(),
         sessions: folder.path().join("sessions"),
     };
-    let index = CompatIndex::open(places, index_settings, Embedders::only(embedder)).await.unwrap();
+    let index = CompatIndex::open(places, index_settings, alone(embedder)).await.unwrap();
     let lake = "the lake is deep and cold and wide\nthe boat is red and small and old\n";
     std::fs::write(workspace.join("memory/lake.md"), lake).unwrap();
     let begun = || stand_in.paths().iter().filter(|path| *path == "POST /v1/batches").count();

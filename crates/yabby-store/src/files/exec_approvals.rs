@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 use yabby_domain::json::Object;
-use yabby_domain::leash::approvals::{ApprovalBook, Approvals};
+use yabby_domain::leash::approvals::Approvals;
 use yabby_domain::seam::StoreError;
+use yabby_domain::seam::approvals::ApprovalBook;
 use yabby_domain::text::lossy;
 
 use super::atomic::Draft;

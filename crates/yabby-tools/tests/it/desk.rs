@@ -16,7 +16,7 @@ use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::path::Folders;
 use yabby_domain::transcript::file_name::TranscriptId;
 use yabby_domain::transcript::tree::NewEntry;
-use yabby_memory::compat::{self, Embedders, Reference};
+use yabby_memory::compat::{self, Reference};
 use yabby_memory::memory::{Memory, Parts, Places, Ranking};
 use yabby_memory::settings::Settings;
 use yabby_store::disk::LocalDisk;
@@ -24,7 +24,7 @@ use yabby_store::files::exec_approvals::ExecApprovalsFile;
 use yabby_store::files::transcripts::TranscriptFolder;
 use yabby_store::paths::{Choice, Place};
 use yabby_testkit::desk::owners_call;
-use yabby_testkit::hashed_embedder::HashedEmbedder;
+use yabby_testkit::hashed_embedder::{HashedEmbedder, alone};
 use yabby_testkit::memory_store::MemorySessions;
 use yabby_testkit::note_office::NoteOffice;
 use yabby_testkit::remembering;
@@ -102,7 +102,7 @@ impl Desk {
             sessions: transcripts_in(&self.folder),
         };
         let embedder = Arc::new(HashedEmbedder::new("openai", "words"));
-        let reference = Reference::new(places, settings, Embedders::only(embedder));
+        let reference = Reference::new(places, settings, alone(embedder));
         self.tools = self.tools_with(Ranking::Reference(Ok(reference)));
     }
 

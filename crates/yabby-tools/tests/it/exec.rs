@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use yabby_domain::leash::approvals::ApprovalBook as _;
+use yabby_domain::seam::approvals::ApprovalBook as _;
 use yabby_domain::seam::office::Decision;
 use yabby_domain::seam::tool::Tool;
 

@@ -9,9 +9,9 @@ use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::media::Attachment;
 use yabby_domain::session::path::Folders;
-use yabby_memory::compat::{CompatIndex, Embedders, Places};
+use yabby_memory::compat::{CompatIndex, Places};
 use yabby_memory::settings::Settings;
-use yabby_testkit::hashed_embedder::HashedEmbedder;
+use yabby_testkit::hashed_embedder::{HashedEmbedder, alone};
 use yabby_testkit::stage::{eventually, in_group, say};
 
 use crate::exec::{self, Service};
@@ -211,7 +211,7 @@ async fn memory_indexing_triggers_after_n_messages() {
         workspace: desk.home.path().join("w"),
         sessions: desk.home.sessions(),
     };
-    let embedders = Embedders::only(Arc::new(HashedEmbedder::new("openai", "words")));
+    let embedders = alone(Arc::new(HashedEmbedder::new("openai", "words")));
     let index = CompatIndex::open(places, settings, embedders).await.unwrap();
     let transcript = desk.home.sessions().join("slow.jsonl");
     let mut text = String::new();

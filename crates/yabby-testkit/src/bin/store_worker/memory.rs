@@ -10,10 +10,9 @@ use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::Value;
 use yabby_domain::session::path::{Folders, sessions_folder};
-use yabby_memory::compat::keys::remote_provider_key;
-use yabby_memory::compat::{CompatIndex, Embedders, Hit, Places, Reason, SearchOptions};
+use yabby_memory::compat::{CompatIndex, Hit, Places, Reason, SearchOptions};
 use yabby_memory::settings::Settings;
-use yabby_testkit::hashed_embedder::HashedEmbedder;
+use yabby_testkit::hashed_embedder::{HashedEmbedder, alone, remote_provider_key};
 
 use crate::Result;
 
@@ -57,7 +56,7 @@ impl Memory {
             sessions: PathBuf::from(sessions_folder(state, &agent)),
         };
         let runtime = Runtime::new()?;
-        let embedders = Embedders::only(embedder.clone());
+        let embedders = alone(embedder.clone());
         let index = runtime.block_on(CompatIndex::open(places, settings, embedders))?;
         Ok(Self { runtime, embedder, index })
     }

@@ -13,7 +13,7 @@ use yabby_domain::access::command_auth::{
 use yabby_domain::access::group_policy::{
     GroupPolicy, GroupSender, GuildPolicy, MentionOverride, group_policy, guild_settings,
 };
-use yabby_domain::access::mention_gate::{CommandInGroup, Mentions, gate, gate_with_commands};
+use yabby_domain::access::mention_gate::{CommandInGroup, Mentions, gate_with_commands};
 use yabby_domain::command::{
     Activation, is_abort_word, is_command, is_control_message, normalize_body, parse_activation,
 };
@@ -125,7 +125,7 @@ fn answer(case: &Case) -> Option<Value> {
             // A caller that has decided on a bypass itself counts the message as a mention.
             let mut mentions = mentions(case);
             mentions.implicit |= flag("shouldBypassMention");
-            let verdict = gate(mentions);
+            let verdict = gate_with_commands(mentions, CommandInGroup::default());
             json!({"effectiveWasMentioned": verdict.mentioned, "shouldSkip": verdict.skip})
         }
         "resolveMentionGatingWithBypass" => {

@@ -74,7 +74,10 @@ fn answer(case: &Case) -> Option<Value> {
         )),
         "prepareCompaction" => prepare(&branch(&conversation(case)), &settings(case.arg("settings")))
             .map_or(Value::Null, preparation),
-        "getLastAssistantUsage" => tokens::last_usage(&branch(&conversation(case))).unwrap_or_default(),
+        "getLastAssistantUsage" => {
+            let entries = conversation(case);
+            entries.iter().rev().find_map(tokens::reported_usage).unwrap_or_default()
+        }
         "serializeConversation" => {
             summary::conversation_text(&for_model(messages(case.arg("messages")))).into()
         }

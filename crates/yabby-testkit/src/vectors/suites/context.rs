@@ -4,7 +4,7 @@
 use yabby_domain::inbound::media::MediaFields;
 use yabby_domain::inbound::{InboundMessage, ThreadId};
 use yabby_domain::json::{self, Object, Value};
-use yabby_domain::session::store_text::{parse_store, store_text};
+use yabby_domain::session::store_text::{join_store, parse_store, record_text};
 
 /// The message that the recorded context `ctx` describes; fields of an odd type count as not given.
 pub fn inbound(ctx: &Value) -> InboundMessage {
@@ -87,4 +87,11 @@ fn list<'v>(value: &'v Value, field: &str) -> impl Iterator<Item = &'v Value> {
 
 fn texts(ctx: &Value, field: &str) -> Vec<Option<String>> {
     list(ctx, field).map(|entry| entry.as_str().map(str::to_owned)).collect()
+}
+
+/// A store as its writer puts it together.
+pub fn store_text(store: &Object) -> String {
+    let records: Vec<(&str, String)> =
+        store.iter().map(|(key, record)| (key.as_str(), record_text(record))).collect();
+    join_store(records.iter().map(|(key, record)| (*key, record.as_str())))
 }

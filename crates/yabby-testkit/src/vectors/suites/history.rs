@@ -1,7 +1,7 @@
 //! `history.json`: sequences of operations on one history book.
 
 use serde_json::json;
-use yabby_domain::history::{self, HistoryBook, HistoryEntry, HistoryFormat};
+use yabby_domain::history::{self, HistoryBook, HistoryEntry, with_history};
 use yabby_domain::json::{self as js, Object, Value};
 
 use super::rows;
@@ -37,7 +37,13 @@ fn apply(book: &mut HistoryBook, op: &Value) -> Option<Value> {
     let (key, current) = (text("key"), text("currentMessage"));
     let limit = limit(&op["limit"]);
     let line_break = op["lineBreak"].as_str().unwrap_or("\n");
-    let format = HistoryFormat { entry: &|e| format!("{}: {}", e.sender, e.body), line_break };
+    let before = |entries: &[HistoryEntry]| {
+        let lines: Vec<String> = entries.iter().map(|e| format!("{}: {}", e.sender, e.body)).collect();
+        Value::from(with_history(&lines.join(line_break), current, line_break))
+    };
+    // The last entry may be the message itself.
+    let up_to_last =
+        |entries: &[HistoryEntry]| before(entries.split_last().map_or(&[], |(_, earlier)| earlier));
     Some(match op["op"].as_str()? {
         "append" | "record" | "recordIfEnabled" => match entry(&op["entry"]) {
             Some(entry) => recorded(book.append(key, entry, limit)),
@@ -53,22 +59,22 @@ fn apply(book: &mut HistoryBook, op: &Value) -> Option<Value> {
             Value::Null
         }
         "clearIfEnabled" => {
-            book.clear_kept(key, limit);
+            if limit > 0 {
+                book.clear(key);
+            }
             Value::Null
         }
-        "build" => history::with_history(text("historyText"), current, line_break).into(),
-        "buildFromEntries" if op["excludeLast"] == false => {
-            format.before(&entries(&op["entries"]), current).into()
-        }
-        "buildFromEntries" => format.up_to_last(&entries(&op["entries"]), current).into(),
-        "buildPending" => format.before(book.pending(key, limit), current).into(),
+        "build" => with_history(text("historyText"), current, line_break).into(),
+        "buildFromEntries" if op["excludeLast"] == false => before(&entries(&op["entries"])),
+        "buildFromEntries" => up_to_last(&entries(&op["entries"])),
+        "buildPending" => before(book.pending(key, limit)),
         "buildFromMap" => {
             if let Some(entry) = entry(&op["entry"]) {
                 book.append(key, entry, limit);
             }
             match op["excludeLast"] == false {
-                true => format.before(book.pending(key, limit), current).into(),
-                false => format.up_to_last(book.pending(key, limit), current).into(),
+                true => before(book.pending(key, limit)),
+                false => up_to_last(book.pending(key, limit)),
             }
         }
         _ => return None,

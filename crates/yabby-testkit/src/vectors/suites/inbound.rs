@@ -4,9 +4,9 @@ use jiff::tz::TimeZone;
 use yabby_domain::body::{self, EscapedNewlines};
 use yabby_domain::channel::ChatType;
 use yabby_domain::config::Config;
-use yabby_domain::conversation_label::conversation_label;
 use yabby_domain::envelope::{Envelope, EnvelopeOptions, Origin, body_with_author};
 use yabby_domain::id::AgentId;
+use yabby_domain::inbound::conversation_label::conversation_label;
 use yabby_domain::inbound::{InboundMessage, Rederive, debounce_ms, media};
 use yabby_domain::json::{Object, Value};
 use yabby_domain::mention::{self, ExplicitMention, Mentions};
@@ -60,7 +60,7 @@ fn answer(case: &Case) -> Option<Value> {
         }
         "matchesMentionPatterns" => {
             let patterns = mention::mention_patterns(&config, agent.as_ref());
-            Mentions::new(patterns).occur_in(text("text")).into()
+            Mentions::new(patterns).occur_in_or_told(text("text"), ExplicitMention::default()).into()
         }
         "matchesMentionWithExplicit" => {
             let told = |name: &str| case.arg("explicit").get(name) == Some(&Value::Bool(true));

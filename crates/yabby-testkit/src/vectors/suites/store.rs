@@ -7,8 +7,9 @@ use yabby_domain::json::{self, Object, Value};
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::session::group::{Group, resolve_group};
 use yabby_domain::session::meta::{meta_patch, recorded};
-use yabby_domain::session::store_text::{parse_store, store_text};
+use yabby_domain::session::store_text::parse_store;
 
+use super::context::store_text;
 use super::repair::mirrored;
 use super::{context, rows};
 use crate::vectors::{Case, Difference, Suite};

@@ -11,18 +11,19 @@ use std::collections::{BTreeMap, HashMap};
 use jiff::Timestamp;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::message::Message;
+use yabby_domain::session::entry::SessionEntry;
+use yabby_domain::session::renew::recounted;
 use yabby_domain::transcript::file::{
-    Appended, Candidate, OnOpen, TranscriptFile, appended_line, header_before_mirror, header_before_run,
-    most_recent,
+    Candidate, OnOpen, Planned, TranscriptFile, Write, header_before_mirror, header_before_run, most_recent,
 };
 use yabby_domain::transcript::file_name::{self, ArchiveReason};
 use yabby_domain::transcript::file_repair::{Repair, repair};
 use yabby_domain::transcript::fork::{self, Fork};
 use yabby_domain::transcript::guard::{ToolResultGuard, Unanswered};
-use yabby_domain::transcript::line_compact::{CLEARED_COUNTERS, LineCompaction, MaxLines, compact};
-use yabby_domain::transcript::mirror::{Delivered, injected_entry, injected_message, mirror, mirror_message};
+use yabby_domain::transcript::line_compact::{LineCompaction, MaxLines, compact};
+use yabby_domain::transcript::mirror::{Delivered, injected_message, mirror, mirror_message};
 use yabby_domain::transcript::tree::{BranchSummary, NewCompaction, NewEntry};
-use yabby_domain::transcript::{Stamp, Transcript, time};
+use yabby_domain::transcript::{Stamp, time};
 
 use super::transcripts::{context_value, raw_lines};
 use crate::vectors::{Case, Difference, Suite};
@@ -104,6 +105,34 @@ struct World {
 struct Open {
     name: String,
     file: TranscriptFile,
+}
+
+/// What an append made, and what it added to the file.
+pub(super) struct Appended {
+    pub(super) id: String,
+    pub(super) write: Option<String>,
+}
+
+/// Has entries written that somebody planned, as the stores do: what the journal gets is not in the file.
+pub(super) fn written_down<E>(
+    file: &mut TranscriptFile,
+    plan: impl FnOnce(&TranscriptFile) -> Result<Planned, E>,
+) -> Result<Appended, E> {
+    let planned = plan(file)?;
+    let id = planned.ids().pop().unwrap_or_default();
+    let write = match &planned.write {
+        Write::Journal(_) => None,
+        Write::File(text) => Some(text.clone()),
+    };
+    file.keep(planned);
+    Ok(Appended { id, write })
+}
+
+/// Whether a conversation that became shorter by hand forgets this of its record.
+fn is_cleared(field: &str) -> bool {
+    let mut entry = SessionEntry::new(Object::from_iter([(field.to_owned(), 1.into())]));
+    entry.apply(&recounted(None));
+    entry.as_object().is_empty()
 }
 
 /// What an operation gave back.
@@ -234,7 +263,8 @@ impl World {
         let mut opened = self.opened(file, text.as_deref());
         self.name_session(opened.transcript().session_id());
         let message = NewEntry::Message(mirror_message(&mirrored, now()));
-        let appended = self.stamped(|stamp| opened.append(message, stamp));
+        let appended =
+            self.stamped(|stamp| written_down(&mut opened, |file| file.plan(vec![message], stamp)));
         self.written(file, appended);
         Outcome::returning(serde_json::json!({"ok": true}))
     }
@@ -245,12 +275,14 @@ impl World {
                 serde_json::json!({"code": "INVALID_REQUEST", "message": "transcript file not found"});
             return Outcome::returning(serde_json::json!({"ok": false, "error": error}));
         };
-        let transcript = Transcript::read(&text);
+        let mut opened = self.opened(file, Some(&text));
         let message =
             injected_message(op["message"].as_str().unwrap_or_default(), op["label"].as_str(), now());
-        let entry = self.stamped(|stamp| injected_entry(transcript.as_ref(), message, stamp));
-        self.append_text(file, Some(appended_line(&text, &entry)));
-        let id = entry.id().map(str::to_owned);
+        let appended = self.stamped(|stamp| {
+            written_down(&mut opened, |file| file.plan(vec![NewEntry::Message(message)], stamp))
+        });
+        let id = appended.as_ref().ok().map(|appended| appended.id.clone());
+        self.written(file, appended);
         Outcome { id, ..Outcome::returning(serde_json::json!({"ok": true})) }
     }
 
@@ -287,7 +319,7 @@ impl World {
                 let archived = file_name::archive(file, ArchiveReason::Backup, now());
                 self.write(&archived, text.unwrap_or_default().to_owned());
                 self.write(file, compacted);
-                record.retain(|field| !CLEARED_COUNTERS.contains(field));
+                record.retain(|field| !is_cleared(field));
                 let archived = archived.replace(&time::iso(now()).replace(':', "-"), "<iso-with-dashes>");
                 serde_json::json!({"ok": true, "key": key, "compacted": true, "archived": archived, "kept": kept})
             }
@@ -392,7 +424,9 @@ impl World {
                     from_hook: op["fromHook"].as_bool(),
                 };
                 let mut open = self.open.take()?;
-                let appended = self.stamped(|stamp| open.file.branch_with_summary(text("id"), left, stamp));
+                let appended = self.stamped(|stamp| {
+                    written_down(&mut open.file, |file| file.plan_summary(text("id"), left, stamp))
+                });
                 return Some(self.appended(open, appended));
             }
             "installToolResultGuard" => {
@@ -416,7 +450,8 @@ impl World {
             _ => {
                 let new = new_entry(name, op)?;
                 let mut open = self.open.take()?;
-                let appended = self.stamped(|stamp| open.file.append(new, stamp));
+                let appended =
+                    self.stamped(|stamp| written_down(&mut open.file, |file| file.plan(vec![new], stamp)));
                 return Some(self.appended(open, appended));
             }
         }
@@ -428,7 +463,9 @@ impl World {
         let mut outcome = Outcome::default();
         for message in messages {
             let mut open = self.open.take()?;
-            let appended = self.stamped(|stamp| open.file.append(NewEntry::Message(message), stamp));
+            let appended = self.stamped(|stamp| {
+                written_down(&mut open.file, |file| file.plan(vec![NewEntry::Message(message)], stamp))
+            });
             outcome = self.appended(open, appended);
         }
         Some(outcome)

@@ -22,6 +22,7 @@ use yabby_domain::transcript::preview::{self, PreviewItem, PreviewLimits};
 use yabby_domain::transcript::tree::{NewEntry, Node};
 use yabby_domain::transcript::{Stamp, time};
 
+use super::transcript_ops::written_down;
 use crate::vectors::{Case, Difference, Suite};
 
 pub const SUITE: Suite =
@@ -176,7 +177,10 @@ fn answer(case: &Case) -> Option<Value> {
         "llmMessages" => messages(for_model(transcript.context().messages)),
         "contextAt" => {
             let at = |recorded: &Value| {
-                let context = transcript.context_at(recorded["leafId"].as_str().unwrap_or_default());
+                let mut moved = file.clone();
+                // An entry that nobody knows is no reason to move.
+                let _ = moved.move_leaf(recorded["leafId"].as_str().unwrap_or_default());
+                let context = moved.transcript().context();
                 let mut told = settings(&context, "roles", roles(&context.messages));
                 told["leafId"] = recorded["leafId"].clone();
                 told
@@ -193,7 +197,7 @@ fn answer(case: &Case) -> Option<Value> {
         "tree" => transcript.tree().roots().map(node).collect(),
         "tokens" => json!({
             "estimate": super::compaction::context_estimate(&transcript.context().messages),
-            "lastAssistantUsage": tokens::last_usage(&transcript.branch()),
+            "lastAssistantUsage": transcript.branch().into_iter().rev().find_map(tokens::reported_usage),
         }),
         "prepareCompaction" => {
             let keep_recent_tokens =
@@ -305,7 +309,8 @@ fn append_probe(text: &str) -> Value {
             let mut message = Message::default();
             message.set("role", role);
             message.set("content", Vec::<Value>::new());
-            let appended = file.append(NewEntry::Message(message), stamp).ok();
+            let plan = |file: &TranscriptFile| file.plan(vec![NewEntry::Message(message)], stamp);
+            let appended = written_down(&mut file, plan).ok();
             let (id, write) = appended.map(|done| (done.id, done.write)).unwrap_or_default();
             disk.push_str(&write.unwrap_or_default());
             let parent = file.transcript().entry(&id).and_then(Entry::parent_id).map(str::to_owned);

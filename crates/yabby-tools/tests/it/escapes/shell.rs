@@ -1,7 +1,7 @@
 //! Tricks to run what is not on the list, by way of what is.
 
 use serde_json::json;
-use yabby_domain::leash::approvals::ApprovalBook as _;
+use yabby_domain::seam::approvals::ApprovalBook as _;
 
 use crate::desk::Desk;
 

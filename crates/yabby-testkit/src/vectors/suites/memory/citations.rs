@@ -26,7 +26,7 @@ pub fn answer(case: &Case) -> Option<Value> {
 
 fn cited(hit: &Hit) -> Value {
     let mut shown = hit.to_json();
-    shown["snippet"] = cited_snippet(hit).into();
+    shown["snippet"] = cited_snippet(&hit.snippet, &citation(hit)).into();
     shown["citation"] = citation(hit).into();
     shown
 }

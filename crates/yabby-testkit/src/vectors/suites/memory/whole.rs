@@ -17,12 +17,11 @@ use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Value, number};
 use yabby_domain::session::path::{Folders, sessions_folder};
 use yabby_domain::text;
-use yabby_memory::compat::keys::remote_provider_key;
 use yabby_memory::compat::reading::Lines;
-use yabby_memory::compat::{CompatIndex, Embedders, Hit, Places, Reason, SearchOptions};
+use yabby_memory::compat::{CompatIndex, Hit, Places, Reason, SearchOptions};
 use yabby_memory::settings::Settings;
 
-use crate::hashed_embedder::HashedEmbedder;
+use crate::hashed_embedder::{HashedEmbedder, alone, remote_provider_key};
 use crate::vectors::{Case, Suite};
 
 pub const SUITE: Suite = Suite { file: "memory/e2e-index.json", cases, answer, differences: &[] };
@@ -118,7 +117,7 @@ impl Stage {
             Arc::new(HashedEmbedder::with_key(settings.provider.as_str(), &settings.model, &provider_key));
         let store = PathBuf::from(&settings.store.path);
         let places = Places { agent: agent.clone(), workspace: workspace.clone(), sessions };
-        let embedders = Embedders::only(embedder.clone());
+        let embedders = alone(embedder.clone());
         let index = CompatIndex::open(places, settings, embedders).await.ok()?;
         index.mark_session_dirty(&transcript);
         index.sync(Reason::Manual, false, None).await.ok()?;

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use crate::channel::ChatType;
-use crate::delivery::DeliveryContext;
 use crate::inbound::ThreadId;
 use crate::json::{self, Object, Value};
 use crate::unique::unique;
@@ -170,11 +169,6 @@ impl SessionEntry {
     pub fn labels(&self) -> Vec<&str> {
         let listed = self.label_list().unwrap_or_default().iter().filter_map(Value::as_str);
         unique(self.label().into_iter().chain(listed))
-    }
-
-    /// Where the conversation's replies go; older spellings of the fields are read as well.
-    pub fn delivery(&self) -> Option<DeliveryContext> {
-        DeliveryContext::of_entry(self)
     }
 
     /// Applies a patch: given fields overlay, `None` removes; a field that exists keeps its place.
