@@ -4,11 +4,17 @@
 //! other defaults live in the code that uses the key.
 
 use serde_json::{Value, json};
-use yabby_domain::json::{self, Object};
-use yabby_domain::model::ModelRef;
-use yabby_domain::text;
+use yabby_base::json::{self, Object};
+use yabby_base::model_ref::ModelRef;
+use yabby_base::text;
 
+use crate::key_path::Step;
 use crate::legacy::ensure;
+use crate::sections::agents::compaction::Compaction;
+use crate::sections::agents::defaults::{AgentDefaults, SubagentDefaults};
+use crate::sections::logging::Logging;
+use crate::sections::messages::Messages;
+use crate::sections::models::ModelDefinition;
 
 /// What `config get` shows and what gets written.
 pub fn fill(config: &mut Value) {
@@ -41,6 +47,24 @@ pub fn without_file(env: &dyn Fn(&str) -> Option<String>) -> Value {
     Value::Object(root)
 }
 
+/// What an answer tells of the configuration: unlike `config.get`, not how messages are acknowledged and what the
+/// log leaves out, where nobody said that.
+pub fn as_said(config: &Value, said: &Value) -> Value {
+    let mut told = config.clone();
+    for (section, name) in [("messages", "ackReactionScope"), ("logging", "redactSensitive")] {
+        if said.get(section).is_some_and(|said| said.get(name).is_some()) {
+            continue;
+        }
+        let Some(sections) = told.as_object_mut() else { return told };
+        let Some(fields) = sections.get_mut(section).and_then(Value::as_object_mut) else { continue };
+        fields.shift_remove(name);
+        if fields.is_empty() && said.get(section).is_none() {
+            sections.shift_remove(section);
+        }
+    }
+    told
+}
+
 /// The main session has one name, whatever is written.
 fn main_key(root: &mut Object) {
     if let Some(key) = at(root, &["session"]).and_then(|session| session.get_mut("mainKey")) {
@@ -52,24 +76,36 @@ fn concurrency(root: &mut Object) {
     let defaults = ensure(ensure(root, "agents"), "defaults");
     let is_number = |value: Option<&Value>| value.is_some_and(Value::is_number);
     if !is_number(defaults.get("maxConcurrent")) {
-        defaults.insert("maxConcurrent".to_owned(), 4.into());
+        defaults.insert("maxConcurrent".to_owned(), json::number(AgentDefaults::default().max_concurrent()));
     }
     let subagents = ensure(defaults, "subagents");
     if !is_number(subagents.get("maxConcurrent")) {
-        subagents.insert("maxConcurrent".to_owned(), 8.into());
+        subagents
+            .insert("maxConcurrent".to_owned(), json::number(SubagentDefaults::default().max_concurrent()));
     }
 }
 
 fn acknowledgement(root: &mut Object) {
-    ensure(root, "messages").entry("ackReactionScope").or_insert_with(|| "group-mentions".into());
+    ensure(root, "messages")
+        .entry("ackReactionScope")
+        .or_insert_with(|| Messages::default().ack_reaction_scope().word().into());
 }
 
 fn redaction(root: &mut Object) {
     if let Some(logging) = at(root, &["logging"])
         && !logging.get("redactSensitive").is_some_and(json::truthy)
     {
-        logging.insert("redactSensitive".to_owned(), "tools".into());
+        logging.insert("redactSensitive".to_owned(), Logging::default().redact_sensitive().word().into());
     }
+}
+
+/// Whether steps lead to what is filled in of models.
+pub fn is_of_models(steps: &[Step]) -> bool {
+    let begins = |path: &[&str]| {
+        path.iter().zip(steps).filter(|(name, step)| matches!(step, Step::Key(key) if key == *name)).count()
+            == path.len()
+    };
+    begins(&["models"]) || begins(&["agents", "defaults", "models"])
 }
 
 /// Models of providers that a person adds.
@@ -83,9 +119,10 @@ fn models(root: &mut Object) {
 }
 
 fn complete_model(model: &mut Object) {
+    let usual = ModelDefinition::default();
     let positive = |value: Option<&Value>| value.and_then(Value::as_f64).filter(|number| *number > 0.0);
     if !model.get("reasoning").is_some_and(Value::is_boolean) {
-        model.insert("reasoning".to_owned(), false.into());
+        model.insert("reasoning".to_owned(), usual.reasoning().into());
     }
     model.entry("input").or_insert_with(|| json!(["text"]));
     let cost = ["input", "output", "cacheRead", "cacheWrite"].map(|part| {
@@ -93,12 +130,12 @@ fn complete_model(model: &mut Object) {
         (part.to_owned(), price.cloned().unwrap_or_else(|| 0.into()))
     });
     model.insert("cost".to_owned(), Value::Object(Object::from_iter(cost)));
-    let window = positive(model.get("contextWindow")).unwrap_or(200_000.0);
+    let window = positive(model.get("contextWindow")).unwrap_or(usual.context_window());
     if positive(model.get("contextWindow")).is_none() {
         model.insert("contextWindow".to_owned(), json::number(window));
     }
     if positive(model.get("maxTokens")).is_none() {
-        model.insert("maxTokens".to_owned(), json::number(window.min(8192.0)));
+        model.insert("maxTokens".to_owned(), json::number(window.min(usual.max_tokens())));
     }
 }
 
@@ -207,7 +244,7 @@ fn short_retention(defaults: &mut Object) {
 fn compaction(root: &mut Object) {
     let Some(defaults) = at(root, &["agents", "defaults"]) else { return };
     if !defaults.get("compaction").is_some_and(|compaction| json::truthy(&compaction["mode"])) {
-        ensure(defaults, "compaction").insert("mode".to_owned(), "safeguard".into());
+        ensure(defaults, "compaction").insert("mode".to_owned(), Compaction::default().mode().word().into());
     }
 }
 
@@ -345,5 +382,19 @@ mod tests {
             }},
         });
         assert_eq!(without_file(&|_| None).to_string(), expected.to_string());
+    }
+
+    #[test]
+    fn an_answer_tells_what_was_said() {
+        let filled = json!({"messages": {"ackReactionScope": "group-mentions"}, "logging": {"redactSensitive": "tools"}});
+        let table = [
+            (filled.clone(), filled.clone()),
+            (json!({}), json!({})),
+            (json!({"logging": {}}), json!({"logging": {}})),
+            (json!({"messages": {"ackReactionScope": "all"}}), json!({"messages": filled["messages"]})),
+        ];
+        for (said, told) in table {
+            assert_eq!(as_said(&filled, &said), told, "{said}");
+        }
     }
 }

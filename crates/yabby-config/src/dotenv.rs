@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use yabby_domain::text;
+use yabby_base::text;
 
 /// The variables of a file, in its order. Lines that say nothing are passed over.
 ///

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use yabby_domain::json::{self, Value};
-use yabby_domain::text;
+use yabby_base::json::{self, Value};
+use yabby_base::text;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment(BTreeMap<String, String>);

@@ -4,33 +4,17 @@
 //! folder. So our own keys have a file of their own beside the configuration; whoever runs sees both as
 //! one.
 
-use yabby_domain::json::{self, Object, Value};
+use yabby_base::json::{self, Object, Value};
 
 use crate::issue::Issue;
+use crate::read::{Read as _, Shape};
 use crate::schema;
+use crate::sections::Sections;
 use crate::sections::extras::Extras;
 use crate::validate::walk_extras;
 
 /// The name of the file, in the folder of the configuration.
 pub const FILE: &str = "yabby-extras.json";
-
-/// Keys that are ours, with everything below them.
-const OWN: [&[&str]; 14] = [
-    &["agents", "defaults", "memorySearch", "remote", "inputType"],
-    &["agents", "defaults", "memorySearch", "remote", "queryInputType"],
-    &["agents", "defaults", "memorySearch", "remote", "documentInputType"],
-    &["memory", "autoRecall"],
-    &["memory", "ranking"],
-    &["memory", "share"],
-    &["tools", "exec", "amongOthers"],
-    &["tools", "exec", "confine"],
-    &["tools", "fs"],
-    &["tools", "maxRounds"],
-    &["tools", "web", "allowPrivate"],
-    &["tools", "web", "search", "searxng"],
-    &["tools", "mcp"],
-    &["tools", "byTrust"],
-];
 
 /// Keys that both know, and the values that only we know.
 const OWN_VALUES: [(&[&str], &[&str]); 3] = [
@@ -73,7 +57,16 @@ fn server_issue(name: &str, server: &Value) -> Option<Issue> {
 
 /// Whether a path leads to a key of ours.
 pub fn is_own(path: &[String]) -> bool {
-    OWN.iter().any(|own| path.len() >= own.len() && path.iter().zip(own.iter()).all(|(a, b)| a == b))
+    let is_ours = |path: &[String]| Extras::shape().knows(path) && !theirs().knows(path);
+    (1..=path.len()).any(|length| is_ours(&path[..length]))
+}
+
+/// What both know: the sections without ours.
+fn theirs() -> Shape {
+    match Sections::shape() {
+        Shape::Fields { own, .. } => Shape::Fields { own, shared: &[] },
+        other => other,
+    }
 }
 
 /// Whether a path leads to a key that is ours by its value.
@@ -112,13 +105,9 @@ pub fn point_out(issue: &mut Issue, config: &Value) {
     let path: Vec<String> =
         issue.path.split('.').filter(|part| !part.is_empty()).map(str::to_owned).collect();
     let refused = issue.message.strip_prefix("Unrecognized key").unwrap_or_default();
-    let is_told = |key: &str| refused.contains(&format!("\"{key}\""));
-    let holds_ours = OWN.iter().any(|own| {
-        let (above, below) = own.split_at(path.len().min(own.len()));
-        path.len() < own.len()
-            && path.iter().zip(above).all(|(a, b)| a == b)
-            && below.first().is_some_and(|key| is_told(key))
-    });
+    let told = refused.split('"').skip(1).step_by(2);
+    let holds_ours =
+        told.into_iter().any(|key| Extras::shape().knows(&[path.as_slice(), &[key.to_owned()]].concat()));
     if holds_ours {
         issue.allowed = Some(format!("in {FILE}, beside this file"));
     } else if let Some(values) = own_values(&path) {

@@ -1,38 +1,11 @@
 //! How pages show the configuration: groups, their order, and what is secret (`gateway.md` §7, `config.schema`).
 
 use serde_json::json;
-use yabby_domain::json::{Object, Value};
-use yabby_domain::secrets::is_secret_key;
+use yabby_base::json::{Object, Value};
+use yabby_base::secret_name::is_secret_key;
 
-/// The sections that are shown as groups: key, what it is called, and where it stands.
-const GROUPS: [(&str, &str, i32); 26] = [
-    ("wizard", "Wizard", 20),
-    ("update", "Update", 25),
-    ("diagnostics", "Diagnostics", 27),
-    ("gateway", "Gateway", 30),
-    ("nodeHost", "Node Host", 35),
-    ("agents", "Agents", 40),
-    ("tools", "Tools", 50),
-    ("bindings", "Bindings", 55),
-    ("audio", "Audio", 60),
-    ("models", "Models", 70),
-    ("messages", "Messages", 80),
-    ("commands", "Commands", 85),
-    ("session", "Session", 90),
-    ("cron", "Cron", 100),
-    ("hooks", "Hooks", 110),
-    ("ui", "UI", 120),
-    ("browser", "Browser", 130),
-    ("talk", "Talk", 140),
-    ("channels", "Messaging Channels", 150),
-    ("skills", "Skills", 200),
-    ("plugins", "Plugins", 205),
-    ("discovery", "Discovery", 210),
-    ("presence", "Presence", 220),
-    ("voicewake", "Voice Wake", 230),
-    ("memory", "Memory", 240),
-    ("logging", "Logging", 900),
-];
+use crate::schema::Group;
+use crate::sections::Sections;
 
 /// How deep settings lie at most.
 const DEEPEST: usize = 12;
@@ -41,7 +14,10 @@ const DEEPEST: usize = 12;
 pub fn of(schema: &Value) -> Object {
     let mut hints = Object::new();
     let properties = schema.get("properties").and_then(Value::as_object);
-    for (key, label, order) in GROUPS {
+    let groups = Sections::PARTS.iter().filter_map(|part| Some((part.key, part.group.as_ref()?)));
+    let mut groups: Vec<_> = groups.collect();
+    groups.sort_by_key(|(_, group)| group.order);
+    for (key, Group { label, order }) in groups {
         if properties.is_some_and(|properties| properties.contains_key(key)) {
             hints.insert(key.to_owned(), json!({"label": label, "group": label, "order": order}));
         }

@@ -1,8 +1,8 @@
 //! `~` in values that name a file or a folder (`config.md` §2.4).
 
-use yabby_domain::json::Value;
-use yabby_domain::session::path::user_path;
-use yabby_domain::text;
+use yabby_base::json::Value;
+use yabby_base::path::user_path;
+use yabby_base::text;
 
 /// Fills in the home folder, where the key says that the value is a path.
 pub fn expand(value: &mut Value, home: &str, current: &str) {
@@ -47,7 +47,7 @@ fn begins_at_home(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use yabby_domain::json;
+    use yabby_base::json;
 
     use super::*;
 

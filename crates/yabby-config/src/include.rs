@@ -4,9 +4,9 @@
 //! and edits go where they belong.
 
 use indexmap::IndexMap;
-use yabby_domain::json::json5::Fault;
-use yabby_domain::json::{self, Value};
-use yabby_domain::session::path::{absolute, parent};
+use yabby_base::json::json5::Fault;
+use yabby_base::json::{self, Value};
+use yabby_base::path::{absolute, parent};
 
 use crate::key_path::{KeyPath, Step, index};
 

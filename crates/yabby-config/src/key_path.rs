@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use yabby_domain::json::{Object, Value};
-use yabby_domain::text;
+use yabby_base::json::{Object, Value};
+use yabby_base::text;
 
 /// The keys and indexes that lead to a value. Whether a segment is an index is decided by what it is
 /// applied to.
@@ -157,7 +157,7 @@ impl fmt::Display for KeyPath {
 
 #[cfg(test)]
 mod tests {
-    use yabby_domain::json;
+    use yabby_base::json;
 
     use super::*;
 

@@ -7,7 +7,7 @@ mod routing;
 mod tree;
 
 use serde_json::Value;
-use yabby_domain::json::Object;
+use yabby_base::json::Object;
 
 use crate::issue::Issue;
 

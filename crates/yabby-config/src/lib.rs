@@ -2,6 +2,7 @@
 //!
 //! Nothing here touches a file; `yabby-store` reads and writes the file by these rules.
 
+pub mod config;
 pub mod defaults;
 pub mod dotenv;
 pub mod environment;
@@ -13,6 +14,8 @@ pub mod issue;
 pub mod key_path;
 pub mod legacy;
 pub mod lookup;
+pub mod page;
+pub mod read;
 pub mod redaction;
 pub mod schema;
 pub mod sections;

@@ -5,8 +5,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use yabby_domain::session::path::{join, name_of, user_path};
-use yabby_domain::text;
+use yabby_base::path::{join, name_of, user_path};
+use yabby_base::text;
 
 use crate::environment::Environment;
 

@@ -2,8 +2,8 @@
 //!
 //! The mark is that of later releases of OpenClaw, so that its own pages know it.
 
-use yabby_domain::json::{Object, Value};
-use yabby_domain::secrets::{has_password, is_secret_key, is_secret_variable};
+use yabby_base::json::{Object, Value};
+use yabby_base::secret_name::{has_password, is_secret_key, is_secret_variable};
 
 use crate::key_path::Step;
 

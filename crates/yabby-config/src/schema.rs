@@ -4,35 +4,43 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use crate::sections::Config;
+use crate::sections::Sections;
 
 /// The schema of a whole configuration.
 pub fn schema() -> Value {
-    of::<Config>()
+    of::<Sections>()
 }
 
 /// A key, and what stands there.
-pub struct Section {
+pub struct Part {
     pub key: &'static str,
     pub content: Content,
-    /// Whether the section is there even where nobody wrote it, for the defaults in it.
+    /// Whether the part is there even where nobody wrote it, for the defaults in it.
     pub always: bool,
+    /// Whether pages show it as a group.
+    pub group: Option<Group>,
 }
 
-/// Sections in the order of the schema.
-///
-/// A whole schema takes milliseconds to build; a configuration uses a few sections of it.
-pub type Sections = &'static [Section];
+/// How pages show a part.
+pub struct Group {
+    pub label: &'static str,
+    pub order: i32,
+}
 
-/// What a section holds.
+/// Parts in the order of the schema.
+///
+/// A whole schema takes milliseconds to build; a configuration uses a few parts of it.
+pub type Parts = &'static [Part];
+
+/// What a part holds.
 pub enum Content {
     /// A value with this schema.
     Value(fn() -> Value),
-    /// Sections again.
-    Sections(Sections, Room),
+    /// Parts again.
+    Parts(Parts, Room),
 }
 
-/// Whether there is room for keys beyond the sections.
+/// Whether there is room for keys beyond the parts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Room {
     Open,

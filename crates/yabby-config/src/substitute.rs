@@ -1,6 +1,6 @@
 //! `${NAME}` in values: variables of the environment (`config.md` §2.3).
 
-use yabby_domain::json::Value;
+use yabby_base::json::Value;
 
 use crate::environment::Environment;
 use crate::key_path::Step;
@@ -99,7 +99,7 @@ fn dotted(steps: &[Step]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use yabby_domain::json;
+    use yabby_base::json;
 
     use super::*;
 

@@ -12,7 +12,7 @@ mod scalar;
 mod walk;
 
 use serde_json::Value;
-use yabby_domain::json;
+use yabby_base::json;
 
 use crate::issue::Issue;
 use crate::legacy;

@@ -4,8 +4,10 @@ pub mod identity;
 
 use crate::collation;
 use crate::config::Config;
+use crate::config::agents::entry::{AgentEntry, Identity};
+use crate::config::agents::model_choice::ModelReference;
+use crate::config::bindings::BindingMatch;
 use crate::id::{AgentId, MainKey};
-use crate::json::{Object, Value};
 use crate::session::key::default_agent;
 use crate::session::path::{Folders, user_path};
 use crate::text;
@@ -30,25 +32,25 @@ pub struct Agent {
 
 /// All agents, in the order of the file; without any, the one there always is.
 pub fn agents(config: &Config, folders: &Folders<'_>) -> Vec<Agent> {
-    let entries: Vec<&Object> = entries(config);
+    let entries = &config.agents.list;
     let default = default_agent(config);
     let ids: Vec<AgentId> = match entries.is_empty() {
         true => vec![default.clone()],
-        false => unique(entries.iter().map(|entry| id_of(entry))),
+        false => unique(entries.iter().map(id_of)),
     };
     let agent = |id: AgentId| {
-        let entry = entries.iter().copied().find(|entry| id_of(entry) == id);
+        let entry = entries.iter().find(|entry| id_of(entry) == id);
         Agent {
-            name: entry.and_then(|entry| said(entry, "name")).map(str::to_owned),
+            name: entry.and_then(|entry| said(&entry.name)).map(str::to_owned),
             workspace: workspace(config, entry, &id, id == default, folders),
-            folder: match entry.and_then(|entry| said(entry, "agentDir")) {
+            folder: match entry.and_then(|entry| said(&entry.agent_dir)) {
                 Some(folder) => user_path(folder, folders.home, folders.current),
                 None => format!("{}/agents/{id}/agent", folders.state.trim_end_matches('/')),
             },
             model: model(config, entry),
             is_default: id == default,
             bindings: bindings(config, &id),
-            identity: entry.and_then(|entry| entry.get("identity")).map(configured).unwrap_or_default(),
+            identity: entry.and_then(|entry| entry.identity.as_ref()).map(configured).unwrap_or_default(),
             id,
         }
     };
@@ -60,41 +62,34 @@ pub fn agents(config: &Config, folders: &Folders<'_>) -> Vec<Agent> {
 /// is always among them.
 pub fn listed(config: &Config, on_disk: &[AgentId]) -> Vec<AgentId> {
     let default = default_agent(config);
-    let named: Vec<AgentId> = entries(config)
-        .into_iter()
-        .filter(|entry| entry.get("id").and_then(Value::as_str).is_some_and(|id| !id.is_empty()))
-        .map(id_of)
-        .collect();
+    let named: Vec<AgentId> =
+        config.agents.list.iter().filter(|entry| !entry.id.is_empty()).map(id_of).collect();
     let mut ids = if named.is_empty() { on_disk.to_vec() } else { named };
     ids.sort_by(|a, b| collation::compare(a.as_str(), b.as_str()));
-    let main = MainKey::normalize(config.text(&["session", "mainKey"]).unwrap_or_default());
+    let main = MainKey::normalize(config.session.main_key.as_deref().unwrap_or_default());
     unique([default].into_iter().chain(ids).chain([AgentId::normalize(main.as_str())]))
 }
 
-fn entries(config: &Config) -> Vec<&Object> {
-    config.list(&["agents", "list"]).unwrap_or_default().iter().filter_map(Value::as_object).collect()
+fn id_of(entry: &AgentEntry) -> AgentId {
+    AgentId::normalize(&entry.id)
 }
 
-fn id_of(entry: &Object) -> AgentId {
-    AgentId::normalize(entry.get("id").and_then(Value::as_str).unwrap_or_default())
-}
-
-fn said<'o>(object: &'o Object, field: &str) -> Option<&'o str> {
-    text::non_blank(object.get(field)?.as_str()?)
+fn said(written: &Option<String>) -> Option<&str> {
+    text::non_blank(written.as_deref()?)
 }
 
 /// Its own, else for the default agent the common one, else one beside it.
 fn workspace(
     config: &Config,
-    entry: Option<&Object>,
+    entry: Option<&AgentEntry>,
     id: &AgentId,
     is_default: bool,
     folders: &Folders<'_>,
 ) -> String {
-    if let Some(own) = entry.and_then(|entry| said(entry, "workspace")) {
+    if let Some(own) = entry.and_then(|entry| said(&entry.workspace)) {
         return user_path(own, folders.home, folders.current);
     }
-    let common = config.text(&["agents", "defaults", "workspace"]).and_then(text::non_blank);
+    let common = said(&config.agents.defaults.workspace);
     match (is_default, common) {
         (true, Some(common)) => user_path(common, folders.home, folders.current),
         (true, None) => match folder_name(folders).strip_prefix(".openclaw-") {
@@ -118,46 +113,37 @@ fn folder_name<'f>(folders: &Folders<'f>) -> &'f str {
     folders.state.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
 }
 
-fn model(config: &Config, entry: Option<&Object>) -> Option<String> {
-    let named = |value: &Value| match value {
-        Value::String(model) => text::non_blank(model).map(str::to_owned),
-        Value::Object(choice) => said(choice, "primary").map(str::to_owned),
-        _ => None,
-    };
-    let own = entry.and_then(|entry| entry.get("model")).and_then(named);
-    own.or_else(|| config.get(&["agents", "defaults", "model"]).and_then(named))
+fn model(config: &Config, entry: Option<&AgentEntry>) -> Option<String> {
+    let named = |model: &ModelReference| model.primary().and_then(text::non_blank).map(str::to_owned);
+    let own = entry.and_then(|entry| entry.model.as_ref()).and_then(named);
+    own.or_else(|| config.agents.defaults.model.as_ref().and_then(named))
 }
 
 /// The routing rules that lead to an agent, as `telegram accountId=work peer=group:-100`.
 fn bindings(config: &Config, id: &AgentId) -> Vec<String> {
-    let rules = config.list(&["bindings"]).unwrap_or_default().iter().filter_map(Value::as_object);
-    rules.filter(|rule| agent_of(rule) == *id).filter_map(|rule| described(rule.get("match")?)).collect()
+    let rules = config.bindings.iter().filter(|rule| AgentId::normalize(&rule.agent_id) == *id);
+    rules.map(|rule| described(&rule.r#match)).collect()
 }
 
-fn agent_of(rule: &Object) -> AgentId {
-    AgentId::normalize(rule.get("agentId").and_then(Value::as_str).unwrap_or_default())
+fn described(place: &BindingMatch) -> String {
+    let said = |name: &str, id: &Option<String>| {
+        id.as_deref().filter(|id| !id.is_empty()).map(|id| format!("{name}={id}"))
+    };
+    let mut parts = vec![place.channel.clone()];
+    parts.extend(said("accountId", &place.account_id));
+    parts.extend(place.peer.as_ref().map(|peer| format!("peer={}:{}", peer.kind.as_str(), peer.id)));
+    parts.extend(said("guild", &place.guild_id));
+    parts.extend(said("team", &place.team_id));
+    parts.join(" ")
 }
 
-fn described(pattern: &Value) -> Option<String> {
-    let field = |name: &str| pattern.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let mut parts = vec![pattern.get("channel")?.as_str()?.to_owned()];
-    parts.extend(field("accountId").map(|account| format!("accountId={account}")));
-    if let Some(peer) = pattern.get("peer") {
-        let part = |name: &str| peer.get(name).and_then(Value::as_str).unwrap_or_default();
-        parts.push(format!("peer={}:{}", part("kind"), part("id")));
-    }
-    parts.extend(field("guildId").map(|guild| format!("guild={guild}")));
-    parts.extend(field("teamId").map(|team| format!("team={team}")));
-    Some(parts.join(" "))
-}
-
-fn configured(section: &Value) -> identity::Identity {
-    let field = |name: &str| section.get(name).and_then(Value::as_str).map(text::trim);
+fn configured(identity: &Identity) -> identity::Identity {
+    let trimmed = |written: &Option<String>| written.as_deref().map(text::trim).map(str::to_owned);
     identity::Identity {
-        name: field("name").map(str::to_owned),
-        emoji: field("emoji").map(str::to_owned),
-        theme: field("theme").map(str::to_owned),
-        avatar: field("avatar").map(str::to_owned),
+        name: trimmed(&identity.name),
+        emoji: trimmed(&identity.emoji),
+        theme: trimmed(&identity.theme),
+        avatar: trimmed(&identity.avatar),
         ..identity::Identity::default()
     }
 }

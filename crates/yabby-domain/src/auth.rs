@@ -4,6 +4,8 @@
 //! The file belongs to OpenClaw as well: what we do not know in it goes back where it stood.
 
 use crate::config::Config;
+use crate::config::auth::AuthCooldowns;
+use crate::config::number::PositiveNumber;
 use crate::json::{self, Object, Value};
 use crate::model::normalize_provider;
 use crate::text;
@@ -54,13 +56,18 @@ const HOUR: f64 = 60.0 * MINUTE;
 
 impl Cooldowns {
     pub fn from_config(config: &Config, provider: &str) -> Self {
-        let hours =
-            |path: &[&str]| config.number(&[&["auth", "cooldowns"], path].concat()).filter(|n| *n > 0.0);
-        let own = hours(&["billingBackoffHoursByProvider", provider]);
+        let cooldowns = &config.auth.cooldowns;
+        let usual = AuthCooldowns::default();
+        let hours = |written: Option<PositiveNumber>| written.map(f64::from).filter(|hours| *hours > 0.0);
+        let by_provider = cooldowns.billing_backoff_hours_by_provider.as_ref();
+        let own = by_provider.and_then(|hours| hours.get(provider).copied());
+        let billing = hours(own).or_else(|| hours(cooldowns.billing_backoff_hours));
+        let most = hours(cooldowns.billing_max_hours);
+        let window = hours(cooldowns.failure_window_hours);
         Self {
-            billing_ms: own.or_else(|| hours(&["billingBackoffHours"])).unwrap_or(5.0) * HOUR,
-            billing_max_ms: hours(&["billingMaxHours"]).unwrap_or(24.0) * HOUR,
-            window_ms: hours(&["failureWindowHours"]).unwrap_or(24.0) * HOUR,
+            billing_ms: billing.unwrap_or(usual.billing_backoff_hours()) * HOUR,
+            billing_max_ms: most.unwrap_or(usual.billing_max_hours()) * HOUR,
+            window_ms: window.unwrap_or(usual.failure_window_hours()) * HOUR,
         }
     }
 }
@@ -209,13 +216,16 @@ impl AuthProfiles {
     /// rests comes last.
     pub fn order(&self, provider: &str, config: &Config, now: f64) -> Vec<String> {
         let provider = normalize_provider(provider);
-        let named = |list: Option<&Value>| -> Option<Vec<String>> {
-            let list = list?.as_array()?.iter().filter_map(Value::as_str);
-            Some(list.map(str::to_owned).collect::<Vec<_>>()).filter(|list| !list.is_empty())
+        let stored = || {
+            let list = by_provider(self.map("order")?, &provider)?.as_array()?;
+            Some(list.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>())
         };
-        let configured = config.object(&["auth", "order"]).and_then(|orders| by_provider(orders, &provider));
-        let stored = self.map("order").and_then(|orders| by_provider(orders, &provider));
-        let explicit = named(stored).or_else(|| named(configured));
+        let configured = || {
+            let mut orders = config.auth.order.iter().flatten();
+            orders.find(|(name, _)| normalize_provider(name) == provider).map(|(_, order)| order.clone())
+        };
+        let is_said = |list: &Vec<String>| !list.is_empty();
+        let explicit = stored().filter(is_said).or_else(|| configured().filter(is_said));
         let is_usable = |id: &String| {
             self.provider(id).as_ref() == Some(&provider)
                 && self.credential(id).is_some_and(|credential| !credential.is_expired(now))

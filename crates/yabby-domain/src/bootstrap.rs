@@ -78,7 +78,7 @@ pub struct Injected {
 
 /// How much of a file is told.
 pub fn max_chars(config: &Config) -> usize {
-    let configured = config.number(&["agents", "defaults", "bootstrapMaxChars"]).filter(|max| *max >= 1.0);
+    let configured = config.agents.defaults.bootstrap_max_chars.map(f64::from).filter(|max| *max >= 1.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least 1, and saturates")]
     configured.map_or(20_000, |max| max as usize)
 }

@@ -55,9 +55,6 @@ pub const COMMANDS: &[ChatCommand] = &[
     plain("dock:slack", &["/dock-slack", "/dock_slack"]),
 ];
 
-/// Commands that work only where the configuration switches them on.
-const OPTIONAL: [&str; 3] = ["config", "debug", "bash"];
-
 /// A command body in its canonical spelling: one line, `/cmd:arg` as `/cmd arg`, without `@bot` where
 /// that is this bot, aliases replaced. Text that is no command is only trimmed.
 pub fn normalize_body(body: &str, bot: Option<&str>) -> String {
@@ -112,8 +109,12 @@ fn find(alias: &str) -> Option<&'static ChatCommand> {
 /// Whether the text is a command that is switched on.
 pub fn is_command(body: &str, config: &Config, bot: Option<&str>) -> bool {
     let normalized = normalize_body(body, bot);
-    let enabled = |command: &&ChatCommand| {
-        !OPTIONAL.contains(&command.key) || config.flag(&["commands", command.key]) == Some(true)
+    // Some work only where the configuration switches them on.
+    let enabled = |command: &&ChatCommand| match command.key {
+        "config" => config.commands.config(),
+        "debug" => config.commands.debug(),
+        "bash" => config.commands.bash(),
+        _ => true,
     };
     COMMANDS
         .iter()

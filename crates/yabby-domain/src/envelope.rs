@@ -4,6 +4,7 @@ use jiff::tz::TimeZone;
 
 use crate::channel::ChatType;
 use crate::config::Config;
+use crate::config::agents::defaults::EnvelopePart;
 use crate::sender::Sender;
 use crate::text;
 use crate::zone::{Precision, StampZone};
@@ -27,12 +28,12 @@ impl Default for EnvelopeOptions {
 impl EnvelopeOptions {
     /// Time stamp and elapsed time are there unless they are exactly `off`.
     pub fn from_config(config: &Config) -> Self {
-        let setting = |name: &str| config.text(&["agents", "defaults", name]);
+        let defaults = &config.agents.defaults;
         Self {
-            zone: setting("envelopeTimezone").map(str::to_owned),
-            user_zone: setting("userTimezone").map(str::to_owned),
-            with_timestamp: setting("envelopeTimestamp") != Some("off"),
-            with_elapsed: setting("envelopeElapsed") != Some("off"),
+            zone: defaults.envelope_timezone.clone(),
+            user_zone: defaults.user_timezone.clone(),
+            with_timestamp: defaults.envelope_timestamp() == EnvelopePart::On,
+            with_elapsed: defaults.envelope_elapsed() == EnvelopePart::On,
         }
     }
 

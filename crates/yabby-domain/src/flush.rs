@@ -1,6 +1,7 @@
 //! When the pre-compaction memory flush runs, and with which words (`sessions.md` §14).
 
 use crate::config::Config;
+use crate::config::number::NonNegativeInteger;
 use crate::reply::tokens::SILENT_TOKEN;
 use crate::session::entry::{Patch, SessionEntry};
 use crate::text;
@@ -32,22 +33,25 @@ pub struct FlushBudget {
 impl FlushSettings {
     /// `None` if flushing is switched off.
     pub fn from_config(config: &Config) -> Option<Self> {
-        let at = |field: &'static str| ["agents", "defaults", "compaction", "memoryFlush", field];
-        if config.get(&at("enabled")).is_some_and(|enabled| !crate::json::truthy(enabled)) {
+        let compaction = &config.agents.defaults.compaction;
+        let flush = &compaction.memory_flush;
+        if !flush.enabled() {
             return None;
         }
-        let words = |field, default: &str| {
-            let own = config.text(&at(field)).and_then(text::non_blank);
-            with_silent_hint(own.unwrap_or(default))
+        let words = |own: &Option<String>, default: &str| {
+            with_silent_hint(own.as_deref().and_then(text::non_blank).unwrap_or(default))
         };
-        let tokens =
-            |path: &[&str]| config.number(path).filter(|n| n.is_finite() && n.floor() >= 0.0).map(f64::floor);
+        let tokens = |written: Option<NonNegativeInteger>| {
+            written
+                .map(f64::from)
+                .filter(|tokens| tokens.is_finite() && tokens.floor() >= 0.0)
+                .map(f64::floor)
+        };
         Some(Self {
-            soft_tokens: tokens(&at("softThresholdTokens")).unwrap_or(DEFAULT_SOFT_TOKENS),
-            reserve_floor: tokens(&["agents", "defaults", "compaction", "reserveTokensFloor"])
-                .unwrap_or(DEFAULT_RESERVE_FLOOR),
-            prompt: words("prompt", DEFAULT_PROMPT),
-            system_prompt: words("systemPrompt", DEFAULT_SYSTEM_PROMPT),
+            soft_tokens: tokens(flush.soft_threshold_tokens).unwrap_or(DEFAULT_SOFT_TOKENS),
+            reserve_floor: tokens(compaction.reserve_tokens_floor).unwrap_or(DEFAULT_RESERVE_FLOOR),
+            prompt: words(&flush.prompt, DEFAULT_PROMPT),
+            system_prompt: words(&flush.system_prompt, DEFAULT_SYSTEM_PROMPT),
         })
     }
 
@@ -64,7 +68,7 @@ impl FlushSettings {
 /// How much the model can read at once: what the catalogue knows of it, else what is configured for
 /// all agents, else the default.
 pub fn context_window(of_model: Option<f64>, config: &Config) -> f64 {
-    let configured = || config.number(&["agents", "defaults", "contextTokens"]);
+    let configured = || config.agents.defaults.context_tokens.map(f64::from);
     of_model.or_else(configured).unwrap_or(DEFAULT_CONTEXT_TOKENS)
 }
 

@@ -2,6 +2,7 @@
 //! this is what clients are told of the settings.
 
 use crate::config::Config;
+use crate::config::agents::heartbeat::Heartbeat as Settings;
 use crate::duration::{self, MINUTE};
 use crate::id::AgentId;
 use crate::json::{self, Object, Value};
@@ -10,8 +11,6 @@ use crate::session::key::default_agent;
 use crate::text;
 
 const EVERY: &str = "30m";
-const TARGET: &str = "last";
-const ACK_MAX_CHARS: f64 = 300.0;
 
 /// The heartbeat of an agent.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,27 +29,25 @@ impl Heartbeat {
     /// An agent's own settings lie over those of all. Where any agent has settings of its own, only those
     /// that do have a heartbeat; else it is the default agent's.
     pub fn of(config: &Config, agent: &AgentId) -> Self {
-        let common = config.object(&["agents", "defaults", "heartbeat"]);
-        let own = config.agent(agent).and_then(|agent| agent.get("heartbeat")?.as_object());
+        let common = &config.agents.defaults.heartbeat;
         let enabled = is_enabled(config, agent);
-        let mut settings = common.cloned().unwrap_or_default();
-        if enabled {
-            settings.extend(own.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
-        }
-        let said = |name: &str| settings.get(name).and_then(Value::as_str);
-        let every = if enabled { said("every").unwrap_or(EVERY) } else { "disabled" };
+        let own = config.agent(agent).and_then(|agent| agent.heartbeat.as_ref()).filter(|_| enabled);
+        let said = |pick: fn(&Settings) -> &Option<String>| {
+            own.and_then(|own| pick(own).as_deref()).or_else(|| pick(common).as_deref())
+        };
+        let every = if enabled { said(|of| &of.every).unwrap_or(EVERY) } else { "disabled" };
         Self {
             enabled,
             every: every.to_owned(),
             every_ms: duration::parse(every, MINUTE).filter(|ms| *ms > 0 && enabled),
-            prompt: said("prompt").and_then(text::non_blank).unwrap_or(HEARTBEAT_PROMPT).to_owned(),
-            target: said("target").unwrap_or(TARGET).to_owned(),
-            model: said("model").map(str::to_owned),
-            ack_max_chars: settings
-                .get("ackMaxChars")
-                .and_then(Value::as_f64)
-                .unwrap_or(ACK_MAX_CHARS)
-                .max(0.0),
+            prompt: said(|of| &of.prompt).and_then(text::non_blank).unwrap_or(HEARTBEAT_PROMPT).to_owned(),
+            target: said(|of| &of.target).unwrap_or(common.target()).to_owned(),
+            model: said(|of| &of.model).map(str::to_owned),
+            ack_max_chars: match own.and_then(|own| own.ack_max_chars) {
+                Some(own) => f64::from(own),
+                None => common.ack_max_chars(),
+            }
+            .max(0.0),
         }
     }
 
@@ -75,13 +72,11 @@ impl Heartbeat {
 }
 
 fn is_enabled(config: &Config, agent: &AgentId) -> bool {
-    let agents = config.list(&["agents", "list"]).unwrap_or_default();
-    let has_own = |entry: &&Value| entry.get("heartbeat").is_some_and(json::truthy);
-    if !agents.iter().any(|entry| has_own(&entry)) {
-        return *agent == default_agent(config);
+    let mut with_own = config.agents.list.iter().filter(|entry| entry.heartbeat.is_some()).peekable();
+    match with_own.peek() {
+        None => *agent == default_agent(config),
+        Some(_) => with_own.any(|entry| AgentId::normalize(&entry.id) == *agent),
     }
-    let id = |entry: &Value| AgentId::normalize(entry.get("id").and_then(Value::as_str).unwrap_or_default());
-    agents.iter().filter(has_own).any(|entry| id(entry) == *agent)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! How much history goes to the provider or to a client (`transcripts.md` §7.7, §8).
 
 use crate::config::Config;
-use crate::json::{self, Object, Value};
+use crate::json::{self, Value};
 use crate::message::{Message, Role};
 
 /// The last `limit` user messages and what follows each; everything without a positive limit. A fraction of a turn is
@@ -39,13 +39,10 @@ pub fn dm_limit(session_key: &str, config: &Config) -> Option<f64> {
     if !kind.eq_ignore_ascii_case("dm") {
         return None;
     }
-    let channel = config.object(&["channels", &crate::text::lower(channel)])?;
+    let channel = config.channels.settings(&crate::text::lower(channel))?;
     let user = user.join(":");
-    let user = without_thread(&user);
-    match user_limit(channel, user) {
-        Some(own) => limit_in(own),
-        None => channel.get("dmHistoryLimit").and_then(limit_in),
-    }
+    let of_user = || channel.dms.as_ref()?.get(without_thread(&user))?.history_limit;
+    of_user().or(channel.dm_history_limit)?.number()
 }
 
 /// The user without a numeric thread or topic suffix: threads of a chat share its limit.
@@ -58,21 +55,6 @@ fn without_thread(user: &str) -> &str {
         (is_number && is_thread).then_some(user)
     };
     suffix().unwrap_or(user)
-}
-
-fn user_limit<'c>(channel: &'c Object, user: &str) -> Option<&'c Value> {
-    let users = channel.get("dms")?;
-    if user.is_empty() { None } else { users.get(user)?.get("historyLimit") }
-}
-
-/// A limit as JavaScript compares with it: a text counts as the number in it, and what is no number limits nothing.
-fn limit_in(value: &Value) -> Option<f64> {
-    match value {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => json::number_in(text),
-        Value::Bool(true) => Some(1.0),
-        _ => None,
-    }
 }
 
 /// The items at the end of a list whose JSON array fits a size.

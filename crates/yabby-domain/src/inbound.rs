@@ -276,11 +276,12 @@ fn first<const N: usize>(fields: [&Option<String>; N]) -> Option<&str> {
 /// How long to wait for more messages of the same sender before a turn begins, in milliseconds: the
 /// channel's own wish, what is configured for the channel, what is configured for all, nothing.
 pub fn debounce_ms(config: &Config, channel: &str, wish: Option<f64>) -> u64 {
-    let for_channel = || config.number(&["messages", "inbound", "byChannel", channel]);
-    let for_all = || config.number(&["messages", "inbound", "debounceMs"]);
+    let inbound = &config.messages.inbound;
+    let for_channel = || Some(f64::from(*inbound.by_channel.as_ref()?.get(channel)?));
     // The cast drops the fraction and lifts what is below zero to zero.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    wish.filter(|ms| ms.is_finite()).or_else(for_channel).or_else(for_all).map_or(0, |ms| ms as u64)
+    let whole = |ms: f64| ms as u64;
+    whole(wish.filter(|ms| ms.is_finite()).or_else(for_channel).unwrap_or_else(|| inbound.debounce_ms()))
 }
 
 #[cfg(test)]

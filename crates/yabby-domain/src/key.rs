@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use crate::channel;
 use crate::config::Config;
+use crate::config::agents::entry::AgentEntry;
 use crate::id::{AccountId, AgentId, MainKey};
-use crate::json::{self, Object, Value};
 use crate::text;
+
+pub use crate::config::session::{DmScope, SessionScope as Scope};
 
 /// The address of one conversation, e.g. `agent:main:telegram:dm:42`.
 ///
@@ -71,24 +73,6 @@ pub enum PeerKind {
     Channel,
     /// A kind a plugin made up; it stands in the key as it is.
     Other(String),
-}
-
-/// How direct messages are told apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DmScope {
-    #[default]
-    Main,
-    PerPeer,
-    PerChannelPeer,
-    PerAccountChannelPeer,
-}
-
-/// Whether all conversations share one session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scope {
-    #[default]
-    PerSender,
-    Global,
 }
 
 /// People known under several addresses: canonical name → addresses, in the order of the file.
@@ -346,14 +330,15 @@ pub struct KeyPolicy {
 }
 
 impl KeyPolicy {
-    pub fn from_config(config: &Config) -> Self {
+    /// The policy of a configuration, which is made once for each state of it.
+    pub fn from_config(config: &Config) -> Arc<Self> {
+        config.derived(Self::derive)
+    }
+
+    fn derive(config: &Config) -> Self {
         Self {
-            scope: if config.text(&["session", "scope"]) == Some("global") {
-                Scope::Global
-            } else {
-                Scope::PerSender
-            },
-            main_key: MainKey::normalize(config.text(&["session", "mainKey"]).unwrap_or("")),
+            scope: config.session.scope(),
+            main_key: MainKey::normalize(config.session.main_key.as_deref().unwrap_or_default()),
             default_agent: default_agent(config),
             main_agent: main_agent(config),
         }
@@ -437,24 +422,20 @@ impl KeyPolicy {
 
 /// The first agent marked as default, else the first, else `main`.
 pub fn default_agent(config: &Config) -> AgentId {
-    let agents = config.list(&["agents", "list"]).unwrap_or_default();
-    let chosen = marked_default(agents).or(agents.first()).and_then(id_of);
-    AgentId::normalize(chosen.unwrap_or(""))
+    let agents = &config.agents.list;
+    let chosen = marked_default(agents).or(agents.first()).map(|entry| entry.id.as_str());
+    AgentId::normalize(chosen.unwrap_or_default())
 }
 
 /// The id of the agent marked as default, else that of the first.
 fn main_agent(config: &Config) -> AgentId {
-    let agents = config.list(&["agents", "list"]).unwrap_or_default();
-    let chosen = marked_default(agents).and_then(id_of).or(agents.first().and_then(id_of));
-    AgentId::normalize(chosen.unwrap_or(""))
+    let agents = &config.agents.list;
+    let chosen = marked_default(agents).filter(|entry| !entry.id.is_empty()).or(agents.first());
+    AgentId::normalize(chosen.map(|entry| entry.id.as_str()).unwrap_or_default())
 }
 
-fn marked_default(agents: &[Value]) -> Option<&Value> {
-    agents.iter().find(|agent| agent.get("default").is_some_and(json::truthy))
-}
-
-fn id_of(agent: &Value) -> Option<&str> {
-    agent.get("id")?.as_str()
+fn marked_default(agents: &[AgentEntry]) -> Option<&AgentEntry> {
+    agents.iter().find(|agent| agent.default == Some(true))
 }
 
 impl PeerKind {
@@ -477,32 +458,14 @@ impl PeerKind {
     }
 }
 
-impl DmScope {
-    /// An unknown scope means the main session, as in the reference.
-    pub fn parse(text: &str) -> Self {
-        match text {
-            "per-peer" => Self::PerPeer,
-            "per-channel-peer" => Self::PerChannelPeer,
-            "per-account-channel-peer" => Self::PerAccountChannelPeer,
-            _ => Self::Main,
-        }
-    }
-}
-
 impl IdentityLinks {
     /// Names without a list of addresses, and blank names, are skipped.
-    pub fn from_object(links: &Object) -> Self {
-        let person = |(name, addresses): (&String, &Value)| {
-            let name = text::non_blank(name)?.to_owned();
-            let addresses =
-                addresses.as_array()?.iter().filter_map(|a| text::lower_non_blank(a.as_str()?)).collect();
-            Some((name, addresses))
-        };
-        Self(json::in_js_order(links).into_iter().filter_map(person).collect())
-    }
-
     pub fn from_config(config: &Config) -> Self {
-        config.object(&["session", "identityLinks"]).map(Self::from_object).unwrap_or_default()
+        let person = |(name, addresses): (&String, &Vec<String>)| {
+            let addresses = addresses.iter().filter_map(|address| text::lower_non_blank(address));
+            Some((text::non_blank(name)?.to_owned(), addresses.collect()))
+        };
+        Self(config.session.identity_links.iter().flatten().filter_map(person).collect())
     }
 
     /// Every address of a person, as it was written but in small letters.

@@ -14,19 +14,15 @@ pub mod channel;
 pub mod collation;
 pub mod command;
 pub mod compaction;
-pub mod config;
 pub mod delivery;
 pub mod device;
 pub mod directive;
-pub mod duration;
 pub mod envelope;
 pub mod flush;
 pub mod heartbeat;
 pub mod history;
 pub mod history_limit;
-pub mod id;
 pub mod inbound;
-pub mod json;
 pub mod key;
 pub mod leash;
 pub mod ledger;
@@ -55,7 +51,6 @@ pub mod session;
 pub mod skills;
 pub mod status;
 pub mod system_events;
-pub mod text;
 pub mod thinking_tags;
 pub mod time;
 pub mod transcript;
@@ -64,3 +59,11 @@ mod unique;
 pub mod untrusted;
 pub mod usage;
 pub mod zone;
+
+pub use yabby_base::{duration, id, json, text};
+
+/// The configuration, and its sections by the names of their keys.
+pub mod config {
+    pub use yabby_config::config::Config;
+    pub use yabby_config::sections::*;
+}

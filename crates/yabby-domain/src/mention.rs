@@ -8,7 +8,6 @@ use crate::channel;
 use crate::config::Config;
 use crate::id::AgentId;
 use crate::inbound::InboundMessage;
-use crate::json::{self, Value};
 use crate::pattern::Pattern;
 use crate::text;
 
@@ -16,24 +15,16 @@ use crate::text;
 ///
 /// An agent with an empty list answers to nothing; that is not the same as no list.
 pub fn mention_patterns(config: &Config, agent: Option<&AgentId>) -> Vec<String> {
-    let entry = agent.and_then(|agent| agent_entry(config, agent));
-    let of_agent = entry.and_then(|entry| json::at(entry, &["groupChat", "mentionPatterns"]));
-    let of_all = || json::at(config.root(), &["messages", "groupChat", "mentionPatterns"]);
-    match of_agent.or_else(of_all) {
-        Some(listed) => {
-            let listed = listed.as_array().into_iter().flatten().filter_map(Value::as_str);
-            listed.map(str::to_owned).collect()
-        }
+    let entry = agent.and_then(|agent| config.agent(agent));
+    let of_agent = entry.and_then(|entry| entry.group_chat.mention_patterns.as_ref());
+    match of_agent.or(config.messages.group_chat.mention_patterns.as_ref()) {
+        Some(listed) => listed.value().cloned().unwrap_or_default(),
         None => {
-            let part = |name: &str| entry.and_then(|entry| json::at(entry, &["identity", name]))?.as_str();
-            derived_patterns(part("name"), part("emoji"))
+            let identity = entry.and_then(|entry| entry.identity.as_ref());
+            let name = identity.and_then(|identity| identity.name.as_deref());
+            derived_patterns(name, identity.and_then(|identity| identity.emoji.as_deref()))
         }
     }
-}
-
-fn agent_entry<'c>(config: &'c Config, agent: &AgentId) -> Option<&'c Value> {
-    let id = |entry: &Value| AgentId::normalize(entry.get("id").and_then(Value::as_str).unwrap_or_default());
-    config.list(&["agents", "list"])?.iter().find(|entry| id(entry) == *agent)
 }
 
 /// Patterns for a name, its words apart by any white space, and for an emoji.
@@ -125,6 +116,7 @@ fn channel_patterns(message: &InboundMessage) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json;
 
     #[test]
     fn the_nearest_list_of_patterns_counts() {

@@ -21,7 +21,7 @@ pub fn stamped(message: &str, now: i64, config: &Config, host: &TimeZone) -> Str
 
 /// `Tue 2026-02-03 12:00 UTC`, where the user is.
 fn stamp(now: i64, config: &Config, host: &TimeZone) -> Option<String> {
-    let user_zone = config.text(&["agents", "defaults", "userTimezone"]);
+    let user_zone = config.agents.defaults.user_timezone.as_deref();
     let StampZone::Local(zone) = StampZone::from_setting("user", user_zone, host)? else { return None };
     let day = match Timestamp::from_millisecond(now).ok()?.to_zoned(zone.clone()).weekday() {
         Weekday::Monday => "Mon",

@@ -4,19 +4,13 @@ pub mod choice;
 pub mod reset_hint;
 pub mod select;
 
-use std::fmt;
-
 use crate::config::Config;
-use crate::json::{self, Value};
+use crate::config::agents::defaults::CatalogEntry;
+use crate::config::agents::model_choice::ModelReference;
 use crate::text;
 use crate::unique::unique;
 
-/// A model and its provider, e.g. `anthropic/claude-opus-4-5`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ModelRef {
-    pub provider: String,
-    pub model: String,
-}
+pub use yabby_base::model_ref::{ModelRef, normalize_provider};
 
 /// A model the catalogue knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,71 +41,14 @@ pub struct AllowedModels {
     pub catalog: Vec<CatalogModel>,
 }
 
-/// The name a provider goes by.
-pub fn normalize_provider(raw: &str) -> String {
-    let name = text::lower(text::trim(raw));
-    match name.as_str() {
-        "z.ai" | "z-ai" => "zai".to_owned(),
-        "opencode-zen" => "opencode".to_owned(),
-        "qwen" => "qwen-portal".to_owned(),
-        "kimi-code" => "kimi-coding".to_owned(),
-        _ => name,
-    }
-}
-
-impl ModelRef {
-    pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
-        Self { provider: provider.into(), model: model.into() }
-    }
-
-    /// `provider/model`, or a model of the default provider.
-    pub fn parse(raw: &str, default_provider: &str) -> Option<Self> {
-        let raw = text::non_blank(raw)?;
-        let (provider, model) = match raw.split_once('/') {
-            None => (normalize_provider(default_provider), raw),
-            Some((provider, model)) => {
-                let provider = normalize_provider(provider);
-                (Some(provider).filter(|name| !name.is_empty())?, text::non_blank(model)?)
-            }
-        };
-        let model = spelt_out(&provider, model).to_owned();
-        Some(Self { provider, model })
-    }
-
-    /// A `provider/model` key taken apart; the model may hold further slashes.
-    fn from_key(key: &str) -> Option<Self> {
-        let (provider, model) = key.split_once('/').filter(|(provider, _)| !provider.is_empty())?;
-        Some(Self::new(normalize_provider(provider), model))
-    }
-}
-
-impl fmt::Display for ModelRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.provider, self.model)
-    }
-}
-
-/// Short names that a provider itself does not know.
-fn spelt_out<'m>(provider: &str, model: &'m str) -> &'m str {
-    match (provider, text::lower(model).as_str()) {
-        ("anthropic", "opus-4.5") => "claude-opus-4-5",
-        ("anthropic", "sonnet-4.5") => "claude-sonnet-4-5",
-        ("google", "gemini-3-pro") if model == "gemini-3-pro" => "gemini-3-pro-preview",
-        ("google", "gemini-3-flash") if model == "gemini-3-flash" => "gemini-3-flash-preview",
-        _ => model,
-    }
-}
-
 impl ModelAliases {
     pub fn from_config(config: &Config, default_provider: &str) -> Self {
-        let models = config.object(&["agents", "defaults", "models"]);
-        let members = models.map(json::in_js_order).unwrap_or_default();
-        let alias = |(key, settings): (&String, &Value)| {
+        let alias = |(key, entry): (&String, &CatalogEntry)| {
             let model = ModelRef::parse(key, default_provider)?;
-            let name = text::non_blank(settings.get("alias")?.as_str()?)?.to_owned();
+            let name = text::non_blank(entry.alias.as_deref()?)?.to_owned();
             Some(Alias { name, model })
         };
-        Self(members.into_iter().filter_map(alias).collect())
+        Self(config.agents.defaults.models.iter().flatten().filter_map(alias).collect())
     }
 
     /// The model behind a short name, in any case. Of two equal names the later wins.
@@ -156,8 +93,7 @@ impl ModelAliases {
 
 /// The model that the configuration names for all agents, else the given default.
 pub fn configured_model(config: &Config, default: &ModelRef) -> ModelRef {
-    let setting = config.get(&["agents", "defaults", "model"]);
-    let raw = setting.and_then(|setting| setting.as_str().or_else(|| setting.get("primary")?.as_str()));
+    let raw = config.agents.defaults.model.as_ref().and_then(ModelReference::primary);
     let Some(raw) = raw.and_then(text::non_blank) else {
         return default.clone();
     };
@@ -172,19 +108,18 @@ pub fn configured_model(config: &Config, default: &ModelRef) -> ModelRef {
 
 /// What the configuration calls a model, else its id.
 pub fn name_of(config: &Config, model: &ModelRef) -> String {
-    let sections = config.object(&["models", "providers"]).into_iter().flatten();
-    let models = sections
+    let providers = config.models.providers.iter().flatten();
+    let models = providers
         .filter(|(name, _)| normalize_provider(name) == model.provider)
-        .filter_map(|(_, section)| section.get("models")?.as_array())
-        .flatten();
-    let mut named = models.filter(|entry| entry.get("id").and_then(Value::as_str) == Some(&model.model));
-    named.find_map(|entry| entry.get("name")?.as_str()).unwrap_or(&model.model).to_owned()
+        .flat_map(|(_, provider)| &provider.models);
+    let mut named = models.filter(|entry| *entry.id == *model.model && !entry.name.is_empty());
+    named.next().map_or(model.model.as_str(), |entry| &entry.name).to_owned()
 }
 
 /// Whether a provider is a program on this machine rather than a service.
 pub fn is_cli_provider(provider: &str, config: &Config) -> bool {
     let name = normalize_provider(provider);
-    let backends = config.object(&["agents", "defaults", "cliBackends"]);
+    let backends = config.agents.defaults.cli_backends.as_ref();
     matches!(name.as_str(), "claude-cli" | "codex-cli")
         || backends.is_some_and(|backends| backends.keys().any(|key| normalize_provider(key) == name))
 }
@@ -204,20 +139,17 @@ impl AllowedModels {
             let models = unique(known.iter().cloned().chain(default.clone()));
             Self { any: true, models, catalog: catalog.to_vec() }
         };
-        let listed =
-            config.object(&["agents", "defaults", "models"]).map(json::in_js_order).unwrap_or_default();
-        if listed.is_empty() {
+        let Some(listed) = config.agents.defaults.models.as_ref().filter(|listed| !listed.is_empty()) else {
             return everything();
-        }
+        };
         let has_provider = |model: &ModelRef| {
             let provider = normalize_provider(&model.provider);
-            config.get(&["models", "providers", &provider]).is_some()
+            config.models.providers.as_ref().is_some_and(|providers| providers.contains_key(&provider))
         };
         let usable = |model: &ModelRef| {
             is_cli_provider(&model.provider, config) || known.contains(model) || has_provider(model)
         };
-        let wanted =
-            listed.iter().filter_map(|(key, _)| ModelRef::parse(key, default_provider)).filter(usable);
+        let wanted = listed.keys().filter_map(|key| ModelRef::parse(key, default_provider)).filter(usable);
         let models = unique(wanted.chain(default.clone()));
         if models.is_empty() {
             return everything();

@@ -7,6 +7,8 @@ use crate::inbound::ThreadId;
 use crate::json;
 use crate::text;
 
+pub use yabby_base::path::{absolute, expand_home, join, name_of, parent, user_path};
+
 /// The folders that relative and `~` paths are resolved against.
 #[derive(Clone, Copy, Debug)]
 pub struct Folders<'a> {
@@ -50,53 +52,6 @@ pub fn store_path(configured: Option<&str>, agent: &AgentId, folders: &Folders<'
             absolute(&expand_home(&store.replace("{agentId}", agent.as_str()), folders.home), folders.current)
         }
     }
-}
-
-/// A path that a person wrote: absolute, with `~` filled in and without the blanks around it.
-pub fn user_path(path: &str, home: &str, current: &str) -> String {
-    absolute(&expand_home(text::trim(path), home), current)
-}
-
-/// The folder that a file is in.
-pub fn parent(path: &str) -> &str {
-    match path.rsplit_once('/') {
-        Some(("", _)) | None => "/",
-        Some((folder, _)) => folder,
-    }
-}
-
-/// A name in a folder.
-pub fn join(folder: &str, name: &str) -> String {
-    format!("{}/{name}", folder.trim_end_matches('/'))
-}
-
-/// What a file or a folder is called.
-pub fn name_of(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
-/// `~` and `~/…` name the home folder; `~user` is left alone.
-fn expand_home(path: &str, home: &str) -> String {
-    match path.strip_prefix('~') {
-        Some(rest) if rest.is_empty() || rest.starts_with(['/', '\\']) => format!("{home}{rest}"),
-        _ => path.to_owned(),
-    }
-}
-
-/// An absolute path without `.`, `..` and doubled slashes.
-pub fn absolute(path: &str, current: &str) -> String {
-    let joined = if path.starts_with('/') { path.to_owned() } else { format!("{current}/{path}") };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in joined.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    format!("/{}", parts.join("/"))
 }
 
 /// Percent-encoding of everything but letters, digits and `-_.!~*'()`.

@@ -93,10 +93,8 @@ impl Principal {
 /// Whether clients of the gateway with these scopes are the owner: administrators, and whom the configuration
 /// names (`gateway.ownerScopes`).
 fn is_owner_client(scopes: &[String], config: &Config) -> bool {
-    let named = config.list(&["gateway", "ownerScopes"]).unwrap_or_default();
-    scopes
-        .iter()
-        .any(|scope| scope == ADMIN_SCOPE || named.iter().any(|name| name.as_str() == Some(scope.as_str())))
+    let named = config.extras.gateway.owner_scopes.as_deref().unwrap_or_default();
+    scopes.iter().any(|scope| scope == ADMIN_SCOPE || named.contains(scope))
 }
 
 /// Where the answer to a message goes.

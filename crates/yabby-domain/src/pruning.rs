@@ -5,8 +5,9 @@
 use jiff::Timestamp;
 
 use crate::config::Config;
+use crate::config::agents::pruning::{ContextPruning, PruningMode};
 use crate::duration;
-use crate::json::{self, Object, Value};
+use crate::json::{self, Value};
 use crate::message::{Block, Content, Message, Role, text_block};
 use crate::sanitize::CustomEntry;
 use crate::text;
@@ -75,57 +76,39 @@ impl Default for Settings {
 
 impl Settings {
     pub fn from_config(config: &Config) -> Option<Self> {
-        Self::from_section(config.get(&["agents", "defaults", "contextPruning"])?)
+        Self::of(&config.agents.defaults.context_pruning)
     }
 
     /// The settings in a `contextPruning` section; `None` if pruning is off.
-    pub fn from_section(section: &Value) -> Option<Self> {
-        let section = section.as_object()?;
-        if section.get("mode").and_then(Value::as_str) != Some("cache-ttl") {
+    pub fn of(section: &ContextPruning) -> Option<Self> {
+        if section.mode != Some(PruningMode::CacheTtl) {
             return None;
         }
-        let mut settings = Self::default();
-        let ttl =
-            section.get("ttl").and_then(Value::as_str).and_then(|ttl| duration::parse(ttl, duration::MINUTE));
-        set(&mut settings.ttl_ms, ttl);
-        set(&mut settings.keep_last_assistants, count(section, "keepLastAssistants"));
-        set(&mut settings.soft_trim_ratio, ratio(section, "softTrimRatio"));
-        set(&mut settings.hard_clear_ratio, ratio(section, "hardClearRatio"));
-        set(&mut settings.min_prunable_tool_chars, count(section, "minPrunableToolChars"));
-        if let Some(tools) = section.get("tools").and_then(Value::as_object) {
-            settings.tools = ToolPatterns { allow: patterns(tools, "allow"), deny: patterns(tools, "deny") };
-        }
-        if let Some(trim) = section.get("softTrim").and_then(Value::as_object) {
-            set(&mut settings.soft_trim.max_chars, count(trim, "maxChars"));
-            set(&mut settings.soft_trim.head_chars, count(trim, "headChars"));
-            set(&mut settings.soft_trim.tail_chars, count(trim, "tailChars"));
-        }
-        if let Some(clear) = section.get("hardClear").and_then(Value::as_object) {
-            set(&mut settings.hard_clear.enabled, clear.get("enabled").and_then(Value::as_bool));
-            let placeholder = clear.get("placeholder").and_then(Value::as_str).and_then(text::non_blank);
-            set(&mut settings.hard_clear.placeholder, placeholder.map(str::to_owned));
-        }
-        Some(settings)
+        let usual = Self::default();
+        let ttl = |ttl: &String| duration::parse(ttl, duration::MINUTE);
+        let placeholder = section.hard_clear.placeholder.as_deref().and_then(text::non_blank);
+        Some(Self {
+            ttl_ms: section.ttl.as_ref().and_then(ttl).unwrap_or(usual.ttl_ms),
+            keep_last_assistants: count(section.keep_last_assistants()),
+            soft_trim_ratio: section.soft_trim_ratio().clamp(0.0, 1.0),
+            hard_clear_ratio: section.hard_clear_ratio().clamp(0.0, 1.0),
+            min_prunable_tool_chars: count(section.min_prunable_tool_chars()),
+            tools: ToolPatterns { allow: section.tools.allow.clone(), deny: section.tools.deny.clone() },
+            soft_trim: SoftTrim {
+                max_chars: count(section.soft_trim.max_chars()),
+                head_chars: count(section.soft_trim.head_chars()),
+                tail_chars: count(section.soft_trim.tail_chars()),
+            },
+            hard_clear: HardClear {
+                enabled: section.hard_clear.enabled.unwrap_or(usual.hard_clear.enabled),
+                placeholder: placeholder.map_or(usual.hard_clear.placeholder, str::to_owned),
+            },
+        })
     }
 }
 
-fn set<T>(field: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *field = value;
-    }
-}
-
-fn count(section: &Object, field: &str) -> Option<usize> {
-    section.get(field)?.as_f64().map(|number| number.floor().max(0.0) as usize)
-}
-
-fn ratio(section: &Object, field: &str) -> Option<f64> {
-    section.get(field)?.as_f64().map(|number| number.clamp(0.0, 1.0))
-}
-
-fn patterns(tools: &Object, field: &str) -> Option<Vec<String>> {
-    let list = tools.get(field)?.as_array()?;
-    Some(list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+fn count(number: f64) -> usize {
+    number.floor().max(0.0) as usize
 }
 
 impl ToolPatterns {
@@ -349,16 +332,20 @@ fn block_chars(block: &Value, role: Role) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn settings(section: &Value) -> Option<Settings> {
+        Settings::from_config(&Config::new(json!({"agents": {"defaults": {"contextPruning": section}}})))
+    }
     use serde_json::json;
 
     #[test]
     fn only_cache_ttl_switches_pruning_on() {
         for off in [json!(null), json!({}), json!({"mode": "off"}), json!("cache-ttl")] {
-            assert_eq!(Settings::from_section(&off), None, "{off}");
+            assert_eq!(settings(&off), None, "{off}");
         }
         let odd = json!({"mode": "cache-ttl", "ttl": "bogus", "keepLastAssistants": -2.5, "softTrimRatio": 7,
             "hardClear": {"placeholder": "  "}, "softTrim": true});
-        let settings = Settings::from_section(&odd).unwrap();
+        let settings = settings(&odd).unwrap();
         assert_eq!(
             settings,
             Settings { keep_last_assistants: 0, soft_trim_ratio: 1.0, ..Settings::default() }

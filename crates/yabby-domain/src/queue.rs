@@ -4,7 +4,7 @@ pub mod directive;
 pub mod followup;
 
 use crate::config::Config;
-use crate::json;
+use crate::config::word::Word;
 use crate::session::entry::SessionEntry;
 use crate::text;
 
@@ -102,16 +102,15 @@ impl QueueWishes {
 
     fn from_config(config: &Config, channel: Option<&str>) -> Self {
         let channel = channel.and_then(text::lower_non_blank);
-        let at = |path: &[&str]| json::at(config.root(), &[&["messages", "queue"], path].concat());
-        let of_channel = |name: &str| at(&[name, channel.as_deref()?]);
-        let text = |value: Option<&json::Value>| value?.as_str().map(str::to_owned);
-        let mode_of_channel = text(of_channel("byChannel")).as_deref().and_then(QueueMode::parse);
-        let debounce_of_channel = of_channel("debounceMsByChannel").and_then(json::Value::as_f64);
+        let queue = &config.messages.queue;
+        let mode = |word: &Word<_>| QueueMode::parse(word.as_str());
+        let mode_of_channel = || queue.by_channel.of(channel.as_deref()?).and_then(mode);
+        let debounce_of_channel = || queue.debounce_ms_by_channel.as_ref()?.get(channel.as_deref()?).copied();
         Self {
-            mode: mode_of_channel.or_else(|| QueueMode::parse(at(&["mode"])?.as_str()?)),
-            debounce_ms: debounce_of_channel.or_else(|| at(&["debounceMs"])?.as_f64()),
-            cap: at(&["cap"]).and_then(json::Value::as_f64),
-            drop: at(&["drop"]).and_then(|drop| DropPolicy::parse(drop.as_str()?)),
+            mode: mode_of_channel().or_else(|| queue.mode.as_ref().and_then(mode)),
+            debounce_ms: debounce_of_channel().or(queue.debounce_ms).map(f64::from),
+            cap: queue.cap.map(f64::from),
+            drop: queue.drop.as_ref().and_then(|word| DropPolicy::parse(word.as_str())),
         }
     }
 }
@@ -187,6 +186,7 @@ pub fn admit(mode: QueueMode, state: LaneState) -> Admit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json;
 
     #[test]
     fn a_message_runs_steers_or_waits() {

@@ -16,7 +16,6 @@ const NOTICE: &str = "System: ";
 /// Stands for a message without words.
 const MEDIA: &str = "(media)";
 
-const DEFAULT_RESULTS: usize = 5;
 const MOST_RESULTS: usize = 50;
 
 /// Something that is remembered.
@@ -37,11 +36,10 @@ pub enum Says {
 
 /// How much is remembered for a message; `None` if nothing is to be.
 pub fn wanted(config: &Config) -> Option<usize> {
-    let is_on = config.flag(&["memory", "autoRecall", "enabled"])?;
-    let most = config.number(&["memory", "autoRecall", "maxResults"]);
+    let recall = &config.extras.memory.auto_recall;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    let most = most.map_or(DEFAULT_RESULTS, |most| most.max(1.0) as usize);
-    is_on.then(|| most.min(MOST_RESULTS))
+    let most = recall.max_results().max(1.0) as usize;
+    recall.enabled().then(|| most.min(MOST_RESULTS))
 }
 
 /// A prompt behind what is remembered for it.

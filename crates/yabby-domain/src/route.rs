@@ -1,10 +1,11 @@
 //! Which agent and which session a message belongs to (`sessions.md` §4).
 
+use std::sync::Arc;
+
 use crate::channel::normalize_channel;
 use crate::collation;
-use crate::config::Config;
+use crate::config::{Config, bindings};
 use crate::id::{AccountId, AgentId, MainKey};
-use crate::json::{self, Value};
 use crate::session::key::{DmScope, IdentityLinks, PeerAddress, PeerKind, SessionKey, default_agent};
 use crate::text;
 use crate::unique::unique;
@@ -80,17 +81,17 @@ pub enum MatchedBy {
 }
 
 impl Routes {
-    pub fn from_config(config: &Config) -> Self {
-        let agents = config.list(&["agents", "list"]).unwrap_or_default();
-        let bindings = config.list(&["bindings"]).unwrap_or_default();
+    /// The routes of a configuration, which are made once for each state of it.
+    pub fn from_config(config: &Config) -> Arc<Self> {
+        config.derived(Self::derive)
+    }
+
+    fn derive(config: &Config) -> Self {
         Self {
-            agents: agents
-                .iter()
-                .map(|agent| AgentId::normalize(text_of(agent, "id").unwrap_or("")))
-                .collect(),
+            agents: config.agents.list.iter().map(|agent| AgentId::normalize(&agent.id)).collect(),
             default_agent: default_agent(config),
-            bindings: bindings.iter().filter_map(Binding::from_value).collect(),
-            dm_scope: config.text(&["session", "dmScope"]).map(DmScope::parse).unwrap_or_default(),
+            bindings: config.bindings.iter().filter_map(Binding::of).collect(),
+            dm_scope: config.session.dm_scope(),
             links: IdentityLinks::from_config(config),
         }
     }
@@ -186,36 +187,35 @@ pub fn bound_accounts(config: &Config, channel: &str) -> Vec<AccountId> {
     let Some(wanted) = normalize_channel(channel) else {
         return Vec::new();
     };
-    let account = |binding: &Value| {
-        let matched = binding.get("match")?;
-        let named = text_of(matched, "channel").and_then(normalize_channel)?;
-        let account = text_of(matched, "accountId").and_then(text::non_blank)?;
+    let account = |binding: &bindings::Binding| {
+        let named = normalize_channel(&binding.r#match.channel)?;
+        let account = binding.r#match.account_id.as_deref().and_then(text::non_blank)?;
         (named == wanted && account != "*").then(|| AccountId::normalize(account))
     };
-    let mut accounts = unique(config.list(&["bindings"]).unwrap_or_default().iter().filter_map(account));
+    let mut accounts = unique(config.bindings.iter().filter_map(account));
     accounts.sort_by(|left, right| collation::compare(left.as_str(), right.as_str()));
     accounts
 }
 
 impl Binding {
     /// A binding without a channel never fits and is left out.
-    fn from_value(binding: &Value) -> Option<Self> {
-        let matched = binding.get("match")?;
-        let given = |name: &str| matched.get(name).is_some_and(json::truthy);
-        let id = |name: &str| text_of(matched, name).and_then(text::non_blank).map(str::to_owned);
-        let account = match text_of(matched, "accountId").and_then(text::non_blank) {
+    fn of(binding: &bindings::Binding) -> Option<Self> {
+        let matched = &binding.r#match;
+        let id = |id: &Option<String>| id.as_deref().and_then(text::non_blank).map(str::to_owned);
+        let is_given = |id: &Option<String>| id.as_ref().is_some_and(|id| !id.is_empty());
+        let account = match matched.account_id.as_deref().and_then(text::non_blank) {
             None => Account::Default,
             Some("*") => Account::Any,
             Some(name) => Account::Named(name.to_owned()),
         };
         Some(Self {
-            agent: text_of(binding, "agentId").map(str::to_owned),
-            channel: text_of(matched, "channel").and_then(text::lower_non_blank)?,
+            agent: Some(binding.agent_id.clone()).filter(|id| !id.is_empty()),
+            channel: text::lower_non_blank(&matched.channel)?,
             account,
-            peer: matched.get("peer").and_then(bound_peer),
-            guild: id("guildId"),
-            team: id("teamId"),
-            narrowed: given("peer") || given("guildId") || given("teamId"),
+            peer: matched.peer.as_ref().and_then(bound_peer),
+            guild: id(&matched.guild_id),
+            team: id(&matched.team_id),
+            narrowed: matched.peer.is_some() || is_given(&matched.guild_id) || is_given(&matched.team_id),
         })
     }
 
@@ -230,14 +230,10 @@ impl Binding {
 }
 
 /// A binding's peer needs both its kind and its id.
-fn bound_peer(peer: &Value) -> Option<Peer> {
-    let kind = text_of(peer, "kind").and_then(text::lower_non_blank)?;
-    let id = text_of(peer, "id").and_then(text::non_blank)?;
+fn bound_peer(peer: &bindings::BindingPeer) -> Option<Peer> {
+    let kind = text::lower_non_blank(peer.kind.as_str())?;
+    let id = text::non_blank(&peer.id)?;
     Some(Peer { kind: PeerKind::parse(&kind), id: id.to_owned() })
-}
-
-fn text_of<'v>(value: &'v Value, field: &str) -> Option<&'v str> {
-    value.get(field)?.as_str()
 }
 
 impl MatchedBy {

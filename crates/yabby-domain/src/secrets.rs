@@ -13,6 +13,8 @@ use crate::config::Config;
 use crate::json::{Object, Value};
 use crate::text;
 
+pub use yabby_base::secret_name::{has_password, is_secret_key, is_secret_variable, password_in_address};
+
 /// What stands in the place of a secret.
 pub const HIDDEN: &str = "***";
 
@@ -43,7 +45,7 @@ impl Secrets {
     pub fn of_config<'e>(config: &Config, environment: impl IntoIterator<Item = (&'e str, &'e str)>) -> Self {
         let environment: Vec<(&str, &str)> = environment.into_iter().collect();
         let mut values = Vec::new();
-        collect(config.root(), Holder::Section, &environment, &mut values);
+        collect(config.raw(), Holder::Section, &environment, &mut values);
         values.extend(given_to_skills(config));
         values.extend(given_to_servers(config));
         for (name, value) in &environment {
@@ -192,78 +194,22 @@ fn collect_members(members: &Object, holder: Holder, environment: &[(&str, &str)
 
 /// What skills are given as variables is theirs alone, whatever it is called; only an address is none.
 fn given_to_skills(config: &Config) -> Vec<String> {
-    variables_below(config, &["skills", "entries"]).map(str::to_owned).collect()
+    let entries = config.skills.entries.iter().flatten();
+    let variables = entries.filter_map(|(_, entry)| entry.env.as_ref()).flat_map(|env| env.values());
+    variables.filter(|text| !is_address(text)).cloned().collect()
 }
 
 /// What MCP servers are given as variables, too, where it is no setting: no short word such as `production`,
 /// and no folder.
 fn given_to_servers(config: &Config) -> Vec<String> {
-    let variables = variables_below(config, &["tools", "mcp", "servers"]);
-    variables.filter(|text| text.len() >= LONG && !text.starts_with('/')).map(str::to_owned).collect()
+    let servers = config.extras.tools.mcp.servers.iter().flatten();
+    let variables = servers.filter_map(|(_, server)| server.env.as_ref()).flat_map(|env| env.values());
+    let is_setting = |text: &String| is_address(text) || text.len() < LONG || text.starts_with('/');
+    variables.filter(|text| !is_setting(text)).cloned().collect()
 }
 
-/// The variables that the entries of a section give, but for addresses.
-fn variables_below<'c>(config: &'c Config, section: &[&str]) -> impl Iterator<Item = &'c str> {
-    let entries = config.get(section).and_then(Value::as_object).into_iter().flatten();
-    let variables = entries.filter_map(|(_, entry)| entry.get("env")?.as_object()).flatten();
-    let texts = variables.filter_map(|(_, value)| value.as_str());
-    texts.filter(|text| !text.contains("://"))
-}
-
-/// Whether a key of the configuration holds a secret: `apiKey`, `botToken`, `signingSecret` and the like.
-pub fn is_secret_key(key: &str) -> bool {
-    const ENDS: [&str; 14] = [
-        "apikey",
-        "token",
-        "password",
-        "passwd",
-        "passphrase",
-        "secret",
-        "secretkey",
-        "privatekey",
-        "accesskey",
-        "encryptkey",
-        "encryptionkey",
-        "credential",
-        "credentials",
-        "authorization",
-    ];
-    let plain: String =
-        key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    ENDS.iter().any(|end| plain.ends_with(end))
-}
-
-/// Whether a variable of the environment holds a secret: `…_TOKEN`, `…_SECRET`, `…_KEY` and the like.
-pub fn is_secret_variable(name: &str) -> bool {
-    const ENDS: [&str; 12] = [
-        "TOKEN",
-        "SECRET",
-        "_KEY",
-        "APIKEY",
-        "PASSWORD",
-        "PASSWD",
-        "PASSPHRASE",
-        "_PASS",
-        "_PAT",
-        "CREDENTIAL",
-        "CREDENTIALS",
-        "_AUTH",
-    ];
-    let is_name = name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-    is_name && ENDS.iter().any(|end| name.ends_with(end)) && !name.ends_with("PUBLIC_KEY")
-}
-
-/// Whether an address has a password in it.
-pub fn has_password(value: &str) -> bool {
-    password_in_address(value).is_some()
-}
-
-/// The password of `https://user:password@host`.
-fn password_in_address(value: &str) -> Option<String> {
-    let (_, rest) = value.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let (user, _) = authority.rsplit_once('@')?;
-    user.split_once(':').map(|(_, password)| password.to_owned())
+fn is_address(text: &str) -> bool {
+    text.contains("://")
 }
 
 /// Where something looks like a secret, whoever's it is.

@@ -6,6 +6,7 @@ pub mod status;
 use std::cmp::Ordering;
 
 use crate::config::Config;
+use crate::config::skills::SkillEntry;
 use crate::json::{self, Object, Value};
 use crate::session::entry::SessionEntry;
 use crate::text;
@@ -56,6 +57,13 @@ pub struct Surroundings<'a> {
     pub platform: &'a str,
     pub has_program: &'a dyn Fn(&str) -> bool,
     pub has_variable: &'a dyn Fn(&str) -> bool,
+}
+
+impl<'a> Surroundings<'a> {
+    /// What the configuration says of a skill.
+    fn entry(&self, key: &str) -> Option<&'a SkillEntry> {
+        self.config.skills.entries.as_ref()?.get(key)
+    }
 }
 
 /// The skills of a session, as its record keeps them.
@@ -114,8 +122,8 @@ pub fn variables(
     filter: Option<&[String]>,
 ) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
-    let mut add = |name: &str, value: &Value| {
-        let Some(value) = value.as_str().and_then(text::non_blank) else { return };
+    let mut add = |name: &str, value: &str| {
+        let Some(value) = text::non_blank(value) else { return };
         if !found.iter().any(|(known, _)| known == name) {
             found.push((name.to_owned(), value.to_owned()));
         }
@@ -125,11 +133,11 @@ pub fn variables(
     };
     for read in merged(files).into_iter().filter(|read| read.works_in(here) && is_wanted(read)) {
         let key = read.requirements.key.as_deref().unwrap_or(&read.skill.name);
-        let Some(own) = here.config.get(&["skills", "entries", key]) else { continue };
-        for (name, value) in own.get("env").and_then(Value::as_object).into_iter().flatten() {
+        let Some(own) = here.entry(key) else { continue };
+        for (name, value) in own.env.iter().flatten() {
             add(name, value);
         }
-        if let (Some(name), Some(value)) = (&read.requirements.primary_variable, own.get("apiKey")) {
+        if let (Some(name), Some(value)) = (&read.requirements.primary_variable, &own.api_key) {
             add(name, value);
         }
     }
@@ -284,9 +292,8 @@ impl ReadSkill {
     fn works_in(&self, here: &Surroundings<'_>) -> bool {
         let needs = &self.requirements;
         let key = needs.key.as_deref().unwrap_or(&self.skill.name);
-        let own = here.config.get(&["skills", "entries", key]);
-        let setting = |name: &str| own.and_then(|own| own.get(name));
-        if setting("enabled") == Some(&Value::Bool(false)) || !self.is_allowed(here.config, key) {
+        let own = here.entry(key);
+        if own.is_some_and(|own| own.enabled == Some(false)) || !self.is_allowed(here.config, key) {
             return false;
         }
         if !needs.platforms.is_empty() && !needs.platforms.iter().any(|platform| platform == here.platform) {
@@ -295,38 +302,27 @@ impl ReadSkill {
         if needs.always {
             return true;
         }
-        let configured = |name: &str| setting("env").and_then(|env| env.get(name)).is_some_and(json::truthy);
-        let has_key = |name: &str| {
-            needs.primary_variable.as_deref() == Some(name) && setting("apiKey").is_some_and(json::truthy)
-        };
+        let gives = |name: &str| own.is_some_and(|own| gives_variable(own, needs, name));
         needs.programs.iter().all(|name| (here.has_program)(name))
             && (needs.any_program.is_empty() || needs.any_program.iter().any(|name| (here.has_program)(name)))
-            && needs
-                .variables
-                .iter()
-                .all(|name| (here.has_variable)(name) || configured(name) || has_key(name))
-            && needs.config.iter().all(|path| is_switched_on(here.config, path))
+            && needs.variables.iter().all(|name| (here.has_variable)(name) || gives(name))
+            && needs.config.iter().all(|path| here.config.is_on(path))
     }
 
     /// `skills.allowBundled` limits the skills that come with the program.
     fn is_allowed(&self, config: &Config, key: &str) -> bool {
-        let allowed = config.list(&["skills", "allowBundled"]).unwrap_or_default();
-        let names: Vec<&str> = allowed.iter().filter_map(Value::as_str).filter_map(text::non_blank).collect();
+        let allowed = config.skills.allow_bundled.iter().flatten();
+        let names: Vec<&str> = allowed.filter_map(|name| text::non_blank(name)).collect();
         let is_bundled = self.skill.source == SkillSource::Bundled;
         !is_bundled || names.is_empty() || names.contains(&key) || names.contains(&self.skill.name.as_str())
     }
 }
 
-/// Settings that are on unless they are switched off.
-const ON_BY_DEFAULT: [&str; 2] = ["browser.enabled", "browser.evaluateEnabled"];
-
-fn is_switched_on(config: &Config, path: &str) -> bool {
-    let parts: Vec<&str> = path.split('.').filter(|part| !part.is_empty()).collect();
-    match json::at(config.root(), &parts) {
-        None => ON_BY_DEFAULT.contains(&path),
-        Some(Value::String(text)) => text::non_blank(text).is_some(),
-        Some(value) => json::truthy(value),
-    }
+/// Whether the settings of a skill give a variable that it needs.
+fn gives_variable(own: &SkillEntry, needs: &Requirements, name: &str) -> bool {
+    let is_said = |text: &String| !text.is_empty();
+    own.env.as_ref().and_then(|env| env.get(name)).is_some_and(is_said)
+        || needs.primary_variable.as_deref() == Some(name) && own.api_key.as_ref().is_some_and(is_said)
 }
 
 impl Requirements {

@@ -71,8 +71,9 @@ impl SystemEvents {
 /// The zone in which notices are stamped. Other than in a message's header, an unknown zone means the
 /// host's here.
 pub fn stamp_zone(config: &Config, host: &TimeZone) -> StampZone {
-    let setting = |name: &str| config.text(&["agents", "defaults", name]);
-    StampZone::from_setting(setting("envelopeTimezone").unwrap_or_default(), setting("userTimezone"), host)
+    let defaults = &config.agents.defaults;
+    let zone = defaults.envelope_timezone.as_deref().unwrap_or_default();
+    StampZone::from_setting(zone, defaults.user_timezone.as_deref(), host)
         .unwrap_or_else(|| StampZone::Local(host.clone()))
 }
 

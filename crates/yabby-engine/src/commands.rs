@@ -178,7 +178,7 @@ pub(crate) async fn answer(
     let is_abort = is_abort(&words);
     if !inbound.authority().is_authorized {
         // A stranger's command is neither carried out nor explained, and no business of the model.
-        let text_commands = config.flag(&["commands", "text"]) != Some(false);
+        let text_commands = config.commands.text();
         let is_command = is_command(&words, &config, None) && !is_abort;
         return Ok(command_is_blocked(text_commands, is_command, false).then(Vec::new));
     }
@@ -299,7 +299,7 @@ fn directives(inbound: &Inbound, said: &str, config: &Config) -> Option<Directiv
     let here = Circumstances {
         in_group: inbound.target().is_group,
         mentioned: true,
-        text_commands_allowed: config.flag(&["commands", "text"]) != Some(false),
+        text_commands_allowed: config.commands.text(),
         sender_authorized: authorized,
         commands_authorized: authorized,
     };

@@ -67,7 +67,7 @@ impl Engine {
         let command = CommandInGroup {
             is_group: true,
             anyone_mentioned: explicit.of_anyone,
-            text_commands_allowed: config.flag(&["commands", "text"]) != Some(false),
+            text_commands_allowed: config.commands.text(),
             is_control_command: is_control_message(command_text, config, None),
             authorized: sender.authority.is_authorized,
         };
@@ -149,7 +149,7 @@ fn history_key(message: &InboundMessage, target: &Target) -> Option<String> {
 
 /// How much of a group's talk is remembered.
 fn history_limit(config: &Config) -> usize {
-    let asked = config.number(&["messages", "groupChat", "historyLimit"]).filter(|limit| *limit >= 0.0);
+    let asked = config.messages.group_chat.history_limit.map(f64::from).filter(|limit| *limit >= 0.0);
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

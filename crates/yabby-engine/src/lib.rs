@@ -35,6 +35,8 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use tokio::sync::{Semaphore, watch};
 use yabby_domain::config::Config;
+use yabby_domain::config::agents::defaults::{AgentDefaults, SubagentDefaults};
+use yabby_domain::config::cron::Cron;
 use yabby_domain::history::HistoryBook;
 use yabby_domain::id::AgentId;
 use yabby_domain::model::ModelRef;
@@ -131,21 +133,21 @@ const NESTED: usize = 16;
 
 impl Classes {
     fn from_config(config: &Config) -> Self {
-        let size = |path: &[&str], usual: usize| {
-            let asked = config.number(path).filter(|size| *size >= 1.0);
+        let defaults = &config.agents.defaults;
+        let size = |asked: f64, usual: f64| {
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "at least one, and saturates"
             )]
-            let size = asked.map_or(usual, |size| size as usize);
+            let size = if asked >= 1.0 { asked as usize } else { usual as usize };
             Arc::new(Semaphore::new(size.min(Semaphore::MAX_PERMITS)))
         };
         Self {
-            main: size(&["agents", "defaults", "maxConcurrent"], 4),
-            subagent: size(&["agents", "defaults", "subagents", "maxConcurrent"], 8),
+            main: size(defaults.max_concurrent(), AgentDefaults::default().max_concurrent()),
+            subagent: size(defaults.subagents.max_concurrent(), SubagentDefaults::default().max_concurrent()),
             nested: Arc::new(Semaphore::new(NESTED)),
-            cron: size(&["cron", "maxConcurrentRuns"], 1),
+            cron: size(config.cron.max_concurrent_runs(), Cron::default().max_concurrent_runs()),
         }
     }
 

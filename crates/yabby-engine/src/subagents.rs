@@ -5,6 +5,7 @@
 //! after a crash, and its result is announced once.
 
 use yabby_domain::config::Config;
+use yabby_domain::config::agents::model_choice::ModelReference;
 use yabby_domain::directive::level::{Level as _, ThinkLevel};
 use yabby_domain::id::AgentId;
 use yabby_domain::inbound::InboundMessage;
@@ -92,9 +93,12 @@ impl Engine {
     ) -> Result<Option<String>, StoreError> {
         let config = self.config();
         let models = Models::of(self, &config, worker);
-        let own = config.agent(worker).and_then(|agent| agent.get("subagents")).and_then(model_in);
-        let common = || config.get(&["agents", "defaults", "subagents"]).and_then(model_in);
-        let wanted = task.model.as_deref().and_then(text::non_blank).or(own).or_else(common);
+        let named = |model: &Option<ModelReference>| {
+            model.as_ref().and_then(|model| text::non_blank(model.primary()?)).map(str::to_owned)
+        };
+        let own = config.agent(worker).and_then(|agent| named(&agent.subagents.model));
+        let own = own.or_else(|| named(&config.agents.defaults.subagents.model));
+        let wanted = task.model.as_deref().and_then(text::non_blank).or(own.as_deref());
         let selection = wanted.map(|name| models.choices().select(name).map_err(|error| error.to_string()));
         let (selection, warning) = match selection {
             Some(Ok(selection)) => match self.find_model(&selection.model) {
@@ -184,8 +188,7 @@ impl Engine {
 
     /// Sessions of tasks that were done a while ago are put away.
     async fn put_old_ones_away(&self, home: &AgentHome, config: &Config) {
-        let minutes =
-            config.number(&["agents", "defaults", "subagents", "archiveAfterMinutes"]).unwrap_or(60.0);
+        let minutes = config.agents.defaults.subagents.archive_after_minutes();
         if minutes <= 0.0 {
             return;
         }
@@ -216,9 +219,8 @@ fn may_spawn(config: &Config, agent: &AgentId, worker: &AgentId) -> Result<(), S
     if agent == worker {
         return Ok(());
     }
-    let listed = config.agent(agent).and_then(|agent| agent.get("subagents")?.get("allowAgents")?.as_array());
-    let listed: Vec<&str> =
-        listed.into_iter().flatten().filter_map(|name| text::non_blank(name.as_str()?)).collect();
+    let listed = config.agent(agent).and_then(|agent| agent.subagents.allow_agents.as_ref());
+    let listed: Vec<&str> = listed.into_iter().flatten().filter_map(|name| text::non_blank(name)).collect();
     if listed.iter().any(|name| *name == "*" || AgentId::normalize(name) == *worker) {
         return Ok(());
     }
@@ -227,8 +229,8 @@ fn may_spawn(config: &Config, agent: &AgentId, worker: &AgentId) -> Result<(), S
 }
 
 fn thinking_of(config: &Config, worker: &AgentId, task: &Task) -> Result<Option<String>, String> {
-    let own = config.agent(worker).and_then(|agent| agent.get("subagents")?.get("thinking")?.as_str());
-    let common = || config.text(&["agents", "defaults", "subagents", "thinking"]);
+    let own = config.agent(worker).and_then(|agent| agent.subagents.thinking.as_deref());
+    let common = || config.agents.defaults.subagents.thinking.as_deref();
     let wanted = task.thinking.as_deref().and_then(text::non_blank).or(own).or_else(common);
     let Some(wanted) = wanted.and_then(text::non_blank) else { return Ok(None) };
     match ThinkLevel::parse(wanted) {
@@ -237,11 +239,6 @@ fn thinking_of(config: &Config, worker: &AgentId, task: &Task) -> Result<Option<
             "Invalid thinking level \"{wanted}\". Use one of: off, minimal, low, medium, high, xhigh."
         )),
     }
-}
-
-fn model_in(settings: &Value) -> Option<&str> {
-    let model = settings.get("model")?;
-    text::non_blank(model.as_str().or_else(|| model.get("primary")?.as_str())?)
 }
 
 fn beginning(words: &str) -> String {

@@ -28,8 +28,8 @@ impl Gateway {
     pub(crate) async fn assistant(&self, agent: Option<&AgentId>) -> Result<(AgentId, Shown), Refusal> {
         let config = self.config();
         let id = agent.cloned().unwrap_or_else(|| default_agent(&config));
-        let said = |name: &str| config.text(&["ui", "assistant", name]).map(str::to_owned);
-        let page = Identity { name: said("name"), avatar: said("avatar"), ..Identity::default() };
+        let said = &config.ui.assistant;
+        let page = Identity { name: said.name.clone(), avatar: said.avatar.clone(), ..Identity::default() };
         let known = self.agent(&id);
         let workspace = known.as_ref().map(|agent| agent.workspace.clone());
         let written = on_disk(move || identity_in(Path::new(&workspace?)));
@@ -44,7 +44,7 @@ impl Gateway {
             return shown.avatar.clone();
         }
         let config = self.config();
-        let base = config.text(&["gateway", "controlUi", "basePath"]).and_then(text::non_blank);
+        let base = config.gateway.control_ui.base_path.as_deref().and_then(text::non_blank);
         let base = base.map(|base| base.trim_matches('/')).filter(|base| !base.is_empty());
         base.map_or_else(|| format!("/avatar/{agent}"), |base| format!("/{base}/avatar/{agent}"))
     }

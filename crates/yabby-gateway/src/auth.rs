@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use yabby_config::environment::Environment;
 use yabby_domain::config::Config;
+use yabby_domain::config::gateway::GatewayAuthMode;
 use yabby_domain::text;
 
 use crate::hub::About;
@@ -55,17 +56,18 @@ pub(crate) enum Unknown {
 
 impl SharedSecret {
     pub(crate) fn of(config: &Config, environment: &Environment) -> Self {
-        let set = |name: &str, variables: &[&str]| {
-            let configured = config.text(&["gateway", "auth", name]).and_then(text::non_blank);
+        let auth = &config.gateway.auth;
+        let set = |configured: &Option<String>, variables: &[&str]| {
+            let configured = configured.as_deref().and_then(text::non_blank);
             configured.or_else(|| environment.first(variables)).map(str::to_owned)
         };
-        let token = set("token", &["OPENCLAW_GATEWAY_TOKEN", "CLAWDBOT_GATEWAY_TOKEN"]);
-        let password = set("password", &["OPENCLAW_GATEWAY_PASSWORD", "CLAWDBOT_GATEWAY_PASSWORD"]);
-        let kind = match config.text(&["gateway", "auth", "mode"]) {
-            Some("password") => SecretKind::Password,
-            Some("token") => SecretKind::Token,
-            _ if password.is_some() => SecretKind::Password,
-            _ => SecretKind::Token,
+        let token = set(&auth.token, &["OPENCLAW_GATEWAY_TOKEN", "CLAWDBOT_GATEWAY_TOKEN"]);
+        let password = set(&auth.password, &["OPENCLAW_GATEWAY_PASSWORD", "CLAWDBOT_GATEWAY_PASSWORD"]);
+        let kind = match auth.mode {
+            Some(GatewayAuthMode::Password) => SecretKind::Password,
+            Some(GatewayAuthMode::Token) => SecretKind::Token,
+            None if password.is_some() => SecretKind::Password,
+            None => SecretKind::Token,
         };
         Self { kind, token, password }
     }
@@ -195,8 +197,8 @@ impl Peer {
         let Some((scheme, rest)) = origin.split_once("://") else { return false };
         let authority = text::lower(rest.split('/').next().unwrap_or_default());
         let origin = format!("{}://{authority}", text::lower(scheme));
-        let allowed = config.list(&["gateway", "controlUi", "allowedOrigins"]).unwrap_or_default();
-        let mut allowed = allowed.iter().filter_map(|one| Some(text::lower(one.as_str()?.trim())));
+        let allowed = config.gateway.control_ui.allowed_origins.iter().flatten();
+        let mut allowed = allowed.map(|one| text::lower(one.trim()));
         if allowed.any(|one| one == origin) {
             return true;
         }
@@ -221,8 +223,8 @@ fn is_loopback(authority: &str) -> bool {
 
 /// Whether what a proxy at this address says is believed.
 fn is_trusted_proxy(address: IpAddr, config: &Config) -> bool {
-    let proxies = config.list(&["gateway", "trustedProxies"]).unwrap_or_default();
-    let mut proxies = proxies.iter().filter_map(|proxy| proxy.as_str()?.trim().parse::<IpAddr>().ok());
+    let proxies = config.gateway.trusted_proxies.iter().flatten();
+    let mut proxies = proxies.filter_map(|proxy| proxy.trim().parse::<IpAddr>().ok());
     proxies.any(|proxy| plain(proxy) == plain(address))
 }
 

@@ -40,10 +40,10 @@ pub(crate) struct ControlUi {
 
 impl ControlUi {
     pub(crate) fn of(gateway: &Gateway, config: &Config) -> Option<Self> {
-        if config.flag(&["gateway", "controlUi", "enabled"]) == Some(false) {
+        if !config.gateway.control_ui.enabled() {
             return None;
         }
-        let root = config.text(&["gateway", "controlUi", "root"]).and_then(text::non_blank)?;
+        let root = config.gateway.control_ui.root.as_deref().and_then(text::non_blank)?;
         let root = gateway.place.with_folders(|folders| user_path(root, folders.home, folders.current));
         Some(Self { root: root.into(), base: base_path(config) })
     }
@@ -181,7 +181,7 @@ fn address_of_picture(address: Option<String>) -> Response {
 
 /// Below which path the page is: none, or one with a slash at its beginning alone.
 pub fn base_path(config: &Config) -> String {
-    let base = config.text(&["gateway", "controlUi", "basePath"]).unwrap_or_default();
+    let base = config.gateway.control_ui.base_path.as_deref().unwrap_or_default();
     let base = base.trim().trim_matches('/');
     if base.is_empty() { String::new() } else { format!("/{base}") }
 }

@@ -317,13 +317,13 @@ impl Wish {
         }
         let unauthorized =
             |why: Unknown| Rejection::policy(Refusal::invalid(secret.unauthorized(why, &self.about)));
-        let allows = |name: &str| config.flag(&["gateway", "controlUi", name]) == Some(true);
+        let page = &config.gateway.control_ui;
         let needs_no_device =
-            about.is_control_ui() && (allows("allowInsecureAuth") || allows("dangerouslyDisableDeviceAuth"));
+            about.is_control_ui() && (page.allow_insecure_auth() || page.dangerously_disable_device_auth());
         let device = self
             .device
             .as_ref()
-            .filter(|_| !(about.is_control_ui() && allows("dangerouslyDisableDeviceAuth")));
+            .filter(|_| !(about.is_control_ui() && page.dangerously_disable_device_auth()));
         let Some(device) = device else {
             if about.is_control_ui() && !needs_no_device {
                 let text = "control ui requires HTTPS or localhost (secure context)";

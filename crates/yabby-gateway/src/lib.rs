@@ -231,7 +231,7 @@ impl Gateway {
     pub(crate) fn session_defaults(&self) -> Value {
         let config = self.config();
         let policy = KeyPolicy::from_config(&config);
-        let scope = config.text(&["session", "scope"]).unwrap_or("per-sender");
+        let scope = config.session.scope().word();
         serde_json::json!({
             "defaultAgentId": policy.default_agent.as_str(),
             "mainKey": policy.main_key.as_str(),

@@ -11,7 +11,7 @@ use yabby_store::paths::Place;
 
 /// Where the log is: where `logging.file` says, else in the folder.
 pub fn log_file(config: &Config, place: &Place) -> PathBuf {
-    let named = config.text(&["logging", "file"]).and_then(text::non_blank);
+    let named = config.logging.file.as_deref().and_then(text::non_blank);
     match named {
         Some(named) => place.with_folders(|folders| user_path(named, folders.home, folders.current)).into(),
         None => place.folder.path().join("logs").join("yabby.log"),

@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
+use yabby_domain::config::word::Word;
 use yabby_domain::directive::level::{Level as _, VerboseLevel};
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::message::Message;
@@ -701,7 +702,7 @@ async fn verbosity(gateway: &Gateway, key: &SessionKey) -> VerboseLevel {
         Err(_) => None,
     };
     let config = gateway.config();
-    let configured = config.text(&["agents", "defaults", "verboseDefault"]);
+    let configured = config.agents.defaults.verbose_default.as_ref().map(Word::as_str);
     let level = entry.as_ref().and_then(|entry| entry.verbose_level()).or(configured);
     level.and_then(VerboseLevel::parse).unwrap_or(VerboseLevel::Off)
 }

@@ -56,7 +56,7 @@ impl Looked {
 /// Who answers in sessions. What an agent's usual model is, is looked up once.
 pub(crate) struct UsualModels<'g> {
     engine: &'g Engine,
-    policy: KeyPolicy,
+    policy: Arc<KeyPolicy>,
     known: HashMap<AgentId, ModelRef>,
 }
 
@@ -126,7 +126,7 @@ impl Gateway {
     /// Where the sessions of an agent are.
     pub(crate) fn store_path(&self, agent: &AgentId) -> String {
         let config = self.config();
-        let configured = config.text(&["session", "store"]);
+        let configured = config.session.store.as_deref();
         self.place.with_folders(|folders| path::store_path(configured, agent, folders))
     }
 
@@ -180,7 +180,7 @@ impl Gateway {
 
     /// How much a model reads at once, in tokens.
     pub(crate) fn window_of(&self, model: &ModelRef) -> f64 {
-        let configured = self.config().number(&["agents", "defaults", "contextTokens"]);
+        let configured = self.config().agents.defaults.context_tokens.map(f64::from);
         #[expect(clippy::cast_precision_loss, reason = "no model reads that much")]
         let known = || self.engine.model_info(model).map(|info| info.context_window as f64);
         configured.or_else(known).unwrap_or(yabby_domain::flush::DEFAULT_CONTEXT_TOKENS)

@@ -36,18 +36,20 @@ pub enum TlsError {
 
 /// What encrypts; `None` if nothing is to be.
 pub(crate) fn acceptor(config: &Config, place: &Place) -> Result<Option<TlsAcceptor>, TlsError> {
-    if config.flag(&["gateway", "tls", "enabled"]) != Some(true) {
+    if !config.gateway.tls.enabled() {
         return Ok(None);
     }
     let folder = place.folder.path().join("gateway").join("tls");
-    let named = |name: &str, usual: &str| -> PathBuf {
-        match config.text(&["gateway", "tls", name]).and_then(text::non_blank) {
+    let tls = &config.gateway.tls;
+    let named = |written: &Option<String>, usual: &str| -> PathBuf {
+        match written.as_deref().and_then(text::non_blank) {
             Some(path) => place.with_folders(|folders| user_path(path, folders.home, folders.current)).into(),
             None => folder.join(usual),
         }
     };
-    let (certificate, key) = (named("certPath", "gateway-cert.pem"), named("keyPath", "gateway-key.pem"));
-    let may_make = config.flag(&["gateway", "tls", "autoGenerate"]) != Some(false);
+    let (certificate, key) =
+        (named(&tls.cert_path, "gateway-cert.pem"), named(&tls.key_path, "gateway-key.pem"));
+    let may_make = tls.auto_generate();
     if may_make && !certificate.exists() && !key.exists() {
         make(&certificate, &key)?;
     }

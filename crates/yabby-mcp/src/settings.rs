@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use yabby_domain::config::Config;
-use yabby_domain::json::{Object, Value};
+use yabby_domain::config::extras::McpServer;
+use yabby_domain::config::map::Map;
+use yabby_domain::config::text::NonEmptyText;
 use yabby_domain::text;
 
 /// How long it may take until a server is there.
 pub(crate) const CONNECT_TIME: Duration = Duration::from_secs(10);
-
-/// How long a call may take, unless the configuration says otherwise.
-const CALL_TIME: f64 = 60.0;
 
 /// What a program needs to find itself in a system, and none of it a secret.
 const HARMLESS: [&str; 12] = [
@@ -56,51 +55,46 @@ pub(crate) enum Way {
 impl ServerSettings {
     /// The servers that are on, by name.
     pub(crate) fn all(config: &Config, variable: &dyn Fn(&str) -> Option<String>) -> Vec<Self> {
-        let named = config.object(&["tools", "mcp", "servers"]).into_iter().flatten();
+        let named = config.extras.tools.mcp.servers.iter().flatten();
         let mut servers: Vec<Self> =
-            named.filter_map(|(name, server)| Self::of(name, server.as_object()?, variable)).collect();
+            named.filter_map(|(name, server)| Self::of(name, server, variable)).collect();
         servers.sort_by(|a, b| a.name.cmp(&b.name));
         servers
     }
 
-    fn of(name: &str, server: &Object, variable: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
-        if server.get("enabled").and_then(Value::as_bool) == Some(false) {
+    fn of(name: &str, server: &McpServer, variable: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        if !server.enabled() {
             return None;
         }
-        let word =
-            |key: &str| server.get(key).and_then(Value::as_str).and_then(text::non_blank).map(str::to_owned);
-        let way = match (word("command"), word("url")) {
+        let word = |written: &Option<NonEmptyText>| {
+            written.as_deref().and_then(|written| text::non_blank(written)).map(str::to_owned)
+        };
+        let by_name = |written: &Option<Map<String>>| {
+            let members = written.iter().flatten();
+            members.map(|(name, value)| (name.clone(), value.clone())).collect::<BTreeMap<_, _>>()
+        };
+        let way = match (word(&server.command), word(&server.url)) {
             (Some(command), _) => {
                 let usual = HARMLESS.iter().filter_map(|name| Some(((*name).to_owned(), variable(name)?)));
                 let mut environment: BTreeMap<String, String> = usual.collect();
-                environment.extend(words_by_name(server.get("env")));
-                let arguments = words(server.get("args")).unwrap_or_default();
-                Way::Program { command, arguments, environment, folder: word("cwd") }
+                environment.extend(by_name(&server.env));
+                let arguments = server.args.clone().unwrap_or_default();
+                Way::Program { command, arguments, environment, folder: word(&server.cwd) }
             }
-            (None, Some(url)) => Way::Address { url, headers: words_by_name(server.get("headers")) },
+            (None, Some(url)) => Way::Address { url, headers: by_name(&server.headers) },
             (None, None) => return None,
         };
-        let seconds = server.get("timeoutSeconds").and_then(Value::as_f64).unwrap_or(CALL_TIME);
         Some(Self {
             name: name.to_owned(),
             way,
-            call_time: Duration::from_secs_f64(seconds.clamp(1.0, 86_400.0)),
-            tools: words(server.get("tools")),
+            call_time: Duration::from_secs_f64(server.timeout_seconds().clamp(1.0, 86_400.0)),
+            tools: server.tools.clone(),
         })
     }
 
     pub(crate) fn uses(&self, tool: &str) -> bool {
         self.tools.as_ref().is_none_or(|tools| tools.iter().any(|known| known == tool))
     }
-}
-
-fn words(value: Option<&Value>) -> Option<Vec<String>> {
-    Some(value?.as_array()?.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-}
-
-fn words_by_name(value: Option<&Value>) -> BTreeMap<String, String> {
-    let members = value.and_then(Value::as_object).into_iter().flatten();
-    members.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 use yabby_domain::access::session_owner::person_in;
 use yabby_domain::channel::ChatType;
 use yabby_domain::config::Config;
-use yabby_domain::json::Value;
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::{self, SessionKey};
 use yabby_domain::text;
@@ -100,15 +99,9 @@ impl Sharing {
     /// `memory.share`: `notes` names the conversations that may find the owner's notes, `groups` lets the
     /// owner find what was said in groups.
     fn of(config: &Config, key: &SessionKey) -> Self {
-        let named = config.list(&["memory", "share", "notes"]).unwrap_or_default();
-        let is_meant = |pattern: &Value| {
-            pattern.as_str().is_some_and(|pattern| text::matches_star(pattern, key.as_str()))
-        };
-        Self { notes: named.iter().any(is_meant), groups_with_owner: Self::groups(config) }
-    }
-
-    fn groups(config: &Config) -> bool {
-        config.flag(&["memory", "share", "groups"]).unwrap_or(false)
+        let share = &config.extras.memory.share;
+        let is_meant = |pattern: &String| text::matches_star(pattern, key.as_str());
+        Self { notes: share.notes.iter().flatten().any(is_meant), groups_with_owner: share.groups() }
     }
 }
 
@@ -134,7 +127,8 @@ impl Viewer {
 
     /// The owner at their own machine, with what the configuration lets them see of others.
     pub fn owner_with(config: &Config) -> Self {
-        let sharing = Sharing { groups_with_owner: Sharing::groups(config), ..Sharing::default() };
+        let sharing =
+            Sharing { groups_with_owner: config.extras.memory.share.groups(), ..Sharing::default() };
         Self { sharing, ..Self::owner() }
     }
 

@@ -4,8 +4,10 @@
 
 use serde_json::json;
 use yabby_domain::config::Config;
+use yabby_domain::config::agents::memory_search::{MemorySearch, MemorySource};
+use yabby_domain::config::word::Word;
 use yabby_domain::id::AgentId;
-use yabby_domain::json::{self, Object, Value, number, truthy};
+use yabby_domain::json::{Object, Value, number};
 use yabby_domain::session::path::{Folders, user_path};
 use yabby_domain::text;
 
@@ -148,44 +150,47 @@ const DEFAULT_WEIGHTS: Weights = Weights { vector: 0.7, text: 0.3 };
 impl Settings {
     /// The settings of an agent; `None` if it has no memory search.
     pub fn from_config(config: &Config, agent: &AgentId, folders: &Folders<'_>) -> Option<Self> {
-        let own = config.agent(agent).and_then(|agent| agent.get("memorySearch"));
-        let of_all = config.get(&["agents", "defaults", "memorySearch"]);
-        Self::resolve(&Layers { own, of_all }, agent, folders)
+        let own = config.agent(agent).map(|agent| &agent.memory_search);
+        Self::resolve(&Layers { own, of_all: &config.agents.defaults.memory_search }, agent, folders)
     }
 
     fn resolve(layers: &Layers<'_>, agent: &AgentId, folders: &Folders<'_>) -> Option<Self> {
-        if !layers.flag(&["enabled"], true) {
+        let all = layers.of_all;
+        if !layers.flag(|of| of.enabled, all.enabled()) {
             return None;
         }
-        let session_memory = layers.flag(&["experimental", "sessionMemory"], false);
-        let provider = Provider::parse(layers.text(&["provider"]).unwrap_or("auto"));
-        let model = layers.text(&["model"]).unwrap_or(provider.default_model()).to_owned();
-        let fallback = layers.text(&["fallback"]).filter(|name| *name != "none").map(Provider::parse);
-        let extension_path = layers.text(&["store", "vector", "extensionPath"]).map(str::to_owned);
+        let session_memory =
+            layers.flag(|of| of.experimental.session_memory, all.experimental.session_memory());
+        let provider = layers.find(|of| of.provider.as_ref()).map_or("auto", Word::as_str);
+        let provider = Provider::parse(provider);
+        let model = layers.text(|of| &of.model).unwrap_or(provider.default_model().to_owned());
+        let fallback = layers.find(|of| of.fallback.as_ref()).map(Word::as_str);
+        let driver = layers.find(|of| of.store.driver.as_ref()).map_or("sqlite", Word::as_str);
+        let max_entries = layers.find(|of| of.cache.max_entries).map(f64::from);
         Some(Self {
             sources: sources(layers, session_memory),
             extra_paths: extra_paths(layers),
             remote: remote(layers, &provider),
             provider,
             model,
-            fallback,
+            fallback: fallback.filter(|name| *name != "none").map(Provider::parse),
             local: Local {
-                model_path: layers.text(&["local", "modelPath"]).map(str::to_owned),
-                model_cache_dir: layers.text(&["local", "modelCacheDir"]).map(str::to_owned),
+                model_path: layers.text(|of| &of.local.model_path),
+                model_cache_dir: layers.text(|of| &of.local.model_cache_dir),
             },
             session_memory,
             store: StoreSettings {
-                driver: layers.text(&["store", "driver"]).unwrap_or("sqlite").to_owned(),
-                path: store_path(layers.text(&["store", "path"]), agent, folders),
-                vector: layers.flag(&["store", "vector", "enabled"], true),
-                extension_path,
+                driver: driver.to_owned(),
+                path: store_path(layers.find(|of| of.store.path.as_deref()), agent, folders),
+                vector: layers.flag(|of| of.store.vector.enabled, all.store.vector.enabled()),
+                extension_path: layers.text(|of| &of.store.vector.extension_path),
             },
             chunking: chunking(layers),
             sync: sync(layers),
             query: query(layers),
             cache: CacheSettings {
-                enabled: layers.flag(&["cache", "enabled"], true),
-                max_entries: layers.number(&["cache", "maxEntries"]).map(|most| most.floor().max(1.0)),
+                enabled: layers.flag(|of| of.cache.enabled, all.cache.enabled()),
+                max_entries: max_entries.map(|most| most.floor().max(1.0)),
             },
         })
     }
@@ -321,38 +326,36 @@ impl Provider {
 
 /// What is configured for an agent, over what is for all of them.
 struct Layers<'c> {
-    own: Option<&'c Value>,
-    of_all: Option<&'c Value>,
+    own: Option<&'c MemorySearch>,
+    of_all: &'c MemorySearch,
 }
 
 impl<'c> Layers<'c> {
-    fn get(&self, path: &[&str]) -> Option<&'c Value> {
-        let mut layers = [self.own, self.of_all].into_iter().flatten();
-        layers.find_map(|layer| json::at(layer, path).filter(|value| !value.is_null()))
+    fn find<T>(&self, pick: impl Fn(&'c MemorySearch) -> Option<T>) -> Option<T> {
+        self.own.and_then(&pick).or_else(|| pick(self.of_all))
     }
 
-    fn text(&self, path: &[&str]) -> Option<&'c str> {
-        self.get(path)?.as_str()
+    fn text(&self, pick: impl Fn(&'c MemorySearch) -> &'c Option<String>) -> Option<String> {
+        self.find(|of| pick(of).clone())
     }
 
-    fn number(&self, path: &[&str]) -> Option<f64> {
-        self.get(path)?.as_f64()
+    /// The agent's own setting, else that of all, which knows the default.
+    fn flag(&self, own: impl Fn(&'c MemorySearch) -> Option<bool>, of_all: bool) -> bool {
+        self.own.and_then(own).unwrap_or(of_all)
     }
 
-    fn flag(&self, path: &[&str], default: bool) -> bool {
-        self.get(path).map_or(default, truthy)
+    fn number<N: Into<f64>>(&self, own: impl Fn(&'c MemorySearch) -> Option<N>, of_all: f64) -> f64 {
+        self.own.and_then(own).map_or(of_all, Into::into)
     }
 }
 
 fn sources(layers: &Layers<'_>, session_memory: bool) -> Vec<Source> {
-    let named = layers.get(&["sources"]).and_then(Value::as_array);
-    let wanted = |name: &Value| match name.as_str()? {
-        "memory" => Some(Source::Memory),
-        "sessions" if session_memory => Some(Source::Sessions),
-        _ => None,
+    let wanted = |source: &MemorySource| match source {
+        MemorySource::Memory => Some(Source::Memory),
+        MemorySource::Sessions => session_memory.then_some(Source::Sessions),
     };
     let mut sources = Vec::new();
-    for source in named.into_iter().flatten().filter_map(wanted) {
+    for source in layers.find(|of| of.sources.as_ref()).into_iter().flatten().filter_map(wanted) {
         if !sources.contains(&source) {
             sources.push(source);
         }
@@ -362,41 +365,38 @@ fn sources(layers: &Layers<'_>, session_memory: bool) -> Vec<Source> {
 
 /// Both lists, since more places do not exclude others.
 fn extra_paths(layers: &Layers<'_>) -> Vec<String> {
-    let of_layer = |layer: Option<&Value>| -> Vec<String> {
-        let list = layer.and_then(|layer| layer.get("extraPaths")).and_then(Value::as_array);
-        let paths = list.into_iter().flatten().filter_map(Value::as_str).filter_map(text::non_blank);
-        paths.map(str::to_owned).collect()
-    };
-    unique([layers.of_all, layers.own].into_iter().flat_map(of_layer))
+    let both = [Some(layers.of_all), layers.own].into_iter().flatten();
+    let paths = both.filter_map(|of| of.extra_paths.as_ref()).flatten();
+    unique(paths.filter_map(|path| text::non_blank(path)).map(str::to_owned))
 }
 
 fn remote(layers: &Layers<'_>, provider: &Provider) -> Option<Remote> {
     // An empty text hides what is said about all agents, and yet that counts here.
-    let is_set = |field| {
-        let mut layers = [layers.own, layers.of_all].into_iter().flatten();
-        layers.any(|layer| json::at(layer, &["remote", field]).is_some_and(truthy))
+    let says_where = |of: &MemorySearch| {
+        let is_said = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+        is_said(&of.remote.base_url) || is_said(&of.remote.api_key) || of.remote.headers.is_some()
     };
     let is_remote = match provider {
         Provider::Local => false,
         Provider::Auto | Provider::Openai | Provider::Gemini | Provider::Voyage | Provider::Other(_) => true,
     };
-    if !is_remote && !["baseUrl", "apiKey", "headers"].into_iter().any(is_set) {
+    if !is_remote && !says_where(layers.of_all) && !layers.own.is_some_and(says_where) {
         return None;
     }
-    let standard = BatchSettings::default();
-    let number = |field, default| layers.number(&["remote", "batch", field]).unwrap_or(default);
-    let headers = layers.get(&["remote", "headers"]).and_then(Value::as_object);
-    let header = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
+    let all = &layers.of_all.remote.batch;
+    let header = |(name, value): (&String, &String)| (name.clone(), value.clone());
     Some(Remote {
-        base_url: layers.text(&["remote", "baseUrl"]).map(str::to_owned),
-        api_key: layers.text(&["remote", "apiKey"]).map(str::to_owned),
-        headers: headers.map(|headers| headers.iter().filter_map(header).collect()),
+        base_url: layers.text(|of| &of.remote.base_url),
+        api_key: layers.text(|of| &of.remote.api_key),
+        headers: layers
+            .find(|of| of.remote.headers.as_ref())
+            .map(|headers| headers.iter().map(header).collect()),
         batch: BatchSettings {
-            enabled: layers.flag(&["remote", "batch", "enabled"], standard.enabled),
-            wait: layers.flag(&["remote", "batch", "wait"], standard.wait),
-            concurrency: number("concurrency", standard.concurrency).max(1.0),
-            poll_interval_ms: number("pollIntervalMs", standard.poll_interval_ms),
-            timeout_minutes: number("timeoutMinutes", standard.timeout_minutes),
+            enabled: layers.flag(|of| of.remote.batch.enabled, all.enabled()),
+            wait: layers.flag(|of| of.remote.batch.wait, all.wait()),
+            concurrency: layers.number(|of| of.remote.batch.concurrency, all.concurrency()).max(1.0),
+            poll_interval_ms: layers.number(|of| of.remote.batch.poll_interval_ms, all.poll_interval_ms()),
+            timeout_minutes: layers.number(|of| of.remote.batch.timeout_minutes, all.timeout_minutes()),
         },
     })
 }
@@ -410,45 +410,47 @@ fn store_path(configured: Option<&str>, agent: &AgentId, folders: &Folders<'_>) 
 }
 
 fn chunking(layers: &Layers<'_>) -> Chunking {
-    let tokens = layers.number(&["chunking", "tokens"]).unwrap_or(400.0).max(1.0);
-    let overlap = layers.number(&["chunking", "overlap"]).unwrap_or(80.0);
+    let all = &layers.of_all.chunking;
+    let tokens = layers.number(|of| of.chunking.tokens, all.tokens()).max(1.0);
+    let overlap = layers.number(|of| of.chunking.overlap, all.overlap());
     Chunking { tokens, overlap: overlap.max(0.0).min(tokens - 1.0) }
 }
 
 fn sync(layers: &Layers<'_>) -> SyncSettings {
-    let usual = SyncSettings::default();
-    let flag = |field, default| layers.flag(&["sync", field], default);
-    let number = |field, default| layers.number(&["sync", field]).unwrap_or(default);
-    let delta =
-        |field, default| layers.number(&["sync", "sessions", field]).unwrap_or(default).floor().max(0.0);
+    let all = &layers.of_all.sync;
+    let delta = |delta: f64| delta.floor().max(0.0);
     SyncSettings {
-        on_session_start: flag("onSessionStart", usual.on_session_start),
-        on_search: flag("onSearch", usual.on_search),
-        watch: flag("watch", usual.watch),
-        watch_debounce_ms: number("watchDebounceMs", usual.watch_debounce_ms),
-        interval_minutes: number("intervalMinutes", usual.interval_minutes),
+        on_session_start: layers.flag(|of| of.sync.on_session_start, all.on_session_start()),
+        on_search: layers.flag(|of| of.sync.on_search, all.on_search()),
+        watch: layers.flag(|of| of.sync.watch, all.watch()),
+        watch_debounce_ms: layers.number(|of| of.sync.watch_debounce_ms, all.watch_debounce_ms()),
+        interval_minutes: layers.number(|of| of.sync.interval_minutes, all.interval_minutes()),
         sessions: SessionDeltas {
-            bytes: delta("deltaBytes", usual.sessions.bytes),
-            messages: delta("deltaMessages", usual.sessions.messages),
+            bytes: delta(layers.number(|of| of.sync.sessions.delta_bytes, all.sessions.delta_bytes())),
+            messages: delta(
+                layers.number(|of| of.sync.sessions.delta_messages, all.sessions.delta_messages()),
+            ),
         },
     }
 }
 
 fn query(layers: &Layers<'_>) -> QuerySettings {
-    let number = |path: &[&str], default| layers.number(path).unwrap_or(default);
-    let hybrid = |field, default| number(&["query", "hybrid", field], default);
-    let vector = hybrid("vectorWeight", DEFAULT_WEIGHTS.vector).clamp(0.0, 1.0);
-    let text = hybrid("textWeight", DEFAULT_WEIGHTS.text).clamp(0.0, 1.0);
+    let all = &layers.of_all.query;
+    let share = |share: f64| share.clamp(0.0, 1.0);
+    let vector = share(layers.number(|of| of.query.hybrid.vector_weight, all.hybrid.vector_weight()));
+    let text = share(layers.number(|of| of.query.hybrid.text_weight, all.hybrid.text_weight()));
+    let candidates =
+        layers.number(|of| of.query.hybrid.candidate_multiplier, all.hybrid.candidate_multiplier());
     let sum = vector + text;
     QuerySettings {
-        max_results: number(&["query", "maxResults"], 6.0),
-        min_score: number(&["query", "minScore"], 0.35).clamp(0.0, 1.0),
-        hybrid: layers.flag(&["query", "hybrid", "enabled"], true),
+        max_results: layers.number(|of| of.query.max_results, all.max_results()),
+        min_score: share(layers.number(|of| of.query.min_score, all.min_score())),
+        hybrid: layers.flag(|of| of.query.hybrid.enabled, all.hybrid.enabled()),
         weights: match sum > 0.0 {
             true => Weights { vector: vector / sum, text: text / sum },
             false => DEFAULT_WEIGHTS,
         },
-        candidate_multiplier: hybrid("candidateMultiplier", 4.0).floor().clamp(1.0, 20.0),
+        candidate_multiplier: candidates.floor().clamp(1.0, 20.0),
     }
 }
 

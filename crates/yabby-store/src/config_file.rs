@@ -103,7 +103,7 @@ impl Snapshot {
 
     /// The configuration as a person sees it, with our own settings in it.
     pub fn with_extras(&self) -> Config {
-        let mut all = self.config.root().clone();
+        let mut all = self.config.raw().clone();
         merge(&mut all, &self.extras.value);
         Config::new(all)
     }
@@ -135,7 +135,7 @@ impl Snapshot {
     /// The keys that the schema does not know, as paths.
     pub fn unknown_keys(&self) -> Vec<String> {
         // Before includes are resolved there are keys that nobody else knows.
-        if self.resolved.is_some() { unknown_keys(self.config.root()) } else { Vec::new() }
+        if self.resolved.is_some() { unknown_keys(self.config.raw()) } else { Vec::new() }
     }
 
     /// The line that an issue is about, in the file that holds it.
@@ -226,7 +226,7 @@ impl Snapshot {
         self.for_run = checked.for_run;
         self.issues = checked.issues;
         for issue in &mut self.issues {
-            point_out(issue, self.config.root());
+            point_out(issue, self.config.raw());
         }
         self.warnings = checked.warnings;
         self.legacy = checked.legacy;

@@ -12,12 +12,11 @@ use async_trait::async_trait;
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin, Command};
-use yabby_domain::access::tool_policy::runs_among_others;
 use yabby_domain::config::Config;
+use yabby_domain::config::tools::exec::AgentExec;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::leash::environment;
-use yabby_domain::leash::exec_policy::setting;
 use yabby_domain::seam::SessionStore;
 use yabby_domain::seam::approvals::ApprovalBook;
 use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
@@ -138,7 +137,7 @@ impl Exec {
         if among_others
             && !rules.confined
             && !rules.is_elevated
-            && !runs_among_others(&context.config, &context.agent)
+            && !context.config.runs_among_others(&context.agent)
         {
             return Err(denied(
                 "others are in this conversation, and commands that are not confined read what is the owner's; \
@@ -197,8 +196,8 @@ pub(crate) async fn off_thread<T: Send + 'static>(
 }
 
 fn path_first(config: &Config, agent: &AgentId, home: &str) -> Vec<String> {
-    let folders = setting(config, agent, "pathPrepend").and_then(Value::as_array);
-    let folders = folders.into_iter().flatten().filter_map(Value::as_str).filter_map(text::non_blank);
+    let listed = config.exec(agent).path_prepend.unwrap_or_default();
+    let folders = listed.iter().filter_map(|folder| text::non_blank(folder));
     let folders = folders.map(|folder| match text::trim(folder).strip_prefix("~/") {
         Some(below) => format!("{}/{below}", home.trim_end_matches('/')),
         None => text::trim(folder).to_owned(),
@@ -216,11 +215,13 @@ struct Times {
 
 impl Times {
     fn of(arguments: Arguments<'_>, context: &ToolContext) -> Self {
-        let number = |name: &str| setting(&context.config, &context.agent, name).and_then(Value::as_f64);
-        let wait = arguments.number("yieldMs").or_else(|| number("backgroundMs")).unwrap_or(10_000.0);
-        let limit = arguments.number("timeout").filter(|limit| *limit > 0.0);
-        let limit = limit.or_else(|| number("timeoutSec").filter(|limit| *limit > 0.0)).unwrap_or(1800.0);
-        let keep_for = number("cleanupMs").unwrap_or(1_800_000.0).clamp(60_000.0, 10_800_000.0);
+        let exec = context.config.exec(&context.agent);
+        let wait = arguments.number("yieldMs").unwrap_or_else(|| exec.background_ms());
+        let is_limit = |limit: &f64| *limit > 0.0;
+        let limit = arguments.number("timeout").filter(is_limit);
+        let limit = limit.or_else(|| Some(exec.timeout_sec()).filter(is_limit));
+        let limit = limit.unwrap_or_else(|| AgentExec::default().timeout_sec());
+        let keep_for = exec.cleanup_ms().clamp(60_000.0, 10_800_000.0);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within bounds")]
         Self {
             wait: (!arguments.flag("background"))
@@ -297,7 +298,7 @@ impl Begun {
             kept.id,
             pid.map_or_else(|| "n/a".to_owned(), |pid| pid.to_string()),
         );
-        let notify = setting(&context.config, &context.agent, "notifyOnExit") != Some(&Value::Bool(false));
+        let notify = context.config.exec(&context.agent).notify_on_exit();
         let (office, session) = (context.office.clone(), context.session_key.clone());
         tokio::spawn(async move {
             // Until it knows that it is alone, it hangs on this.

@@ -152,15 +152,14 @@ fn may_leave(
     if company != Company::OwnerAlone {
         return Err("from here messages can be sent to this conversation only".to_owned());
     }
-    let flag = |name: &str, usual: bool| {
-        let configured = config.flag(&["tools", "message", "crossContext", name]);
-        configured.unwrap_or(usual)
-            || config.flag(&["tools", "message", "allowCrossContextSend"]) == Some(true)
-    };
+    let message = &config.tools.message;
+    let anywhere = message.allow_cross_context_send == Some(true);
+    let within = anywhere || message.cross_context.allow_within_provider();
+    let across = anywhere || message.cross_context.allow_across_providers();
     match (is_on_channel, same_channel) {
         (false, _) => Ok(()),
-        (true, true) if flag("allowWithinProvider", true) => Ok(()),
-        (true, false) if flag("allowAcrossProviders", false) => Ok(()),
+        (true, true) if within => Ok(()),
+        (true, false) if across => Ok(()),
         (true, true) => Err("sending to other conversations is switched off (tools.message.crossContext.allowWithinProvider)".to_owned()),
         (true, false) => Err("sending on another channel is switched off; tools.message.crossContext.allowAcrossProviders allows it".to_owned()),
     }

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 use yabby_domain::bootstrap::{self, NOTES, is_agents_own, is_private};
-use yabby_domain::json::Value;
 use yabby_domain::seam::tool::{Company, ToolContext};
 use yabby_domain::untrusted;
 
@@ -55,8 +54,7 @@ pub(crate) fn steady(readable: &[PathBuf], changeable: &[PathBuf]) -> Vec<PathBu
 
 /// `tools.fs.allow`.
 fn allowed(context: &ToolContext) -> Vec<PathBuf> {
-    let allowed = context.config.list(&["tools", "fs", "allow"]).unwrap_or_default();
-    let allowed = allowed.iter().filter_map(Value::as_str).map(PathBuf::from);
+    let allowed = context.config.extras.tools.fs.allow.iter().flatten().map(PathBuf::from);
     // `/` would be no leash at all, and a relative one would depend on where the program was started.
     allowed.filter(|folder| folder.is_absolute() && folder.parent().is_some()).collect()
 }

@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use yabby_domain::json::Object;
-use yabby_domain::leash::exec_policy::setting;
 use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_domain::text;
 
@@ -59,7 +58,7 @@ impl Tool for Process {
         };
         let (leash, agent) = (self.leash.clone(), context.agent.as_str().to_owned());
         let id = arguments.text("sessionId").and_then(text::non_blank).map(|id| text::trim(id).to_owned());
-        let notify = setting(&context.config, &context.agent, "notifyOnExit") != Some(&Value::Bool(false));
+        let notify = context.config.exec(&context.agent).notify_on_exit();
         let (office, session) = (context.office.clone(), context.session_key.clone());
         // What others started is none of the business of those who listen here.
         let sees_all = context.company == Company::OwnerAlone;

@@ -11,6 +11,7 @@ pub(crate) mod spawn;
 
 use serde_json::json;
 use yabby_domain::config::Config;
+use yabby_domain::config::agents::sandbox::SessionToolsVisibility;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{self as js, Value};
 use yabby_domain::seam::office::Conversations;
@@ -62,7 +63,7 @@ enum Sight {
 
 fn sight(context: &ToolContext) -> Sight {
     let walled = context.is_confined
-        && context.config.text(&["agents", "defaults", "sandbox", "sessionToolsVisibility"]) != Some("all");
+        && context.config.agents.defaults.sandbox.session_tools_visibility() != SessionToolsVisibility::All;
     match context.company {
         Company::OwnerAlone if !walled => Sight::All,
         Company::OwnerAlone | Company::Others | Company::OthersNoted => Sight::OwnFamily,
@@ -84,13 +85,13 @@ fn may_talk(config: &Config, one: &AgentId, other: &AgentId) -> Result<(), NotSe
     if one == other {
         return Ok(());
     }
-    if config.flag(&["tools", "agentToAgent", "enabled"]) != Some(true) {
+    if !config.tools.agent_to_agent.enabled() {
         return Err(NotSeen::forbidden(
             "Agent-to-agent messaging is disabled. Set tools.agentToAgent.enabled=true to allow cross-agent access.",
         ));
     }
-    let listed = config.list(&["tools", "agentToAgent", "allow"]).unwrap_or_default();
-    let listed: Vec<&str> = listed.iter().filter_map(|name| text::non_blank(name.as_str()?)).collect();
+    let listed = config.tools.agent_to_agent.allow.iter().flatten();
+    let listed: Vec<&str> = listed.filter_map(|name| text::non_blank(name)).collect();
     let allowed = |agent: &AgentId| {
         listed.is_empty() || listed.iter().any(|name| text::matches_star(&text::lower(name), agent.as_str()))
     };
@@ -102,8 +103,7 @@ fn may_talk(config: &Config, one: &AgentId, other: &AgentId) -> Result<(), NotSe
 
 /// The agents whose sessions may be looked at, one's own first.
 fn agents(context: &ToolContext) -> Vec<AgentId> {
-    let listed = context.config.list(&["agents", "list"]).unwrap_or_default();
-    let listed = listed.iter().filter_map(|agent| Some(AgentId::normalize(agent.get("id")?.as_str()?)));
+    let listed = context.config.agents.list.iter().map(|agent| AgentId::normalize(&agent.id));
     let mut agents = vec![context.agent.clone()];
     for agent in listed.chain([AgentId::default()]) {
         if !agents.contains(&agent) && may_talk(&context.config, &context.agent, &agent).is_ok() {

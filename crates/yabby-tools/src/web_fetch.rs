@@ -31,7 +31,7 @@ const FEWEST_CHARS: usize = 100;
 
 /// The tool, unless the configuration turns it off.
 pub fn web_fetch(config: &Config, web: Arc<Web>) -> Option<Arc<dyn Tool>> {
-    let is_on = config.flag(&["tools", "web", "fetch", "enabled"]) != Some(false);
+    let is_on = config.tools.web.fetch.enabled();
     is_on.then(|| Arc::new(WebFetch { web, pages: Cache::default() }) as Arc<dyn Tool>)
 }
 
@@ -53,20 +53,20 @@ struct Settings {
 
 impl Settings {
     fn from_config(config: &Config) -> Self {
-        let path = |key| ["tools", "web", "fetch", key];
+        let fetch = &config.tools.web.fetch;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-        let count = |key, usual: usize| config.number(&path(key)).map_or(usual, |number| number as usize);
-        let user_agent = config.text(&path("userAgent")).and_then(text::non_blank);
+        let count = |number: f64| number as usize;
+        let user_agent = fetch.user_agent.as_deref().and_then(text::non_blank);
         // A header holds no control characters; such a name is worse than none.
         let user_agent = user_agent.filter(|name| name.bytes().all(|byte| matches!(byte, 0x20..0x7f)));
-        let max_chars_cap = count("maxCharsCap", 50_000).max(FEWEST_CHARS);
+        let max_chars_cap = count(fetch.max_chars_cap()).max(FEWEST_CHARS);
         Self {
             exceptions: Exceptions::from_config(config),
-            max_chars: count("maxChars", 50_000),
+            max_chars: count(fetch.max_chars()),
             max_chars_cap,
-            time_limit: Duration::from_secs(count("timeoutSeconds", 30).clamp(1, 3600) as u64),
-            cache_minutes: config.number(&path("cacheTtlMinutes")).unwrap_or(15.0).max(0.0),
-            max_redirects: count("maxRedirects", 3).min(50),
+            time_limit: Duration::from_secs(count(fetch.timeout_seconds()).clamp(1, 3600) as u64),
+            cache_minutes: fetch.cache_ttl_minutes().max(0.0),
+            max_redirects: count(fetch.max_redirects()).min(50),
             user_agent: user_agent.unwrap_or(USER_AGENT).to_owned(),
         }
     }

@@ -13,6 +13,7 @@ use reqwest::{Client, RequestBuilder};
 use serde_json::json;
 use url::Url;
 use yabby_domain::config::Config;
+use yabby_domain::config::word::Word;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::message::text_block;
 use yabby_domain::seam::tool::{Effect, Tool, ToolContext, ToolOutput, ToolSpec};
@@ -54,15 +55,14 @@ impl Ask {
     }
 
     fn provider(&self, config: &Config) -> Provider {
-        let set = |path: &[&str]| {
-            let full: Vec<&str> = ["tools", "web", "search"].iter().chain(path).copied().collect();
-            config.text(&full).and_then(text::non_blank).map(str::to_owned)
-        };
+        let search = &config.tools.web.search;
+        let base = config.extras.tools.web.search.searxng.base_url.as_deref();
+        let set = |written: &Option<String>| written.as_deref().and_then(text::non_blank).map(str::to_owned);
         let variable =
             |name: &str| (self.variable)(name).as_deref().and_then(text::non_blank).map(str::to_owned);
-        match set(&["provider"]).unwrap_or_default().to_lowercase().as_str() {
+        match search.provider.as_ref().map_or("", Word::as_str).trim().to_lowercase().as_str() {
             "perplexity" => {
-                let own = set(&["perplexity", "apiKey"]);
+                let own = set(&search.perplexity.api_key);
                 let direct = variable("PERPLEXITY_API_KEY");
                 // Whose key it is tells where to ask.
                 let base = match (&own, &direct) {
@@ -71,18 +71,18 @@ impl Ask {
                     _ => &self.openrouter,
                 };
                 let model =
-                    set(&["perplexity", "model"]).unwrap_or_else(|| "perplexity/sonar-pro".to_owned());
-                let base = set(&["perplexity", "baseUrl"]).unwrap_or_else(|| base.clone());
+                    set(&search.perplexity.model).unwrap_or_else(|| "perplexity/sonar-pro".to_owned());
+                let base = set(&search.perplexity.base_url).unwrap_or_else(|| base.clone());
                 Provider::Perplexity {
                     model,
                     base,
                     key: own.or(direct).or_else(|| variable("OPENROUTER_API_KEY")),
                 }
             }
-            "searxng" => Provider::Searxng { base: set(&["searxng", "baseUrl"]) },
+            "searxng" => Provider::Searxng { base: base.and_then(text::non_blank).map(str::to_owned) },
             _ => Provider::Brave {
                 base: self.brave.clone(),
-                key: set(&["apiKey"]).or_else(|| variable("BRAVE_API_KEY")),
+                key: set(&search.api_key).or_else(|| variable("BRAVE_API_KEY")),
             },
         }
     }
@@ -130,7 +130,7 @@ impl Provider {
 /// gets it in any case, and is told what is missing.
 pub fn web_search(config: &Config, ask: Ask) -> Option<Arc<dyn Tool>> {
     let provider = ask.provider(config);
-    let is_on = config.flag(&["tools", "web", "search", "enabled"]).unwrap_or(provider.lacks().is_none());
+    let is_on = config.tools.web.search.enabled.unwrap_or(provider.lacks().is_none());
     is_on.then(|| Arc::new(WebSearch { ask, provider, found: Cache::default() }) as Arc<dyn Tool>)
 }
 
@@ -215,9 +215,9 @@ impl WebSearch {
         if let Some(lacking) = provider.lacks() {
             return Err(lacking.to_owned());
         }
-        let number = |key| config.number(&["tools", "web", "search", key]);
+        let search = &config.tools.web.search;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-        let usual = number("maxResults").map_or(5, |count| count as usize);
+        let usual = search.max_results() as usize;
         let word = |name| arguments.text(name).and_then(text::non_blank);
         let question = Question {
             query: arguments.required("query")?,
@@ -242,7 +242,7 @@ impl WebSearch {
             }
             return Ok(output);
         }
-        let seconds = number("timeoutSeconds").unwrap_or(30.0).clamp(1.0, 3600.0);
+        let seconds = search.timeout_seconds().clamp(1.0, 3600.0);
         let time_limit = Duration::from_secs_f64(seconds);
         let began = Instant::now();
         let asking = async {
@@ -262,7 +262,7 @@ impl WebSearch {
             tokio::time::timeout(time_limit, asking).await.unwrap_or(Err(Trouble::Silent(time_limit)));
         let found = found.map_err(|trouble| trouble.told(&provider))?;
         let output = told(&question, &provider, &found, began.elapsed());
-        let minutes = number("cacheTtlMinutes").unwrap_or(15.0).max(0.0);
+        let minutes = search.cache_ttl_minutes().max(0.0);
         self.found.keep(key, output.clone(), context.now, minutes);
         Ok(output)
     }

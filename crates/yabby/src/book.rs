@@ -89,7 +89,7 @@ impl<'s> Book<'s> {
 
     /// The store of an agent, wherever the configuration puts it.
     pub fn store_path(&self, agent: &AgentId) -> PathBuf {
-        let configured = self.config.text(&["session", "store"]);
+        let configured = self.config.session.store.as_deref();
         self.with_folders(|folders| path::store_path(configured, agent, folders)).into()
     }
 

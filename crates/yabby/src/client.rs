@@ -14,6 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use yabby_domain::config::Config;
+use yabby_domain::config::gateway::GatewayMode;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::text;
 
@@ -87,8 +88,8 @@ impl Target {
                 password,
             });
         }
-        let is_remote = config.text(&["gateway", "mode"]) == Some("remote");
-        let names_one = config.text(&["gateway", "remote", "url"]).and_then(text::non_blank).is_some();
+        let is_remote = config.gateway.mode == Some(GatewayMode::Remote);
+        let names_one = given(&config.gateway.remote.url).is_some();
         if is_remote && names_one {
             return Ok(Self::remote(setting, &config, options));
         }
@@ -101,18 +102,16 @@ impl Target {
 
     /// The gateway elsewhere that the configuration names.
     pub fn remote(setting: &Setting, config: &Config, options: &TargetOptions) -> Self {
-        let remote = |name: &str| {
-            config.text(&["gateway", "remote", name]).and_then(text::non_blank).map(str::to_owned)
-        };
+        let remote = &config.gateway.remote;
         Self {
-            url: remote("url").unwrap_or_default(),
+            url: given(&remote.url).unwrap_or_default(),
             source: "config gateway.remote.url",
             bind: None,
             config_path: setting.place.config.display().to_string(),
-            token: given(&options.token).or_else(|| remote("token")),
+            token: given(&options.token).or_else(|| given(&remote.token)),
             password: given(&options.password)
                 .or_else(|| variable(setting, &PASSWORDS))
-                .or_else(|| remote("password")),
+                .or_else(|| given(&remote.password)),
             known: Known::elsewhere(config),
         }
     }
@@ -124,12 +123,12 @@ impl Target {
 
     /// The gateway on this machine.
     pub fn local(setting: &Setting, config: &Config, options: &TargetOptions) -> Self {
-        let secret = |name: &str, variables: &[&str]| {
-            let configured = || config.text(&["gateway", "auth", name]).and_then(text::non_blank);
-            variable(setting, variables).or_else(|| configured().map(str::to_owned))
+        let auth = &config.gateway.auth;
+        let secret = |configured: &Option<String>, variables: &[&str]| {
+            variable(setting, variables).or_else(|| given(configured))
         };
-        let token = || secret("token", &["OPENCLAW_GATEWAY_TOKEN", "CLAWDBOT_GATEWAY_TOKEN"]);
-        let password = || secret("password", &PASSWORDS);
+        let token = || secret(&auth.token, &["OPENCLAW_GATEWAY_TOKEN", "CLAWDBOT_GATEWAY_TOKEN"]);
+        let password = || secret(&auth.password, &PASSWORDS);
         Self {
             url: local_url(config, setting),
             source: LOCAL,

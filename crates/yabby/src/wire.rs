@@ -127,7 +127,7 @@ fn home(place: &Place, common: &Common, config: &Config, agent: &AgentId) -> Res
     let [state, home, current] =
         [place.folder.path(), &place.home, &place.current].map(|path| path.to_string_lossy().into_owned());
     let folders = Folders { state: &state, home: &home, current: &current };
-    let store = path::store_path(config.text(&["session", "store"]), agent, &folders);
+    let store = path::store_path(config.session.store.as_deref(), agent, &folders);
     let disk = common.disk.clone();
     let settings = sessions::Settings { disk: disk.clone(), ..sessions::Settings::from_environment() };
     let sessions = Arc::new(SessionFile::open(store, settings)?);
@@ -300,11 +300,8 @@ fn skill_variables(shelf: &Arc<FolderShelf>) -> SkillVariables {
             has_program: &|name| shelf.has_program(name),
             has_variable: &|name| shelf.has_variable(name),
         };
-        let listed = config.agent(agent).and_then(|agent| agent.get("skills")?.as_array());
-        let listed =
-            listed.map(|names| names.iter().filter_map(|name| Some(name.as_str()?.to_owned())).collect());
-        let listed: Option<Vec<String>> = listed;
-        skills::variables(&shelf.files(config), &here, listed.as_deref())
+        let listed = config.agent(agent).and_then(|agent| agent.skills.as_deref());
+        skills::variables(&shelf.files(config), &here, listed)
     })
 }
 

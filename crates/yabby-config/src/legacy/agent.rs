@@ -1,8 +1,8 @@
 //! The section of the one agent there was (`config.md` §4).
 
 use serde_json::{Value, json};
-use yabby_domain::json::{Object, in_js_order, truthy};
-use yabby_domain::text;
+use yabby_base::json::{Object, in_js_order, truthy};
+use yabby_base::text;
 
 use super::tree::{self, agent_entry, as_text, ensure, merge_missing, object, settle};
 

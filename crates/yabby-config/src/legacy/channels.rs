@@ -1,7 +1,7 @@
 //! Channels that stood at the root, and their groups and senders (`config.md` §4).
 
 use serde_json::Value;
-use yabby_domain::json::Object;
+use yabby_base::json::Object;
 
 use super::tree::{drop_if_empty, ensure, merge_missing, object, settle};
 

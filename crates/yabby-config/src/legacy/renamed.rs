@@ -1,7 +1,7 @@
 //! Keys that only changed their name (`config.md` §4).
 
 use serde_json::Value;
-use yabby_domain::json::{self, Object};
+use yabby_base::json::{self, Object};
 
 use super::tree::{ensure, object, settle, text};
 
@@ -45,7 +45,7 @@ pub fn binding_accounts(root: &mut Object, changes: &mut Vec<String>) {
             continue;
         };
         let account = match condition.get("accountID") {
-            Some(Value::String(id)) => Value::from(yabby_domain::text::trim(id)),
+            Some(Value::String(id)) => Value::from(yabby_base::text::trim(id)),
             Some(other) => other.clone(),
             None => continue,
         };

@@ -1,8 +1,8 @@
 //! The section `routing`, which was taken apart (`config.md` §4).
 
 use serde_json::{Value, json};
-use yabby_domain::json::{Object, in_js_order};
-use yabby_domain::text;
+use yabby_base::json::{Object, in_js_order};
+use yabby_base::text;
 
 use super::tree::{self, agent_entry, as_text, drop_if_empty, ensure, merge_missing, object, settle};
 

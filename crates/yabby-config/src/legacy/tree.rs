@@ -1,7 +1,7 @@
 //! Steps through a tree of objects that may be anything.
 
 use serde_json::Value;
-use yabby_domain::json::{self, Object};
+use yabby_base::json::{self, Object};
 
 /// The object at a key, if there is one.
 pub fn object<'o>(root: &'o mut Object, key: &str) -> Option<&'o mut Object> {
@@ -22,7 +22,7 @@ pub fn ensure<'o>(root: &'o mut Object, key: &str) -> &'o mut Object {
 
 /// The text at a key, trimmed; empty if there is none.
 pub fn text<'o>(root: &'o Object, key: &str) -> &'o str {
-    root.get(key).and_then(Value::as_str).map(yabby_domain::text::trim).unwrap_or_default()
+    root.get(key).and_then(Value::as_str).map(yabby_base::text::trim).unwrap_or_default()
 }
 
 /// Adds what the target lacks, at any depth.

@@ -11,16 +11,19 @@ pub mod pruning;
 pub mod sandbox;
 pub mod streaming;
 
+use yabby_config_derive::section;
+
 use crate::sections::agents::defaults::AgentDefaults;
 use crate::sections::agents::entry::AgentEntry;
 
-sections! {
-    /// What holds for all agents, and each of them.
-    #[serde(deny_unknown_fields)]
-    pub struct Agents {
-        /// What holds for every agent that does not say otherwise.
-        "defaults" => defaults: AgentDefaults {closed},
-        /// The agents; without any there is `main`.
-        "list" => list: Vec<AgentEntry>,
-    }
+/// What holds for all agents, and each of them.
+#[section(parts)]
+pub struct Agents {
+    /// What holds for every agent that does not say otherwise.
+    #[config(closed)]
+    #[serde(default)]
+    pub defaults: AgentDefaults,
+    /// The agents; without any there is `main`.
+    #[serde(default)]
+    pub list: Vec<AgentEntry>,
 }

@@ -1,22 +1,22 @@
 //! `approvals`: where questions for approval are sent.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::text::{NonEmptyText, TextOrNumber};
 
 /// Where questions for approval are sent.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Approvals {
-    pub exec: Option<ExecApprovals>,
+    #[serde(default)]
+    pub exec: ExecApprovals,
 }
 
 /// Questions about commands.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExecApprovals {
-    /// Whether they are sent on. Default: false.
+    /// Whether they are sent on.
+    #[config(default = false)]
     pub enabled: Option<bool>,
     /// To whom they are sent: the session, the targets, or both.
     pub mode: Option<ApprovalMode>,
@@ -29,8 +29,7 @@ pub struct ExecApprovals {
 }
 
 /// A chat that is asked.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ApprovalTarget {
     pub channel: NonEmptyText,
     pub to: NonEmptyText,
@@ -39,7 +38,7 @@ pub struct ApprovalTarget {
 }
 
 /// To whom questions are sent.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum ApprovalMode {

@@ -1,24 +1,22 @@
 //! `audio`: transcription in its old place.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::number::PositiveInteger;
 
 /// Transcription in its old place.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Audio {
     pub transcription: Option<Transcription>,
 }
 
 /// A program that turns sound into text.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Transcription {
     pub command: TranscriptionCommand,
     pub timeout_seconds: Option<PositiveInteger>,
 }
 
 /// A program and its arguments.
-#[derive(JsonSchema)]
+#[section]
 pub struct TranscriptionCommand(pub Vec<String>);

@@ -1,26 +1,25 @@
 //! `auth`: which credentials are used in which order. The secrets are elsewhere.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::PositiveNumber;
 
 /// Which credentials are used in which order.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Auth {
     /// What kind of credential each profile holds; the secrets are in `auth-profiles.json`.
     pub profiles: Option<Map<AuthProfile>>,
     /// Which profiles are tried first, by provider.
     pub order: Option<Map<Vec<String>>>,
     /// How long a profile rests after a failure.
-    pub cooldowns: Option<AuthCooldowns>,
+    #[serde(default)]
+    pub cooldowns: AuthCooldowns,
 }
 
 /// What kind of credential a profile holds.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct AuthProfile {
     /// Whose credential it is.
     pub provider: String,
@@ -31,21 +30,23 @@ pub struct AuthProfile {
 }
 
 /// How long a profile rests after a failure.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct AuthCooldowns {
-    /// The rest after trouble with billing; doubled each time. Default: 5.
+    /// The rest after trouble with billing; doubled each time.
+    #[config(default = 5)]
     pub billing_backoff_hours: Option<PositiveNumber>,
     /// The same by provider.
     pub billing_backoff_hours_by_provider: Option<Map<PositiveNumber>>,
-    /// The longest rest. Default: 24.
+    /// The longest rest.
+    #[config(default = 24)]
     pub billing_max_hours: Option<PositiveNumber>,
-    /// How long failures are remembered. Default: 24.
+    /// How long failures are remembered.
+    #[config(default = 24)]
     pub failure_window_hours: Option<PositiveNumber>,
 }
 
 /// A kind of credential.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "snake_case")]
 #[schemars(transform = as_literals)]
 pub enum AuthMode {

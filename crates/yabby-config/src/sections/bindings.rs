@@ -1,24 +1,25 @@
 //! `bindings`: which agent answers where.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
+use crate::sections::word::Word;
 
 /// Which agent answers in one place.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Binding {
     /// The agent.
+    #[config(or_default)]
     pub agent_id: String,
     /// Where.
     pub r#match: BindingMatch,
 }
 
 /// Where an agent answers.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct BindingMatch {
     /// On which channel.
+    #[config(or_default)]
     pub channel: String,
     /// On which account; `*` is any. Default: the default one.
     pub account_id: Option<String>,
@@ -31,15 +32,16 @@ pub struct BindingMatch {
 }
 
 /// One chat.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct BindingPeer {
-    pub kind: PeerKind,
+    #[config(or_default)]
+    pub kind: Word<PeerKind>,
+    #[config(or_default)]
     pub id: String,
 }
 
 /// A kind of chat.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum PeerKind {

@@ -1,6 +1,6 @@
 //! `browser`: the browser that agents use.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
@@ -8,8 +8,7 @@ use crate::sections::number::{NonNegativeInteger, Port};
 use crate::sections::text::HexColor;
 
 /// The browser that agents use.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Browser {
     pub enabled: Option<bool>,
     /// Whether agents may run scripts in pages.
@@ -23,21 +22,20 @@ pub struct Browser {
     pub no_sandbox: Option<bool>,
     pub attach_only: Option<bool>,
     pub default_profile: Option<String>,
-    pub snapshot_defaults: Option<SnapshotDefaults>,
+    #[serde(default)]
+    pub snapshot_defaults: SnapshotDefaults,
     /// Browser profiles by name.
     pub profiles: Option<BrowserProfiles>,
 }
 
 /// How pages are described to agents.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SnapshotDefaults {
     pub mode: Option<SnapshotMode>,
 }
 
 /// One profile; it says where its browser listens.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct BrowserProfile {
     pub cdp_port: Option<Port>,
     pub cdp_url: Option<String>,
@@ -46,18 +44,18 @@ pub struct BrowserProfile {
 }
 
 /// The profiles by name: lower-case letters, digits and hyphens.
-#[derive(JsonSchema)]
+#[section]
 #[schemars(extend("propertyNames" = { "pattern": "^[a-z0-9-]+$" }))]
 pub struct BrowserProfiles(pub Map<BrowserProfile>);
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum SnapshotMode {
     Efficient,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum BrowserDriver {

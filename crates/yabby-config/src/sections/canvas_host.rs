@@ -1,12 +1,11 @@
 //! `canvasHost`: pages that agents show on nodes.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::number::PositiveInteger;
 
 /// Pages that agents show on nodes.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct CanvasHost {
     pub enabled: Option<bool>,
     pub root: Option<String>,

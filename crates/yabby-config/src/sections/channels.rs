@@ -11,13 +11,14 @@ pub mod imessage;
 pub mod msteams;
 pub mod reactions;
 pub mod retry;
+pub mod settings;
 pub mod signal;
 pub mod slack;
 pub mod telegram;
 pub mod whatsapp;
 
-use schemars::JsonSchema;
 use serde_json::Value;
+use yabby_config_derive::section;
 
 use crate::sections::channels::access::GroupPolicy;
 use crate::sections::channels::bluebubbles::BlueBubbles;
@@ -26,42 +27,58 @@ use crate::sections::channels::googlechat::GoogleChat;
 use crate::sections::channels::heartbeat_visibility::HeartbeatVisibility;
 use crate::sections::channels::imessage::Imessage;
 use crate::sections::channels::msteams::MsTeams;
+use crate::sections::channels::settings::ChannelSettings;
 use crate::sections::channels::signal::Signal;
 use crate::sections::channels::slack::Slack;
 use crate::sections::channels::telegram::Telegram;
 use crate::sections::channels::whatsapp::Whatsapp;
 use crate::sections::map::Map;
 
-sections! {
-    /// The ways messages come and go, by name.
-    pub struct Channels {
-        /// What holds for all channels.
-        "defaults" => defaults: ChannelDefaults,
-        /// WhatsApp.
-        "whatsapp" => whatsapp: Whatsapp,
-        /// Telegram.
-        "telegram" => telegram: Telegram,
-        /// Discord.
-        "discord" => discord: Discord,
-        /// Google Chat.
-        "googlechat" => googlechat: GoogleChat,
-        /// Slack.
-        "slack" => slack: Slack,
-        /// Signal.
-        "signal" => signal: Signal,
-        /// iMessage.
-        "imessage" => imessage: Imessage,
-        /// iMessage through BlueBubbles.
-        "bluebubbles" => bluebubbles: BlueBubbles,
-        /// Microsoft Teams.
-        "msteams" => msteams: MsTeams,
-        ..others: Map<Value>
+/// The ways messages come and go, by name.
+#[section(parts, open)]
+pub struct Channels {
+    /// What holds for all channels.
+    pub defaults: Option<ChannelDefaults>,
+    /// WhatsApp.
+    pub whatsapp: Option<Whatsapp>,
+    /// Telegram.
+    pub telegram: Option<Telegram>,
+    /// Discord.
+    pub discord: Option<Discord>,
+    /// Google Chat.
+    pub googlechat: Option<GoogleChat>,
+    /// Slack.
+    pub slack: Option<Slack>,
+    /// Signal.
+    pub signal: Option<Signal>,
+    /// iMessage.
+    pub imessage: Option<Imessage>,
+    /// iMessage through BlueBubbles.
+    pub bluebubbles: Option<BlueBubbles>,
+    /// Microsoft Teams.
+    pub msteams: Option<MsTeams>,
+    #[serde(flatten)]
+    pub others: Map<Value>,
+    /// What all channels share, of each.
+    #[config(whole)]
+    shared: Map<ChannelSettings>,
+}
+
+impl Channels {
+    /// What is said of a channel that all channels share.
+    pub fn settings(&self, channel: &str) -> Option<&ChannelSettings> {
+        self.shared.get(channel).filter(|_| channel != "defaults")
+    }
+
+    /// The channels that anything is said of.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &ChannelSettings)> {
+        let all = self.shared.iter().map(|(channel, settings)| (channel.as_str(), settings));
+        all.filter(|(channel, _)| *channel != "defaults")
     }
 }
 
 /// What holds for all channels.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ChannelDefaults {
     /// Which groups are listened to.
     pub group_policy: Option<GroupPolicy>,

@@ -1,17 +1,18 @@
 //! `cron`: jobs at set times.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::number::PositiveInteger;
 
 /// Jobs at set times.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Cron {
-    /// Whether they run. Default: true.
+    /// Whether they run.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Their file. Default: `<state>/cron/jobs.json`.
     pub store: Option<String>,
-    /// How many run at once. Default: 1.
+    /// How many run at once.
+    #[config(default = 1)]
     pub max_concurrent_runs: Option<PositiveInteger>,
 }

@@ -1,25 +1,25 @@
 //! `diagnostics`: traces for whoever looks for a fault.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::{Fraction, NonNegativeInteger};
 
 /// Traces for whoever looks for a fault.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Diagnostics {
     pub enabled: Option<bool>,
     /// Parts of the program that should say more.
     pub flags: Option<Vec<String>>,
-    pub otel: Option<OpenTelemetry>,
-    pub cache_trace: Option<CacheTrace>,
+    #[serde(default)]
+    pub otel: OpenTelemetry,
+    #[serde(default)]
+    pub cache_trace: CacheTrace,
 }
 
 /// Traces and metrics for a collector.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct OpenTelemetry {
     pub enabled: Option<bool>,
     pub endpoint: Option<String>,
@@ -35,8 +35,7 @@ pub struct OpenTelemetry {
 }
 
 /// A record of what providers could take from their cache.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct CacheTrace {
     pub enabled: Option<bool>,
     pub file_path: Option<String>,
@@ -45,7 +44,7 @@ pub struct CacheTrace {
     pub include_system: Option<bool>,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
 pub enum OtelProtocol {

@@ -1,29 +1,30 @@
 //! `discovery`: how the gateway announces itself.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::switch::Switch;
 
 /// How the gateway announces itself.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Discovery {
     /// Beyond the local network. Default: off.
-    pub wide_area: Option<Switch>,
+    #[serde(default)]
+    pub wide_area: Switch,
     /// On the local network.
-    pub mdns: Option<Mdns>,
+    #[serde(default)]
+    pub mdns: Mdns,
 }
 
 /// Announcements on the local network.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Mdns {
-    /// How much they say. Default: minimal.
+    /// How much they say.
+    #[config(default = Minimal)]
     pub mode: Option<MdnsMode>,
 }
 
 /// How much announcements say.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum MdnsMode {
     Off,

@@ -1,16 +1,16 @@
 //! `env`: variables for the process (`config.md` §2.2).
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::map::Map;
 use crate::sections::number::NonNegativeInteger;
 
 /// Variables for the process; one that is set outside wins.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[section(open)]
 pub struct Env {
     /// Whether missing keys are taken from the login shell.
-    pub shell_env: Option<ShellEnv>,
+    #[serde(default)]
+    pub shell_env: ShellEnv,
     /// Variables by name.
     pub vars: Option<Map<String>>,
     #[serde(flatten)]
@@ -18,10 +18,12 @@ pub struct Env {
 }
 
 /// Variables from the login shell.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ShellEnv {
+    /// Whether that is done.
+    #[config(default = false)]
     pub enabled: Option<bool>,
-    /// How long the shell may take. Default: 15000.
+    /// How long the shell may take.
+    #[config(default = 15000)]
     pub timeout_ms: Option<NonNegativeInteger>,
 }

@@ -1,64 +1,67 @@
 //! Our own settings, which OpenClaw's configuration has no room for: `yabby-extras.json`.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::PositiveInteger;
 use crate::sections::text::NonEmptyText;
+use crate::sections::word::Word;
 
 /// Settings that only yabby knows.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Extras {
     /// Agents.
-    pub agents: Option<ExtraAgents>,
+    #[serde(default)]
+    pub agents: ExtraAgents,
     /// The gateway.
-    pub gateway: Option<ExtraGateway>,
+    #[serde(default)]
+    pub gateway: ExtraGateway,
     /// What agents remember.
-    pub memory: Option<ExtraMemory>,
+    #[serde(default)]
+    pub memory: ExtraMemory,
     /// What agents may use, and how.
-    pub tools: Option<ExtraTools>,
+    #[serde(default)]
+    pub tools: ExtraTools,
 }
 
 /// The gateway.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraGateway {
     /// Scopes whose clients are the owner, besides `operator.admin`: `operator.write` for those that may only chat.
     pub owner_scopes: Option<Vec<String>>,
 }
 
 /// Agents.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraAgents {
     /// All of them.
-    pub defaults: Option<ExtraDefaults>,
+    #[serde(default)]
+    pub defaults: ExtraDefaults,
 }
 
 /// All agents.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraDefaults {
     /// The search in their memory.
-    pub memory_search: Option<ExtraMemorySearch>,
+    #[serde(default)]
+    pub memory_search: ExtraMemorySearch,
 }
 
 /// The search in the memory of agents.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraMemorySearch {
     /// Who tells what is alike in meaning: a service, a server of your own, or nobody.
-    pub provider: Option<ExtraEmbeddings>,
+    pub provider: Option<Word<ExtraEmbeddings>>,
     /// Who else may.
-    pub fallback: Option<ExtraEmbeddings>,
+    pub fallback: Option<Word<ExtraEmbeddings>>,
     /// A service or a server.
-    pub remote: Option<ExtraRemote>,
+    #[serde(default)]
+    pub remote: ExtraRemote,
 }
 
 /// Who tells what is alike in meaning.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
 pub enum ExtraEmbeddings {
@@ -70,8 +73,7 @@ pub enum ExtraEmbeddings {
 }
 
 /// What a server is told about texts.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraRemote {
     /// The `input_type` of every text.
     pub input_type: Option<String>,
@@ -82,19 +84,21 @@ pub struct ExtraRemote {
 }
 
 /// What agents remember.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraMemory {
-    /// How what is found is put in order. Default: own.
+    /// How what is found is put in order.
+    #[config(default = Own)]
     pub ranking: Option<Ranking>,
     /// What is shared beyond the rule that people stay apart.
-    pub share: Option<Share>,
+    #[serde(default)]
+    pub share: Share,
     /// Whether what is remembered is put before a message.
-    pub auto_recall: Option<AutoRecall>,
+    #[serde(default)]
+    pub auto_recall: AutoRecall,
 }
 
 /// How what is found is put in order.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum Ranking {
@@ -105,55 +109,81 @@ pub enum Ranking {
 }
 
 /// What is shared beyond the rule that people stay apart.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Share {
     /// Session keys, perhaps with `*`, whose conversations may find the owner's notes.
     pub notes: Option<Vec<String>>,
-    /// Whether the owner finds what was said in groups. Default: false.
+    /// Whether the owner finds what was said in groups.
+    #[config(default = false)]
     pub groups: Option<bool>,
 }
 
 /// What is remembered, put before a message.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct AutoRecall {
-    /// Default: false.
+    #[config(default = false)]
     pub enabled: Option<bool>,
-    /// How much. Default: 5.
+    /// How much.
+    #[config(default = 5)]
     pub max_results: Option<PositiveInteger>,
 }
 
 /// What agents may use, and how.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraTools {
     /// Running commands.
-    pub exec: Option<ExtraExec>,
+    #[config(live)]
+    #[serde(default)]
+    pub exec: ExtraExec,
     /// Files outside of the workspace.
-    pub fs: Option<ExtraFiles>,
-    /// How often a run may ask for tools before it is stopped. Default: 500.
+    #[config(live)]
+    #[serde(default)]
+    pub fs: ExtraFiles,
+    /// How often a run may ask for tools before it is stopped.
+    #[config(default = 500)]
     pub max_rounds: Option<PositiveInteger>,
     /// Searching and fetching.
-    pub web: Option<ExtraWeb>,
+    #[serde(default)]
+    pub web: ExtraWeb,
     /// Servers of the Model Context Protocol.
-    pub mcp: Option<Mcp>,
+    #[serde(default)]
+    pub mcp: Mcp,
     /// Which tools are allowed by who asks.
-    pub by_trust: Option<ByTrust>,
+    #[serde(default)]
+    pub by_trust: ByTrust,
 }
 
 /// Running commands.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraExec {
     /// What keeps commands in the workspace. Default: auto, whatever this system has.
-    pub confine: Option<Confine>,
-    /// Whether commands that are not confined run where others than the owner talk. Default: false.
+    pub confine: Option<Word<Confine>>,
+    /// Whether commands that are not confined run where others than the owner talk.
+    #[config(default = false)]
     pub among_others: Option<bool>,
 }
 
+/// What an agent alone does differently.
+#[section]
+pub struct ExtraAgent {
+    /// The search in its memory.
+    #[serde(default)]
+    pub memory_search: ExtraMemorySearch,
+    /// What it may use.
+    #[serde(default)]
+    pub tools: ExtraAgentTools,
+}
+
+/// What an agent alone may use.
+#[section]
+pub struct ExtraAgentTools {
+    /// Running commands.
+    #[serde(default)]
+    pub exec: ExtraExec,
+}
+
 /// What keeps commands in the workspace.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum Confine {
@@ -164,35 +194,34 @@ pub enum Confine {
 }
 
 /// Files outside of the workspace.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraFiles {
     /// Folders beside the workspace that tools may read and write.
     pub allow: Option<Vec<String>>,
 }
 
 /// Searching and fetching.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraWeb {
     /// Hosts, addresses and ranges that pages may be fetched from although they are not public.
     pub allow_private: Option<Vec<String>>,
     /// Searching the web.
-    pub search: Option<ExtraSearch>,
+    #[serde(default)]
+    pub search: ExtraSearch,
 }
 
 /// Searching the web.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ExtraSearch {
     /// Who is asked: a SearXNG of your own.
-    pub provider: Option<ExtraProvider>,
+    pub provider: Option<Word<ExtraProvider>>,
     /// Searching with SearXNG.
-    pub searxng: Option<Searxng>,
+    #[serde(default)]
+    pub searxng: Searxng,
 }
 
 /// Who searches.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum ExtraProvider {
@@ -200,26 +229,24 @@ pub enum ExtraProvider {
 }
 
 /// Searching with SearXNG.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Searxng {
     /// Where it is.
     pub base_url: Option<NonEmptyText>,
 }
 
 /// Servers of the Model Context Protocol.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Mcp {
     /// The servers, by a name that goes before the names of their tools.
     pub servers: Option<Map<McpServer>>,
 }
 
 /// A server: a program that is started (`command`), or one that runs already (`url`).
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct McpServer {
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// The program.
     pub command: Option<NonEmptyText>,
@@ -233,15 +260,15 @@ pub struct McpServer {
     pub url: Option<NonEmptyText>,
     /// What requests to it say of themselves.
     pub headers: Option<Map<String>>,
-    /// How long a call may take. Default: 60.
+    /// How long a call may take.
+    #[config(default = 60)]
     pub timeout_seconds: Option<PositiveInteger>,
     /// The only tools of it that are used. Default: all.
     pub tools: Option<Vec<String>>,
 }
 
 /// Which tools are allowed by who asks.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ByTrust {
     /// Whoever owns the agent.
     pub owner: Option<TrustPolicy>,
@@ -250,8 +277,7 @@ pub struct ByTrust {
 }
 
 /// Which tools are allowed and which are not.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct TrustPolicy {
     /// The only tools allowed: names, `group:…` or `*`.
     pub allow: Option<Vec<String>>,

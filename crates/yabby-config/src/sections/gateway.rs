@@ -2,47 +2,69 @@
 
 pub mod http;
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::gateway::http::GatewayHttp;
 use crate::sections::literal::as_literals;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 
 /// The server and how to reach it.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Gateway {
     /// The port for everything. Default: 18789. `--port` and `OPENCLAW_GATEWAY_PORT` win.
     pub port: Option<PositiveInteger>,
     /// Where the server is; it runs here only if this is `local`.
     pub mode: Option<GatewayMode>,
-    /// Which addresses it listens on. Default: loopback.
+    /// Which addresses it listens on.
+    #[config(default = Loopback)]
     pub bind: Option<GatewayBind>,
     /// The interface in the browser.
-    pub control_ui: Option<ControlUi>,
+    #[config(live)]
+    #[serde(default)]
+    pub control_ui: ControlUi,
     /// The secret that clients must know.
-    pub auth: Option<GatewayAuth>,
+    #[config(live)]
+    #[serde(default)]
+    pub auth: GatewayAuth,
     /// Proxies whose word on addresses counts.
+    #[config(live)]
     pub trusted_proxies: Option<Vec<String>>,
     /// Whether Tailscale serves the gateway.
-    pub tailscale: Option<GatewayTailscale>,
+    #[serde(default)]
+    pub tailscale: GatewayTailscale,
     /// The server elsewhere, for `mode` remote.
-    pub remote: Option<GatewayRemote>,
+    #[config(live)]
+    #[serde(default)]
+    pub remote: GatewayRemote,
     /// What happens when this file changes.
-    pub reload: Option<GatewayReload>,
+    #[config(live)]
+    #[serde(default)]
+    pub reload: GatewayReload,
     /// Encryption. Other keys are ignored.
-    pub tls: Option<GatewayTls>,
+    #[serde(default)]
+    pub tls: GatewayTls,
     /// Endpoints for other programs.
-    pub http: Option<GatewayHttp>,
+    #[serde(default)]
+    pub http: GatewayHttp,
     /// What nodes may be asked for.
-    pub nodes: Option<GatewayNodes>,
+    #[serde(default)]
+    pub nodes: GatewayNodes,
+    /// The address for `bind` custom.
+    #[config(whole)]
+    pub custom: CustomBind,
+}
+
+/// Where a custom address would stand. The reference reads it, and refuses a file that has it.
+#[section(open)]
+pub struct CustomBind {
+    pub custom_bind_host: Option<String>,
 }
 
 /// The interface in the browser.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ControlUi {
-    /// Whether it is served. Default: true.
+    /// Whether it is served.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Below which path. Default: the root.
     pub base_path: Option<String>,
@@ -50,15 +72,16 @@ pub struct ControlUi {
     pub root: Option<String>,
     /// Other sites that may connect.
     pub allowed_origins: Option<Vec<String>>,
-    /// Whether devices may connect without encryption. Default: false.
+    /// Whether devices may connect without encryption.
+    #[config(default = false)]
     pub allow_insecure_auth: Option<bool>,
-    /// Whether devices need not be known. Default: false.
+    /// Whether devices need not be known.
+    #[config(default = false)]
     pub dangerously_disable_device_auth: Option<bool>,
 }
 
 /// The secret that clients must know.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct GatewayAuth {
     /// Which kind of secret. Default: token.
     pub mode: Option<GatewayAuthMode>,
@@ -71,18 +94,18 @@ pub struct GatewayAuth {
 }
 
 /// Whether Tailscale serves the gateway.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct GatewayTailscale {
-    /// For the tailnet or for all. Default: off.
+    /// For the tailnet or for all.
+    #[config(default = Off)]
     pub mode: Option<TailscaleMode>,
-    /// Whether that ends with the gateway. Default: false.
+    /// Whether that ends with the gateway.
+    #[config(default = false)]
     pub reset_on_exit: Option<bool>,
 }
 
 /// The server elsewhere.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct GatewayRemote {
     /// Its address.
     pub url: Option<String>,
@@ -101,22 +124,24 @@ pub struct GatewayRemote {
 }
 
 /// What happens when this file changes.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct GatewayReload {
-    /// What a change leads to. Default: hybrid.
+    /// What a change leads to.
+    #[config(default = Hybrid)]
     pub mode: Option<ReloadMode>,
-    /// How long the file must be quiet. Default: 300.
+    /// How long the file must be quiet.
+    #[config(default = 300)]
     pub debounce_ms: Option<NonNegativeInteger>,
 }
 
 /// Encryption.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[section(open)]
 pub struct GatewayTls {
-    /// Whether it is on. Default: false.
+    /// Whether it is on.
+    #[config(default = false)]
     pub enabled: Option<bool>,
     /// Whether a certificate is made if there is none.
+    #[config(default = true)]
     pub auto_generate: Option<bool>,
     /// The certificate.
     pub cert_path: Option<String>,
@@ -127,10 +152,10 @@ pub struct GatewayTls {
 }
 
 /// What nodes may be asked for.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct GatewayNodes {
-    pub browser: Option<NodeBrowser>,
+    #[serde(default)]
+    pub browser: NodeBrowser,
     /// Commands beyond the usual ones.
     pub allow_commands: Option<Vec<String>>,
     /// Commands that are not allowed.
@@ -138,17 +163,17 @@ pub struct GatewayNodes {
 }
 
 /// Browsers of nodes.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct NodeBrowser {
-    /// Whether one is chosen. Default: auto.
+    /// Whether one is chosen.
+    #[config(default = Auto)]
     pub mode: Option<NodeBrowserMode>,
     /// Which node.
     pub node: Option<String>,
 }
 
 /// Here or elsewhere.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum GatewayMode {
@@ -157,7 +182,7 @@ pub enum GatewayMode {
 }
 
 /// For whom Tailscale serves something.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum TailscaleMode {
@@ -167,7 +192,7 @@ pub enum TailscaleMode {
 }
 
 /// Which addresses are listened on.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum GatewayBind {
@@ -179,7 +204,7 @@ pub enum GatewayBind {
 }
 
 /// A kind of secret.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum GatewayAuthMode {
@@ -188,7 +213,7 @@ pub enum GatewayAuthMode {
 }
 
 /// How the server is reached.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum RemoteTransport {
@@ -198,7 +223,7 @@ pub enum RemoteTransport {
 
 /// What a change of this file leads to: nothing, a restart, what can be done without one, or
 /// whichever is needed.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum ReloadMode {
@@ -208,7 +233,7 @@ pub enum ReloadMode {
     Hybrid,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum NodeBrowserMode {

@@ -3,7 +3,7 @@
 pub mod gmail;
 pub mod internal;
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::hooks::gmail::Gmail;
 use crate::sections::hooks::internal::InternalHooks;
@@ -11,16 +11,18 @@ use crate::sections::literal::as_literals;
 use crate::sections::number::PositiveInteger;
 
 /// Requests from outside that wake an agent.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Hooks {
-    /// Whether they are taken. Default: false.
+    /// Whether they are taken.
+    #[config(default = false)]
     pub enabled: Option<bool>,
-    /// The path they come to. Default: /hooks.
+    /// The path they come to.
+    #[config(default = "/hooks")]
     pub path: Option<String>,
     /// The secret that requests must bring.
     pub token: Option<String>,
-    /// How large they may be. Default: 262144.
+    /// How large they may be.
+    #[config(default = 262144)]
     pub max_body_bytes: Option<PositiveInteger>,
     /// Mappings that come along, by name.
     pub presets: Option<Vec<String>>,
@@ -29,17 +31,19 @@ pub struct Hooks {
     /// What is done with which request.
     pub mappings: Option<Vec<HookMapping>>,
     /// Mail that wakes an agent.
-    pub gmail: Option<Gmail>,
+    #[serde(default)]
+    pub gmail: Gmail,
     /// Scripts that run on events of the gateway.
-    pub internal: Option<InternalHooks>,
+    #[serde(default)]
+    pub internal: InternalHooks,
 }
 
 /// What is done with one kind of request.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct HookMapping {
     pub id: Option<String>,
-    pub r#match: Option<HookMatch>,
+    #[serde(default)]
+    pub r#match: HookMatch,
     pub action: Option<HookAction>,
     pub wake_mode: Option<WakeMode>,
     pub name: Option<String>,
@@ -57,22 +61,20 @@ pub struct HookMapping {
 }
 
 /// Which requests. Other keys are ignored.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[section(open)]
 pub struct HookMatch {
     pub path: Option<String>,
     pub source: Option<String>,
 }
 
 /// A script that turns the request into a message.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct HookTransform {
     pub module: String,
     pub export: Option<String>,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum HookAction {
@@ -80,7 +82,7 @@ pub enum HookAction {
     Agent,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
 pub enum WakeMode {
@@ -89,7 +91,7 @@ pub enum WakeMode {
 }
 
 /// Where the reply goes.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum HookChannel {

@@ -1,29 +1,31 @@
 //! `logging`: log file and console.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 
 /// Log file and console.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Logging {
-    /// What goes to the file. Default: info.
+    /// What goes to the file.
+    #[config(default = Info)]
     pub level: Option<LogLevel>,
     /// The log file. Default: one a day in the system's folder for temporary files.
     pub file: Option<String>,
-    /// What goes to the console. Default: info.
+    /// What goes to the console.
+    #[config(default = Info)]
     pub console_level: Option<LogLevel>,
     /// How the console looks. Default: pretty on a terminal.
     pub console_style: Option<ConsoleStyle>,
-    /// Whether secrets are masked in summaries of tools. Default: tools.
+    /// Whether secrets are masked in summaries of tools.
+    #[config(default = Tools)]
     pub redact_sensitive: Option<Redaction>,
     /// What is masked, as regular expressions. Default: a built-in list.
     pub redact_patterns: Option<Vec<String>>,
 }
 
 /// How much is said.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum LogLevel {
@@ -37,7 +39,7 @@ pub enum LogLevel {
 }
 
 /// How the console looks.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum ConsoleStyle {
@@ -47,7 +49,7 @@ pub enum ConsoleStyle {
 }
 
 /// Where secrets are masked.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum Redaction {

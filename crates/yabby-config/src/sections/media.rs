@@ -1,10 +1,9 @@
 //! `media`: files that come in.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 /// Files that come in.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Media {
     /// Whether files keep their names.
     pub preserve_filenames: Option<bool>,

@@ -1,39 +1,43 @@
 //! `memory`: which program keeps the memory.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 use crate::sections::session::send_policy::SendPolicy;
 
 /// Which program keeps the memory.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Memory {
-    /// Who keeps the memory. Default: builtin.
+    /// Who keeps the memory.
+    #[config(default = Builtin)]
     pub backend: Option<MemoryBackend>,
-    /// Whether results say where they are from. Default: auto.
+    /// Whether results say where they are from.
+    #[config(default = Auto)]
     pub citations: Option<Citations>,
     /// The program `qmd`.
-    pub qmd: Option<Qmd>,
+    #[serde(default)]
+    pub qmd: Qmd,
 }
 
 /// The program `qmd`.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Qmd {
     pub command: Option<String>,
     pub include_default_memory: Option<bool>,
     pub paths: Option<Vec<QmdPath>>,
-    pub sessions: Option<QmdSessions>,
-    pub update: Option<QmdUpdate>,
-    pub limits: Option<QmdLimits>,
-    pub scope: Option<SendPolicy>,
+    #[serde(default)]
+    pub sessions: QmdSessions,
+    #[serde(default)]
+    pub update: QmdUpdate,
+    #[serde(default)]
+    pub limits: QmdLimits,
+    #[serde(default)]
+    pub scope: SendPolicy,
 }
 
 /// A folder it indexes.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct QmdPath {
     pub path: String,
     pub name: Option<String>,
@@ -41,8 +45,7 @@ pub struct QmdPath {
 }
 
 /// Past sessions for it.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct QmdSessions {
     pub enabled: Option<bool>,
     pub export_dir: Option<String>,
@@ -50,8 +53,7 @@ pub struct QmdSessions {
 }
 
 /// When it looks for changes.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct QmdUpdate {
     pub interval: Option<String>,
     pub debounce_ms: Option<NonNegativeInteger>,
@@ -60,8 +62,7 @@ pub struct QmdUpdate {
 }
 
 /// How much it may return.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct QmdLimits {
     pub max_results: Option<PositiveInteger>,
     pub max_snippet_chars: Option<PositiveInteger>,
@@ -70,7 +71,7 @@ pub struct QmdLimits {
 }
 
 /// Who keeps the memory.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum MemoryBackend {
@@ -79,7 +80,7 @@ pub enum MemoryBackend {
 }
 
 /// Whether results say where they are from.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum Citations {

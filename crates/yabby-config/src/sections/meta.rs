@@ -1,10 +1,9 @@
 //! `meta`: who wrote the file last.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 /// Who wrote the file last.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Meta {
     /// The version that wrote it.
     pub last_touched_version: Option<String>,

@@ -1,71 +1,79 @@
 //! `models`: providers and models beyond the built-in ones.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, Number, PositiveInteger, PositiveNumber};
 use crate::sections::text::NonEmptyText;
+use crate::sections::word::Word;
 
 /// Providers and models beyond the built-in ones.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Models {
-    /// Whether the built-in catalog stays. Default: merge.
+    /// Whether the built-in catalog stays.
+    #[config(default = Merge)]
     pub mode: Option<CatalogMode>,
     /// Providers by name.
     pub providers: Option<Map<ModelProvider>>,
     /// Whether models of Amazon Bedrock are looked up.
-    pub bedrock_discovery: Option<BedrockDiscovery>,
+    #[serde(default)]
+    pub bedrock_discovery: BedrockDiscovery,
 }
 
 /// A provider of models.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ModelProvider {
     /// Where it is reached.
+    #[config(or_default)]
     pub base_url: NonEmptyText,
     /// Its key, or the name of the variable that holds it.
     pub api_key: Option<String>,
     /// How requests are signed.
-    pub auth: Option<ProviderAuth>,
+    pub auth: Option<Word<ProviderAuth>>,
     /// Which protocol it speaks.
-    pub api: Option<ModelApi>,
+    pub api: Option<Word<ModelApi>>,
     /// Headers for every request.
     pub headers: Option<Map<String>>,
     /// Whether the key goes into the `Authorization` header.
     pub auth_header: Option<bool>,
     /// Its models.
+    #[config(or_default)]
     pub models: Vec<ModelDefinition>,
 }
 
 /// A model.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ModelDefinition {
     /// Its name at the provider.
+    #[config(or_default)]
     pub id: NonEmptyText,
     /// Its name for people.
+    #[config(or_default)]
     pub name: NonEmptyText,
     /// Its protocol, where it differs from the provider's.
-    pub api: Option<ModelApi>,
-    /// Whether it can think. Default: false.
+    pub api: Option<Word<ModelApi>>,
+    /// Whether it can think.
+    #[config(default = false)]
     pub reasoning: Option<bool>,
     /// What it reads. Default: text.
     pub input: Option<Vec<ModelInput>>,
     /// Its prices per million tokens. Default: 0.
-    pub cost: Option<ModelCost>,
-    /// How many tokens it can see. Default: 200000.
+    #[serde(default)]
+    pub cost: ModelCost,
+    /// How many tokens it can see.
+    #[config(default = 200000)]
     pub context_window: Option<PositiveNumber>,
-    /// How many it may write. Default: 8192.
+    /// How many it may write.
+    #[config(default = 8192)]
     pub max_tokens: Option<PositiveNumber>,
     pub headers: Option<Map<String>>,
-    pub compat: Option<ModelCompatibility>,
+    #[serde(default)]
+    pub compat: ModelCompatibility,
 }
 
 /// Prices per million tokens.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ModelCost {
     pub input: Option<Number>,
     pub output: Option<Number>,
@@ -74,8 +82,7 @@ pub struct ModelCost {
 }
 
 /// What a provider does differently from the protocol it speaks.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ModelCompatibility {
     pub supports_store: Option<bool>,
     pub supports_developer_role: Option<bool>,
@@ -84,8 +91,7 @@ pub struct ModelCompatibility {
 }
 
 /// The lookup of models at Amazon Bedrock.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct BedrockDiscovery {
     pub enabled: Option<bool>,
     pub region: Option<String>,
@@ -96,7 +102,7 @@ pub struct BedrockDiscovery {
 }
 
 /// Whether the built-in catalog stays.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum CatalogMode {
@@ -105,7 +111,7 @@ pub enum CatalogMode {
 }
 
 /// How requests are signed.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
 pub enum ProviderAuth {
@@ -116,7 +122,7 @@ pub enum ProviderAuth {
 }
 
 /// A protocol of model providers.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
 pub enum ModelApi {
@@ -128,7 +134,7 @@ pub enum ModelApi {
     BedrockConverseStream,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum ModelInput {
@@ -136,7 +142,7 @@ pub enum ModelInput {
     Image,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "snake_case")]
 #[schemars(transform = as_literals)]
 pub enum MaxTokensField {

@@ -1,17 +1,16 @@
 //! `nodeHost`: what this machine offers when it serves as a node.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 /// What this machine offers when it serves as a node.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct NodeHost {
-    pub browser_proxy: Option<BrowserProxy>,
+    #[serde(default)]
+    pub browser_proxy: BrowserProxy,
 }
 
 /// The machine's browsers, for agents elsewhere.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct BrowserProxy {
     pub enabled: Option<bool>,
     pub allow_profiles: Option<Vec<String>>,

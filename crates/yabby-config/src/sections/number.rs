@@ -1,13 +1,29 @@
-//! Numbers with bounds.
+//! Numbers with bounds. The check knows the bounds; whatever number is written is read.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use yabby_base::json::Value;
+
+use crate::read::{Read, Reading};
 
 macro_rules! numbers {
-    ($($(#[$doc:meta])+ $name:ident($inner:ty): $schema:tt;)+) => {$(
+    ($($(#[$doc:meta])+ $name:ident: $schema:tt;)+) => {$(
         $(#[$doc])+
-        pub struct $name(pub $inner);
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub struct $name(f64);
+
+        impl From<$name> for f64 {
+            fn from(number: $name) -> Self {
+                number.0
+            }
+        }
+
+        impl Read for $name {
+            fn read(value: &Value, reading: &mut Reading) -> Option<Self> {
+                value.as_f64().map(Self).or_else(|| reading.wrong("a number"))
+            }
+        }
 
         impl JsonSchema for $name {
             fn inline_schema() -> bool {
@@ -27,23 +43,23 @@ macro_rules! numbers {
 
 numbers! {
     /// Any number.
-    Number(f64): { "type": "number" };
+    Number: { "type": "number" };
     /// A number above zero.
-    PositiveNumber(f64): { "type": "number", "exclusiveMinimum": 0 };
+    PositiveNumber: { "type": "number", "exclusiveMinimum": 0 };
     /// Zero or more.
-    NonNegativeNumber(f64): { "type": "number", "minimum": 0 };
+    NonNegativeNumber: { "type": "number", "minimum": 0 };
     /// A share, from none to all.
-    Fraction(f64): { "type": "number", "minimum": 0, "maximum": 1 };
+    Fraction: { "type": "number", "minimum": 0, "maximum": 1 };
     /// A whole number above zero.
-    PositiveInteger(u64): { "type": "integer", "exclusiveMinimum": 0 };
+    PositiveInteger: { "type": "integer", "exclusiveMinimum": 0 };
     /// A whole number, zero or more.
-    NonNegativeInteger(u64): { "type": "integer", "minimum": 0 };
+    NonNegativeInteger: { "type": "integer", "minimum": 0 };
     /// A whole number, one or more; told apart from [`PositiveInteger`] in messages only.
-    IntegerFromOne(u64): { "type": "integer", "minimum": 1 };
+    IntegerFromOne: { "type": "integer", "minimum": 1 };
     /// An hour of the day.
-    Hour(u8): { "type": "integer", "minimum": 0, "maximum": 23 };
+    Hour: { "type": "integer", "minimum": 0, "maximum": 23 };
     /// A port.
-    Port(u16): { "type": "integer", "minimum": 1, "maximum": 65535 };
+    Port: { "type": "integer", "minimum": 1, "maximum": 65535 };
     /// A time to wait: one second to two minutes, in milliseconds.
-    TimeoutMs(u32): { "type": "integer", "minimum": 1000, "maximum": 120_000 };
+    TimeoutMs: { "type": "integer", "minimum": 1000, "maximum": 120_000 };
 }

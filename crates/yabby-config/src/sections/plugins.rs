@@ -1,25 +1,27 @@
 //! `plugins`: which plugins of OpenClaw's are used.
 
-use schemars::JsonSchema;
 use serde_json::Value;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 
 /// Which plugins of OpenClaw's are used.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Plugins {
-    /// Whether any are. Default: true.
+    /// Whether any are.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// The only ones that are.
     pub allow: Option<Vec<String>>,
     /// Those that are not; this wins.
     pub deny: Option<Vec<String>>,
     /// Where else plugins are.
-    pub load: Option<PluginsLoad>,
+    #[serde(default)]
+    pub load: PluginsLoad,
     /// Which plugin does what only one can.
-    pub slots: Option<PluginSlots>,
+    #[serde(default)]
+    pub slots: PluginSlots,
     /// Settings by plugin.
     pub entries: Option<Map<PluginEntry>>,
     /// Where installed ones came from; written by the program.
@@ -27,24 +29,22 @@ pub struct Plugins {
 }
 
 /// Where else plugins are.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct PluginsLoad {
     /// Files and folders.
     pub paths: Option<Vec<String>>,
 }
 
 /// Which plugin does what only one can.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct PluginSlots {
-    /// Which keeps the memory; `none` for none. Default: memory-core.
+    /// Which keeps the memory; `none` for none.
+    #[config(default = "memory-core")]
     pub memory: Option<String>,
 }
 
 /// Settings of one plugin.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct PluginEntry {
     /// Whether it is used.
     pub enabled: Option<bool>,
@@ -53,8 +53,7 @@ pub struct PluginEntry {
 }
 
 /// Where an installed plugin came from.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct PluginInstall {
     pub source: InstallSource,
     pub spec: Option<String>,
@@ -65,7 +64,7 @@ pub struct PluginInstall {
 }
 
 /// Where something came from.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum InstallSource {

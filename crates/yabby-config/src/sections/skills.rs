@@ -1,51 +1,53 @@
 //! `skills`: which skills there are and what they need.
 
-use schemars::JsonSchema;
 use serde_json::Value;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::NonNegativeInteger;
 
 /// Which skills there are and what they need.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Skills {
     /// The only skills of those that come along. Default: all.
     pub allow_bundled: Option<Vec<String>>,
     /// Where skills are.
-    pub load: Option<SkillsLoad>,
+    #[serde(default)]
+    pub load: SkillsLoad,
     /// How what they need is installed.
-    pub install: Option<SkillsInstall>,
+    #[serde(default)]
+    pub install: SkillsInstall,
     /// Settings by skill.
     pub entries: Option<Map<SkillEntry>>,
 }
 
 /// Where skills are.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SkillsLoad {
     /// More folders.
     pub extra_dirs: Option<Vec<String>>,
-    /// Whether changes count at once. Default: true.
+    /// Whether changes count at once.
+    #[config(default = true)]
     pub watch: Option<bool>,
-    /// How long a file must be quiet. Default: 250.
+    /// How long a file must be quiet.
+    #[config(default = 250)]
     pub watch_debounce_ms: Option<NonNegativeInteger>,
 }
 
 /// How what skills need is installed.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SkillsInstall {
-    /// Whether Homebrew comes first. Default: true.
+    /// Whether Homebrew comes first.
+    #[config(default = true)]
     pub prefer_brew: Option<bool>,
-    /// Which package manager for Node. Default: npm.
+    /// Which package manager for Node.
+    #[config(default = Npm)]
     pub node_manager: Option<NodeManager>,
 }
 
 /// Settings of one skill.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SkillEntry {
     /// Whether it is used.
     pub enabled: Option<bool>,
@@ -58,7 +60,7 @@ pub struct SkillEntry {
 }
 
 /// A package manager for Node.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum NodeManager {

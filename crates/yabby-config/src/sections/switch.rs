@@ -1,10 +1,9 @@
 //! Something that is only on or off.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 /// Something that is only on or off.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Switch {
     pub enabled: Option<bool>,
 }

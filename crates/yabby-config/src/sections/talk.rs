@@ -1,12 +1,11 @@
 //! `talk`: spoken conversation.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::map::Map;
 
 /// Spoken conversation.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Talk {
     pub voice_id: Option<String>,
     pub voice_aliases: Option<Map<String>>,

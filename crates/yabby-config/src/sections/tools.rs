@@ -7,7 +7,7 @@ pub mod message;
 pub mod policy;
 pub mod web;
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::map::Map;
 use crate::sections::text::TextOrNumber;
@@ -19,54 +19,73 @@ use crate::sections::tools::policy::{ProviderToolPolicy, ToolPolicyHolder, ToolP
 use crate::sections::tools::web::WebTools;
 
 /// Tools that run on the host.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ElevatedTools {
-    /// Whether there are any. Default: true.
+    /// Whether there are any.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Who may use them, by channel.
     pub allow_from: Option<Map<Vec<TextOrNumber>>>,
 }
 
 /// What agents may use, and how.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Tools {
-    /// A set of tools to start from. Default: full.
+    /// A set of tools to start from.
+    #[config(default = Full, live)]
     pub profile: Option<ToolProfile>,
     /// The only tools allowed: names, `group:…` or `*`.
+    #[config(live)]
     pub allow: Option<Vec<String>>,
     /// Tools beyond those of the profile.
+    #[config(live)]
     pub also_allow: Option<Vec<String>>,
     /// Tools that are not allowed; this wins.
+    #[config(live)]
     pub deny: Option<Vec<String>>,
     /// The same by provider or model.
+    #[config(live)]
     pub by_provider: Option<Map<ProviderToolPolicy>>,
     /// Searching and fetching.
-    pub web: Option<WebTools>,
+    #[serde(default)]
+    pub web: WebTools,
     /// Images, sound and film turned into text.
-    pub media: Option<MediaTools>,
+    #[serde(default)]
+    pub media: MediaTools,
     /// Links in messages turned into text.
-    pub links: Option<LinkTools>,
+    #[serde(default)]
+    pub links: LinkTools,
     /// Messages to other places than the one asked from.
-    pub message: Option<MessageTool>,
+    #[config(live)]
+    #[serde(default)]
+    pub message: MessageTool,
     /// Whether agents may talk to each other.
-    pub agent_to_agent: Option<AgentToAgentTool>,
+    #[config(live)]
+    #[serde(default)]
+    pub agent_to_agent: AgentToAgentTool,
     /// Tools that run on the host.
-    pub elevated: Option<ElevatedTools>,
+    #[config(live)]
+    #[serde(default)]
+    pub elevated: ElevatedTools,
     /// Running commands.
-    pub exec: Option<Exec>,
+    #[config(live)]
+    #[serde(default)]
+    pub exec: Exec,
     /// Tools of agents that agents start.
-    pub subagents: Option<ToolPolicyHolder>,
+    #[config(live)]
+    #[serde(default)]
+    pub subagents: ToolPolicyHolder,
     /// Tools inside the sandbox.
-    pub sandbox: Option<ToolPolicyHolder>,
+    #[config(live)]
+    #[serde(default)]
+    pub sandbox: ToolPolicyHolder,
 }
 
 /// Whether agents may talk to each other.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct AgentToAgentTool {
-    /// Whether they may. Default: false.
+    /// Whether they may.
+    #[config(default = false)]
     pub enabled: Option<bool>,
     /// Which agents may.
     pub allow: Option<Vec<String>>,

@@ -1,12 +1,11 @@
 //! `update`: new versions.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 
 /// New versions.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Update {
     /// Which versions are offered.
     pub channel: Option<UpdateChannel>,
@@ -14,7 +13,7 @@ pub struct Update {
 }
 
 /// A line of releases.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum UpdateChannel {

@@ -1,21 +1,20 @@
 //! `web`: the connection to WhatsApp Web.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::number::{Fraction, NonNegativeInteger, PositiveInteger, PositiveNumber};
 
 /// The connection to WhatsApp Web.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Web {
     pub enabled: Option<bool>,
     pub heartbeat_seconds: Option<PositiveInteger>,
-    pub reconnect: Option<WebReconnect>,
+    #[serde(default)]
+    pub reconnect: WebReconnect,
 }
 
 /// How a lost connection is taken up again.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct WebReconnect {
     pub initial_ms: Option<PositiveNumber>,
     pub max_ms: Option<PositiveNumber>,

@@ -1,12 +1,11 @@
 //! `wizard`: the last run of the set-up.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::gateway::GatewayMode;
 
 /// The last run of the set-up.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Wizard {
     pub last_run_at: Option<String>,
     pub last_run_version: Option<String>,

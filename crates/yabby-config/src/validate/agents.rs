@@ -1,8 +1,8 @@
 //! Checks of agents against each other and against their folders (`config.md` §3).
 
 use serde_json::Value;
-use yabby_domain::id::AgentId;
-use yabby_domain::{json, text};
+use yabby_base::id::AgentId;
+use yabby_base::{json, text};
 
 use super::World;
 use crate::issue::Issue;

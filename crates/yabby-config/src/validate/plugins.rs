@@ -4,8 +4,8 @@
 //! OpenClaw brings along is right, and what names one that nobody has is a mistake worth telling.
 
 use serde_json::Value;
-use yabby_domain::json::{self, Object};
-use yabby_domain::text;
+use yabby_base::json::{self, Object};
+use yabby_base::text;
 
 use super::World;
 use super::agents::user_path;

@@ -1,7 +1,7 @@
 //! The rules that types have beyond their form (`config.md` §3), by the name of the type.
 
 use serde_json::Value;
-use yabby_domain::{duration, json, text};
+use yabby_base::{duration, json, text};
 
 /// A broken rule, and where below the value.
 #[derive(Clone, Debug, PartialEq)]

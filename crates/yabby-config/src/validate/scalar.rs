@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use regex::Regex;
 use serde_json::Value;
-use yabby_domain::json;
+use yabby_base::json;
 
 use super::rules;
 

@@ -5,14 +5,14 @@
 //! a type ([`super::rules`]) once its value has the right form.
 
 use serde_json::Value;
-use yabby_domain::json::{self, Object};
+use yabby_base::json::{self, Object};
 
 use super::allowed;
 use super::rules::{self, Breach};
 use super::scalar::{self, Complaint, Form, Patterns};
 use crate::issue::Issue;
-use crate::schema::{Content, Room, Sections};
-use crate::sections::Config;
+use crate::schema::{Content, Parts, Room};
+use crate::sections::Sections;
 
 /// What a walk found.
 pub struct Walked {
@@ -26,7 +26,7 @@ pub struct Walked {
 pub fn config(config: &Value) -> Walked {
     let nothing = Value::Null;
     let mut walk = Walk::along(&nothing, Vec::new(), Found::default());
-    let mut config = walk.sections(Config::SECTIONS, Room::Closed, config);
+    let mut config = walk.parts(Sections::PARTS, Room::Closed, config);
     walk.rule("Config", &mut config, 0);
     let Found { findings, unknown_keys } = walk.found;
     Walked { config, issues: findings.into_iter().map(|finding| finding.issue).collect(), unknown_keys }
@@ -80,25 +80,25 @@ impl<'s> Walk<'s> {
         Self { schema, path, found, patterns: Patterns::default() }
     }
 
-    /// An object whose members are sections; only the schemas of those present are built.
-    fn sections(&mut self, sections: Sections, room: Room, value: &Value) -> Value {
+    /// An object made of parts; only the schemas of those present are built.
+    fn parts(&mut self, parts: Parts, room: Room, value: &Value) -> Value {
         let Value::Object(members) = value else {
             let complaint = Complaint::of_type("object", Some(value));
             self.report(complaint.message, complaint.form, Some("an object".to_owned()));
             return value.clone();
         };
         let mut out = Object::new();
-        for section in sections {
+        for part in parts {
             let empty = Value::Object(Object::new());
-            let member = members.get(section.key);
-            let Some(member) = member.or(section.always.then_some(&empty)) else { continue };
-            let walked = self.below(section.key, |walk| match section.content {
+            let member = members.get(part.key);
+            let Some(member) = member.or(part.always.then_some(&empty)) else { continue };
+            let walked = self.below(part.key, |walk| match part.content {
                 Content::Value(schema) => walk.section(&schema(), member),
-                Content::Sections(sections, room) => walk.sections(sections, room, member),
+                Content::Parts(parts, room) => walk.parts(parts, room, member),
             });
-            out.insert(section.key.to_owned(), walked);
+            out.insert(part.key.to_owned(), walked);
         }
-        let known: Vec<_> = sections.iter().map(|section| section.key).collect();
+        let known: Vec<_> = parts.iter().map(|part| part.key).collect();
         let others = match room {
             Room::Open => Others::Welcome,
             Room::Closed => Others::Refused,

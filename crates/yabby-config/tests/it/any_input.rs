@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value};
+use yabby_config::config::Config;
 use yabby_config::validate::{World, unknown_keys, validate};
 use yabby_config::{defaults, legacy};
 
@@ -93,6 +94,8 @@ proptest! {
     fn what_was_found_valid_is_valid_again(config in any_value()) {
         let first = validate(&config, &world());
         if first.is_valid() {
+            let read = Config::new(first.config.clone());
+            prop_assert_eq!(read.problems(), []);
             let mut filled = first.config.clone();
             defaults::fill(&mut filled);
             let again = validate(&filled, &world());

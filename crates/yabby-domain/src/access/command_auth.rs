@@ -1,11 +1,13 @@
 //! Whether a sender may command the agent, and whether they own it (`sessions.md` §17).
 
-use crate::access::allow_list::{entries, without_telegram_prefix};
+use crate::access::allow_list::without_telegram_prefix;
 use crate::channel::{CORE_CHANNELS, core_channel, e164, whatsapp_target};
 use crate::config::Config;
+use crate::config::channels::settings::ChannelSettings;
+use crate::config::map::Map;
+use crate::config::text::TextOrNumber;
 use crate::id::AccountId;
 use crate::inbound::InboundMessage;
-use crate::json::{self, Object, Value};
 use crate::text;
 use crate::unique::unique;
 
@@ -31,7 +33,7 @@ pub fn command_authority(
     let account = message.account_id.as_deref();
     let channel = channel_of(message, config);
     let allowed = channel
-        .map(|channel| format_list(Some(channel), allow_from(config, channel, account)))
+        .map(|channel| format_list(Some(channel), &listed(allow_from(config, channel, account))))
         .unwrap_or_default();
     let owners = owner_list(config, channel);
 
@@ -87,48 +89,45 @@ fn channel_of(message: &InboundMessage, config: &Config) -> Option<&'static str>
 }
 
 /// The raw list of senders that a channel's configuration allows; an account's own comes first.
-fn allow_from<'c>(config: &'c Config, channel: &str, account: Option<&str>) -> &'c [Value] {
-    let Some(section) = config.object(&["channels", channel]) else {
+fn allow_from<'c>(config: &'c Config, channel: &str, account: Option<&str>) -> &'c [TextOrNumber] {
+    let Some(section) = config.channels.settings(channel) else {
         return &[];
     };
     let own = account_section(section, channel, account);
     // These platforms keep the list of a person's own conversations apart.
-    let list_of = |section: &'c Object| match channel {
-        "discord" | "slack" | "googlechat" => {
-            section.get("dm").filter(|dm| !dm.is_null()).map(|dm| dm.get("allowFrom"))
-        }
-        _ => section.get("allowFrom").map(Some),
+    let list_of = |section: &'c ChannelSettings| match channel {
+        "discord" | "slack" | "googlechat" => section.dm.as_ref().map(|dm| dm.allow_from.as_ref()),
+        _ => section.allow_from.as_ref().map(Some),
     };
     let list = match channel {
         // Here a list is looked up by itself; elsewhere an account's `dm` replaces the channel's.
-        "googlechat" | "whatsapp" => own
-            .and_then(list_of)
-            .flatten()
-            .filter(|list| !list.is_null())
-            .or_else(|| list_of(section).flatten()),
+        "googlechat" | "whatsapp" => own.and_then(list_of).flatten().or_else(|| list_of(section).flatten()),
         _ => own.and_then(list_of).or_else(|| list_of(section)).flatten(),
     };
-    list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    list.map(Vec::as_slice).unwrap_or_default()
 }
 
-fn account_section<'c>(section: &'c Object, channel: &str, account: Option<&str>) -> Option<&'c Object> {
-    let accounts = section.get("accounts")?.as_object()?;
+fn account_section<'c>(
+    section: &'c ChannelSettings,
+    channel: &str,
+    account: Option<&str>,
+) -> Option<&'c ChannelSettings> {
+    let accounts = section.accounts.as_ref()?;
     let id = match (channel, account.and_then(text::non_blank)) {
         ("whatsapp", Some(id)) => id.to_owned(),
         ("whatsapp", None) => default_account(accounts),
         (_, id) => AccountId::normalize(id.unwrap_or("")).as_str().to_owned(),
     };
-    let same_id = |(name, _): &(&String, &Value)| match channel {
+    let same_id = |(name, _): &(&String, &ChannelSettings)| match channel {
         "telegram" => AccountId::normalize(name).as_str() == id,
         "googlechat" => text::lower(name) == id,
         _ => false,
     };
-    let respelt = || json::in_js_order(accounts).into_iter().find(same_id).map(|(_, account)| account);
-    accounts.get(&id).or_else(respelt)?.as_object()
+    accounts.get(&id).or_else(|| accounts.iter().find(same_id).map(|(_, account)| account))
 }
 
 /// The account that is used when none is named: `default`, else the first in the alphabet.
-fn default_account(accounts: &Object) -> String {
+fn default_account(accounts: &Map<ChannelSettings>) -> String {
     let first = accounts.keys().filter(|name| !name.is_empty()).min();
     if accounts.contains_key("default") { "default".to_owned() } else { first.cloned().unwrap_or_default() }
 }
@@ -136,15 +135,15 @@ fn default_account(accounts: &Object) -> String {
 /// `commands.ownerAllowFrom`: an entry that begins with a channel counts on that channel only.
 fn owner_list(config: &Config, channel: Option<&'static str>) -> Vec<String> {
     let mut owners = Vec::new();
-    for entry in entries(config.list(&["commands", "ownerAllowFrom"]).unwrap_or_default()) {
+    for entry in listed(config.commands.owner_allow_from.as_deref().unwrap_or_default()) {
         let prefixed = entry.split_once(':').and_then(|(name, rest)| {
             let named = text::lower_non_blank(name).and_then(|name| core_channel(&name))?;
             Some((named, text::trim(rest)))
         });
         match prefixed {
             Some((named, _)) if channel.is_some_and(|channel| channel != named) => {}
-            Some((_, rest)) => owners.extend(Some(rest).filter(|rest| !rest.is_empty()).map(Value::from)),
-            None => owners.push(Value::from(entry)),
+            Some((_, rest)) => owners.extend(Some(rest).filter(|rest| !rest.is_empty()).map(str::to_owned)),
+            None => owners.push(entry.clone()),
         }
     }
     format_list(channel, &owners)
@@ -155,14 +154,12 @@ fn sender_names(message: &InboundMessage, channel: Option<&'static str>) -> Vec<
     let (id, number) = (&message.sender_id, &message.sender_e164);
     let names =
         if channel == Some("whatsapp") { [number, id, &message.from] } else { [id, number, &message.from] };
-    let spelt =
-        names.into_iter().flatten().flat_map(|name| format_list(channel, &[Value::from(name.as_str())]));
+    let spelt = names.into_iter().flatten().flat_map(|name| format_list(channel, &trimmed([name.as_str()])));
     unique(spelt)
 }
 
 /// A list in the spelling that its channel compares.
-fn format_list(channel: Option<&str>, list: &[Value]) -> Vec<String> {
-    let list = entries(list);
+fn format_list(channel: Option<&str>, list: &[String]) -> Vec<String> {
     match channel {
         Some("telegram") => {
             list.iter().map(|entry| text::lower(without_telegram_prefix(entry))).filter(filled).collect()
@@ -176,8 +173,17 @@ fn format_list(channel: Option<&str>, list: &[Value]) -> Vec<String> {
             list.iter().filter_map(|entry| unless_wildcard(entry, number)).collect()
         }
         Some("googlechat") => list.iter().map(|entry| googlechat_user(entry)).filter(filled).collect(),
-        _ => list,
+        _ => list.to_vec(),
     }
+}
+
+/// The entries of a configured list, trimmed.
+fn listed(list: &[TextOrNumber]) -> Vec<String> {
+    trimmed(list.iter().map(TextOrNumber::text).collect::<Vec<_>>().iter().map(AsRef::as_ref))
+}
+
+fn trimmed<'e>(entries: impl IntoIterator<Item = &'e str>) -> Vec<String> {
+    entries.into_iter().filter_map(text::non_blank).map(str::to_owned).collect()
 }
 
 fn filled(text: &impl AsRef<str>) -> bool {
@@ -237,6 +243,7 @@ pub fn commands_allowed(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
     use serde_json::json;
 
     fn judge(config: Value, provider: &str, sender: &str) -> CommandAuthority {

@@ -2,8 +2,11 @@
 
 use crate::access::allow_list::discord_slug;
 use crate::config::Config;
+use crate::config::channels::settings::GroupSettings;
+use crate::config::map::Map;
+use crate::config::tools::policy::ToolPolicy;
 use crate::id::AccountId;
-use crate::json::{self, Object, Value};
+use crate::json::{Object, Value};
 use crate::text;
 
 /// What the configuration says about one group.
@@ -13,9 +16,9 @@ pub struct GroupPolicy<'c> {
     pub restricted: bool,
     pub allowed: bool,
     /// The settings of this group.
-    pub own: Option<&'c Value>,
+    pub own: Option<&'c GroupSettings>,
     /// The settings of `*`.
-    pub default: Option<&'c Value>,
+    pub default: Option<&'c GroupSettings>,
 }
 
 /// The policy for a group; an account's own list replaces its channel's.
@@ -33,22 +36,17 @@ pub fn group_policy<'c>(
     GroupPolicy { restricted, allowed: !restricted || own.is_some() || default.is_some(), own, default }
 }
 
-fn groups<'c>(config: &'c Config, channel: &str, account: Option<&str>) -> Option<&'c Object> {
-    let channel = config.object(&["channels", channel])?;
+fn groups<'c>(config: &'c Config, channel: &str, account: Option<&str>) -> Option<&'c Map<GroupSettings>> {
+    let channel = config.channels.settings(channel)?;
     let account = AccountId::normalize(account.unwrap_or(""));
-    let accounts = channel.get("accounts").and_then(Value::as_object);
-    let of_account = accounts.and_then(|accounts| {
-        let groups_of = |account: &'c Value| account.get("groups").filter(|groups| !groups.is_null());
-        let exact = accounts.get(account.as_str()).and_then(groups_of);
+    let of_account = channel.accounts.as_ref().and_then(|accounts| {
+        let exact = accounts.get(account.as_str()).and_then(|account| account.groups.as_ref());
         exact.or_else(|| {
-            let same_name = |(name, _): &(&String, &Value)| text::lower(name) == account.as_str();
-            json::in_js_order(accounts)
-                .into_iter()
-                .find(same_name)
-                .and_then(|(_, account)| groups_of(account))
+            let mut accounts = accounts.iter();
+            accounts.find(|(name, _)| text::lower(name) == account.as_str())?.1.groups.as_ref()
         })
     });
-    of_account.or_else(|| channel.get("groups"))?.as_object()
+    of_account.or(channel.groups.as_ref())
 }
 
 /// Whether a caller's setting comes before or after the configuration's.
@@ -63,7 +61,7 @@ pub enum MentionOverride {
 impl GroupPolicy<'_> {
     /// Whether the agent answers only when mentioned. Groups must mention it unless told otherwise.
     pub fn requires_mention(&self, override_: MentionOverride) -> bool {
-        let said = |settings: Option<&Value>| settings?.get("requireMention")?.as_bool();
+        let said = |settings: Option<&GroupSettings>| settings?.require_mention;
         let configured = said(self.own).or_else(|| said(self.default));
         match override_ {
             MentionOverride::BeforeConfig(wanted) => wanted,
@@ -73,11 +71,10 @@ impl GroupPolicy<'_> {
     }
 
     /// The tool policy for a sender: the group's for this sender, the group's, then the default's.
-    pub fn tools(&self, sender: &GroupSender<'_>) -> Option<&Value> {
+    pub fn tools(&self, sender: &GroupSender<'_>) -> Option<&ToolPolicy> {
         [self.own, self.default].into_iter().flatten().find_map(|settings| {
-            let by_sender =
-                settings.get("toolsBySender").and_then(Value::as_object).and_then(|tools| sender.find(tools));
-            by_sender.or_else(|| settings.get("tools").filter(|tools| json::truthy(tools)))
+            let by_sender = settings.tools_by_sender.as_ref().and_then(|tools| sender.find(tools));
+            by_sender.or(settings.tools.as_ref())
         })
     }
 }
@@ -92,10 +89,10 @@ pub struct GroupSender<'a> {
 }
 
 impl GroupSender<'_> {
-    fn find<'c>(&self, tools: &'c Object) -> Option<&'c Value> {
+    fn find<'c>(&self, tools: &'c Map<ToolPolicy>) -> Option<&'c ToolPolicy> {
         let policies = || {
-            let named = json::in_js_order(tools).into_iter().map(|(name, policy)| (sender_key(name), policy));
-            named.filter(|(name, policy)| !name.is_empty() && json::truthy(policy))
+            let named = tools.iter().map(|(name, policy)| (sender_key(name), policy));
+            named.filter(|(name, _)| !name.is_empty())
         };
         let names = [self.id, self.e164, self.username, self.name].into_iter().flatten();
         let own = names

@@ -4,9 +4,12 @@
 
 use crate::access::group_policy::{GroupSender, group_policy};
 use crate::config::Config;
+use crate::config::agents::entry::AgentTools;
+use crate::config::extras::{ByTrust, TrustPolicy};
+use crate::config::map::Map;
+use crate::config::tools::Tools;
+use crate::config::tools::policy::{ProviderToolPolicy, ToolPolicy as PlacePolicy, ToolProfile};
 use crate::id::AgentId;
-use crate::json::Value;
-use crate::leash::exec_policy::setting;
 use crate::model::ModelRef;
 use crate::session::key::SessionKey;
 use crate::text;
@@ -37,6 +40,47 @@ struct Lists {
     /// Nothing else, if there is any.
     allow: Vec<String>,
     deny: Vec<String>,
+}
+
+/// What one place of the configuration says about tools.
+#[derive(Clone, Copy, Default)]
+struct Said<'c> {
+    profile: Option<ToolProfile>,
+    allow: Option<&'c [String]>,
+    also_allow: Option<&'c [String]>,
+    deny: Option<&'c [String]>,
+}
+
+impl<'c> Said<'c> {
+    fn of_all(tools: &'c Tools) -> Self {
+        Self::new(tools.profile, &tools.allow, &tools.also_allow, &tools.deny)
+    }
+
+    fn of_agent(tools: &'c AgentTools) -> Self {
+        Self::new(tools.profile, &tools.allow, &tools.also_allow, &tools.deny)
+    }
+
+    fn of_provider(tools: &'c ProviderToolPolicy) -> Self {
+        Self::new(tools.profile, &tools.allow, &tools.also_allow, &tools.deny)
+    }
+
+    fn of_place(tools: &'c PlacePolicy) -> Self {
+        Self::new(None, &tools.allow, &tools.also_allow, &tools.deny)
+    }
+
+    fn of_trust(tools: &'c TrustPolicy) -> Self {
+        Self::new(None, &tools.allow, &None, &tools.deny)
+    }
+
+    fn new(
+        profile: Option<ToolProfile>,
+        allow: &'c Option<Vec<String>>,
+        also_allow: &'c Option<Vec<String>>,
+        deny: &'c Option<Vec<String>>,
+    ) -> Self {
+        let list = |list: &'c Option<Vec<String>>| list.as_deref();
+        Self { profile, allow: list(allow), also_allow: list(also_allow), deny: list(deny) }
+    }
 }
 
 /// What others than the owner may not do unless the configuration says so: run commands, look into or speak
@@ -120,21 +164,20 @@ const BUILT_IN: [&str; 8] = [
 
 impl ToolPolicy {
     pub fn of(user: &ToolUser<'_>) -> Self {
-        let everybody = user.config.get(&["tools"]);
-        let own = user.config.agent(user.agent).and_then(|agent| agent.get("tools"));
-        let by_provider = |tools: Option<&'_ Value>| provider_entry(tools, user.model).cloned();
-        let (provider, own_provider) = (by_provider(everybody), by_provider(own));
-        let layers = [Some(profile(own, everybody)), Some(profile(own_provider.as_ref(), provider.as_ref()))]
+        let tools = &user.config.tools;
+        let agent = user.config.agent(user.agent).map(|agent| &agent.tools);
+        let everybody = Some(Said::of_all(tools));
+        let own = agent.map(Said::of_agent);
+        let provider = tools.by_provider.as_ref().and_then(|entries| provider_entry(entries, user.model));
+        let own_provider = agent.and_then(|agent| provider_entry(agent.by_provider.as_ref()?, user.model));
+        let layers = [Some(profile(own, everybody)), Some(profile(own_provider, provider))]
             .into_iter()
-            .chain(
-                [everybody, provider.as_ref(), own, own_provider.as_ref()]
-                    .map(|tools| tools.map(Lists::read)),
-            )
+            .chain([everybody, provider, own, own_provider].map(|said| said.map(|said| Lists::read(&said))))
             .chain([group(user)])
-            .chain([user.is_confined.then(|| confined(everybody, own))])
+            .chain([user.is_confined.then(|| confined(&tools.sandbox.tools, agent))])
             .chain([hides_commands(user).then(|| Lists::new([], ["group:runtime"]))])
-            .chain([user.session.is_subagent().then(|| subagent(everybody))])
-            .chain([Some(trust(everybody, user.is_owner))]);
+            .chain([user.session.is_subagent().then(|| subagent(&tools.subagents.tools))])
+            .chain([Some(trust(&user.config.extras.tools.by_trust, user.is_owner))]);
         Self(layers.flatten().filter(|lists| *lists != Lists::default()).collect())
     }
 
@@ -155,13 +198,12 @@ impl Lists {
     }
 
     /// `allow`, `alsoAllow` and `deny`, as they are written.
-    fn read(tools: &Value) -> Self {
-        let allow = words(tools, "allow");
-        let also = words(tools, "alsoAllow");
+    fn read(said: &Said<'_>) -> Self {
+        let (allow, also) = (words(said.allow), words(said.also_allow));
         let everything = (allow.is_empty() && !also.is_empty()).then_some("*");
         Self {
             allow: expanded(everything.into_iter().chain(allow).chain(also)),
-            deny: expanded(words(tools, "deny")),
+            deny: expanded(words(said.deny)),
         }
     }
 
@@ -186,8 +228,8 @@ fn is_built_in(name: &str) -> bool {
     built_in.any(|known| known == name)
 }
 
-fn words<'v>(tools: &'v Value, key: &str) -> Vec<&'v str> {
-    tools.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+fn words(list: Option<&[String]>) -> Vec<&str> {
+    list.unwrap_or_default().iter().map(String::as_str).collect()
 }
 
 /// Groups are written out; old names become the present ones.
@@ -214,25 +256,24 @@ fn matches_any(patterns: &[String], name: &str) -> bool {
 }
 
 /// A named set of tools, and what is allowed beside it.
-fn profile(own: Option<&Value>, everybody: Option<&Value>) -> Lists {
+fn profile(own: Option<Said<'_>>, everybody: Option<Said<'_>>) -> Lists {
     let both = [own, everybody];
-    let name = both.iter().find_map(|tools| tools.as_ref()?.get("profile")?.as_str());
-    let allow: &[&str] = match name {
-        Some("minimal") => &["session_status"],
-        Some("coding") => &["group:fs", "group:runtime", "group:sessions", "group:memory", "image"],
-        Some("messaging") => {
+    let allow: &[&str] = match both.into_iter().flatten().find_map(|said| said.profile) {
+        Some(ToolProfile::Minimal) => &["session_status"],
+        Some(ToolProfile::Coding) => {
+            &["group:fs", "group:runtime", "group:sessions", "group:memory", "image"]
+        }
+        Some(ToolProfile::Messaging) => {
             &["group:messaging", "sessions_list", "sessions_history", "sessions_send", "session_status"]
         }
-        _ => return Lists::default(),
+        Some(ToolProfile::Full) | None => return Lists::default(),
     };
-    let also = both.iter().find_map(|tools| tools.as_ref()?.get("alsoAllow").filter(|also| also.is_array()));
-    let also = also.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let also = words(both.into_iter().flatten().find_map(|said| said.also_allow));
     Lists { allow: expanded(allow.iter().copied().chain(also)), deny: Vec::new() }
 }
 
 /// What is said about a model, else about its provider.
-fn provider_entry<'v>(tools: Option<&'v Value>, model: &ModelRef) -> Option<&'v Value> {
-    let entries = tools?.get("byProvider")?.as_object()?;
+fn provider_entry<'c>(entries: &'c Map<ProviderToolPolicy>, model: &ModelRef) -> Option<Said<'c>> {
     let provider = text::lower(text::trim(&model.provider));
     let name = text::lower(text::trim(&model.model));
     let full = if name.contains('/') { name } else { format!("{provider}/{name}") };
@@ -240,49 +281,42 @@ fn provider_entry<'v>(tools: Option<&'v Value>, model: &ModelRef) -> Option<&'v 
         // The last of several spellings counts.
         entries.iter().rfind(|(key, _)| text::lower(text::trim(key)) == wanted).map(|(_, entry)| entry)
     };
-    find(&full).or_else(|| find(&provider))
+    find(&full).or_else(|| find(&provider)).map(Said::of_provider)
 }
 
 fn group(user: &ToolUser<'_>) -> Option<Lists> {
     let of = |key: &SessionKey| key.thread_parent().unwrap_or_else(|| key.clone()).group();
     let group = of(user.session).or_else(|| user.spawned_by.and_then(of))?;
     let policy = group_policy(user.config, &group.channel, user.account, Some(&group.id));
-    policy.tools(&user.sender).map(Lists::read)
+    policy.tools(&user.sender).map(|tools| Lists::read(&Said::of_place(tools)))
 }
 
-fn confined(everybody: Option<&Value>, own: Option<&Value>) -> Lists {
-    let said = |tools: Option<&Value>, key: &str| {
-        let lists = tools?.get("sandbox")?.get("tools")?;
-        lists.get(key)?.is_array().then(|| expanded(words(lists, key)))
+fn confined(everybody: &PlacePolicy, agent: Option<&AgentTools>) -> Lists {
+    let own = agent.map(|agent| &agent.sandbox.tools);
+    let said = |pick: fn(&PlacePolicy) -> Option<&[String]>| {
+        own.and_then(pick).or_else(|| pick(everybody)).map(|list| expanded(words(Some(list))))
     };
     let usual = Lists::new(CONFINED, ["browser", "canvas", "nodes", "cron", "gateway"]);
     Lists {
-        allow: said(own, "allow").or_else(|| said(everybody, "allow")).unwrap_or(usual.allow),
-        deny: said(own, "deny").or_else(|| said(everybody, "deny")).unwrap_or(usual.deny),
+        allow: said(|tools| tools.allow.as_deref()).unwrap_or(usual.allow),
+        deny: said(|tools| tools.deny.as_deref()).unwrap_or(usual.deny),
     }
 }
 
 /// Whether there are no commands: one that is not confined reads whatever the owner can.
 fn hides_commands(user: &ToolUser<'_>) -> bool {
-    user.among_others && !user.is_confined && !runs_among_others(user.config, user.agent)
+    user.among_others && !user.is_confined && !user.config.runs_among_others(user.agent)
 }
 
-/// `tools.exec.amongOthers`: commands that are not confined run where others than the owner talk, too.
-pub fn runs_among_others(config: &Config, agent: &AgentId) -> bool {
-    setting(config, agent, "amongOthers").and_then(Value::as_bool) == Some(true)
-}
-
-fn subagent(everybody: Option<&Value>) -> Lists {
-    let said = everybody.and_then(|tools| tools.get("subagents")?.get("tools")).map(Lists::read);
-    let Lists { allow, deny } = said.unwrap_or_default();
+fn subagent(everybody: &PlacePolicy) -> Lists {
+    let Lists { allow, deny } = Lists::read(&Said::of_place(everybody));
     Lists { allow, deny: deny.into_iter().chain(NOT_FOR_SUBAGENTS.map(str::to_owned)).collect() }
 }
 
-fn trust(everybody: Option<&Value>, is_owner: bool) -> Lists {
-    let name = if is_owner { "owner" } else { "stranger" };
-    let said = everybody.and_then(|tools| tools.get("byTrust")?.get(name)).map(Lists::read);
+fn trust(by_trust: &ByTrust, is_owner: bool) -> Lists {
+    let said = if is_owner { &by_trust.owner } else { &by_trust.stranger };
     match said {
-        Some(said) => said,
+        Some(said) => Lists::read(&Said::of_trust(said)),
         None if is_owner => Lists::default(),
         None => Lists::new([], NOT_FOR_STRANGERS),
     }
@@ -293,6 +327,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use serde_json::Value;
 
     const KNOWN: [&str; 10] = [
         "read",

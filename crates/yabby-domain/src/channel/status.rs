@@ -3,7 +3,10 @@
 
 use crate::collation;
 use crate::config::Config;
-use crate::json::{Object, Value, number_text, truthy};
+use crate::config::channels::settings::{ChannelSettings, GroupSettings};
+use crate::config::map::Map;
+use crate::config::text::TextOrNumber;
+use crate::json::{Object, Value, number_text};
 use crate::text;
 
 /// What a channel is called.
@@ -67,18 +70,16 @@ const DEFAULT_ACCOUNT: &str = "default";
 /// The channels that are set up. `variable` is one of the environment.
 pub fn configured<'v>(config: &Config, variable: impl Fn(&str) -> Option<&'v str>) -> Vec<ConfiguredChannel> {
     let channel = |about: &About| {
-        let section = config.object(&["channels", about.id])?;
-        if section.get("enabled") == Some(&Value::Bool(false)) {
-            return None;
-        }
-        let own = section.get("accounts").and_then(Value::as_object).filter(|own| !own.is_empty());
-        let empty = Object::new();
+        let section = config.channels.settings(about.id).filter(|section| section.enabled())?;
+        let own = section.accounts.as_ref().filter(|own| !own.is_empty());
+        let account = |id: &str, own: Option<&ChannelSettings>| {
+            let has_variable = |name: &str| variable(name).and_then(text::non_blank).is_some();
+            let asked = Asked { config, id, has_variable: &has_variable };
+            account(about, &asked, own, section)
+        };
         let mut accounts: Vec<Account> = match own {
-            Some(own) => own
-                .iter()
-                .map(|(id, own)| account(about, id, section, own.as_object().unwrap_or(&empty), &variable))
-                .collect(),
-            None => vec![account(about, DEFAULT_ACCOUNT, section, &empty, &variable)],
+            Some(own) => own.iter().map(|(id, own)| account(id, Some(own))).collect(),
+            None => vec![account(DEFAULT_ACCOUNT, None)],
         };
         accounts.sort_by(|one, other| collation::compare(&one.id, &other.id));
         Some(ConfiguredChannel { about: *about, accounts })
@@ -86,73 +87,167 @@ pub fn configured<'v>(config: &Config, variable: impl Fn(&str) -> Option<&'v str
     ALL.iter().filter_map(channel).collect()
 }
 
-fn account<'v>(
+/// The account that is asked about.
+struct Asked<'a> {
+    config: &'a Config,
+    id: &'a str,
+    has_variable: &'a dyn Fn(&str) -> bool,
+}
+
+/// What only its platform says of an account.
+#[derive(Default)]
+struct OfPlatform {
+    is_configured: bool,
+    token_source: Option<&'static str>,
+    mode: Option<&'static str>,
+    unmentioned_groups: Option<bool>,
+    facts: Vec<(&'static str, Value)>,
+    policy: Vec<(&'static str, Value)>,
+}
+
+fn account(
     about: &About,
-    id: &str,
-    section: &Object,
-    own: &Object,
-    variable: &impl Fn(&str) -> Option<&'v str>,
+    asked: &Asked<'_>,
+    own: Option<&ChannelSettings>,
+    common: &ChannelSettings,
 ) -> Account {
-    let setting = |name: &str| own.get(name).or_else(|| section.get(name));
-    let said = |name: &str| setting(name).and_then(Value::as_str).and_then(text::non_blank);
-    let is_telegram = about.id == "telegram";
-    let from = |field: &str, name: &str| match () {
-        () if said(field).is_some() => "config",
-        () if id == DEFAULT_ACCOUNT && variable(name).and_then(text::non_blank).is_some() => "env",
-        () => "none",
+    let of_platform = match about.id {
+        "telegram" => telegram(asked, own, common),
+        "discord" => discord(asked),
+        "slack" => slack(asked),
+        "signal" => signal(asked),
+        "whatsapp" => whatsapp(own, common),
+        _ => OfPlatform { is_configured: true, ..OfPlatform::default() },
     };
-    let token_source = match about.id {
-        "telegram" if said("tokenFile").is_some() => Some("tokenFile"),
-        "telegram" => Some(from("botToken", "TELEGRAM_BOT_TOKEN")),
-        "discord" => Some(from("token", "DISCORD_BOT_TOKEN")),
-        _ => None,
-    };
-    let is_set = |name: &&str| setting(name).is_some_and(|value| !value.is_null());
-    let (is_configured, facts) = match about.id {
-        "slack" => {
-            let [bot, app] =
-                [("botToken", "SLACK_BOT_TOKEN"), ("appToken", "SLACK_APP_TOKEN")].map(|(f, v)| from(f, v));
-            let facts = vec![("botTokenSource", bot.into()), ("appTokenSource", app.into())];
-            (bot != "none" && app != "none", facts)
-        }
-        "signal" => {
-            let ways = ["account", "httpUrl", "cliPath", "httpHost", "httpPort", "autoStart"];
-            (ways.iter().any(is_set), vec![("baseUrl", signal_address(&setting).into())])
-        }
-        // Nobody here can link an account.
-        "whatsapp" => (true, vec![(LINKED, false.into())]),
-        _ => (token_source.is_none_or(|source| source != "none"), Vec::new()),
-    };
-    let answers_all = |groups: &Value| {
-        groups.as_object().is_some_and(|groups| {
-            groups.values().any(|group| group.get("requireMention") == Some(&Value::Bool(false)))
-        })
-    };
+    let OfPlatform { is_configured, token_source, mode, unmentioned_groups, facts, policy } = of_platform;
+    let name = own.and_then(|own| own.name.as_ref()).or(common.name.as_ref());
     Account {
-        id: id.to_owned(),
-        name: said("name").map(str::to_owned),
-        enabled: own.get("enabled").is_none_or(truthy),
+        id: asked.id.to_owned(),
+        name: name.and_then(|name| text::non_blank(name)).map(str::to_owned),
+        enabled: own.is_none_or(ChannelSettings::enabled),
         configured: is_configured,
         token_source,
-        mode: is_telegram.then(|| if said("webhookUrl").is_some() { "webhook" } else { "polling" }),
-        unmentioned_groups: is_telegram.then(|| setting("groups").is_some_and(answers_all)),
+        mode,
+        unmentioned_groups,
         facts,
-        policy: match about.id {
-            "whatsapp" => ["dmPolicy", "allowFrom"].map(|name| (name, setting(name))).to_vec(),
-            _ => Vec::new(),
-        }
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?.clone())))
-        .collect(),
+        policy,
     }
 }
 
-/// Where the program is that speaks to Signal.
-fn signal_address<'s>(setting: &impl Fn(&str) -> Option<&'s Value>) -> String {
-    let said = |name: &str| setting(name).and_then(Value::as_str).and_then(text::non_blank);
-    let port = setting("httpPort").and_then(Value::as_f64).unwrap_or(8080.0);
-    let built = || format!("http://{}:{}", said("httpHost").unwrap_or("127.0.0.1"), number_text(port));
-    said("httpUrl").map_or_else(built, str::to_owned)
+impl Asked<'_> {
+    /// Where a token is.
+    fn source(&self, written: Option<&str>, variable: &str) -> &'static str {
+        match () {
+            () if written.is_some() => "config",
+            () if self.id == DEFAULT_ACCOUNT && (self.has_variable)(variable) => "env",
+            () => "none",
+        }
+    }
+}
+
+/// What an account says, else what all accounts of its channel say.
+struct Layers<'c, T> {
+    own: Option<&'c T>,
+    common: Option<&'c T>,
+}
+
+impl<'c, T> Layers<'c, T> {
+    fn find<V>(&self, pick: impl Fn(&'c T) -> Option<V>) -> Option<V> {
+        self.own.and_then(&pick).or_else(|| self.common.and_then(&pick))
+    }
+
+    fn text(&self, pick: impl Fn(&'c T) -> &'c Option<String>) -> Option<&'c str> {
+        self.find(|of| pick(of).as_deref()).and_then(text::non_blank)
+    }
+}
+
+fn telegram(asked: &Asked<'_>, own: Option<&ChannelSettings>, common: &ChannelSettings) -> OfPlatform {
+    let section = asked.config.channels.telegram.as_ref();
+    let said = Layers {
+        own: section.and_then(|section| section.accounts.as_ref()?.get(asked.id)),
+        common: section.map(|section| &section.account),
+    };
+    let source = match said.text(|of| &of.token_file) {
+        Some(_) => "tokenFile",
+        None => asked.source(said.text(|of| &of.bot_token), "TELEGRAM_BOT_TOKEN"),
+    };
+    let groups = own.and_then(|own| own.groups.as_ref()).or(common.groups.as_ref());
+    let answers_all =
+        |groups: &Map<GroupSettings>| groups.values().any(|group| group.require_mention == Some(false));
+    OfPlatform {
+        is_configured: source != "none",
+        token_source: Some(source),
+        mode: Some(if said.text(|of| &of.webhook_url).is_some() { "webhook" } else { "polling" }),
+        unmentioned_groups: Some(groups.is_some_and(answers_all)),
+        ..OfPlatform::default()
+    }
+}
+
+fn discord(asked: &Asked<'_>) -> OfPlatform {
+    let section = asked.config.channels.discord.as_ref();
+    let said = Layers {
+        own: section.and_then(|section| section.accounts.as_ref()?.get(asked.id)),
+        common: section.map(|section| &section.account),
+    };
+    let source = asked.source(said.text(|of| &of.token), "DISCORD_BOT_TOKEN");
+    OfPlatform { is_configured: source != "none", token_source: Some(source), ..OfPlatform::default() }
+}
+
+fn slack(asked: &Asked<'_>) -> OfPlatform {
+    let section = asked.config.channels.slack.as_ref();
+    let said = Layers {
+        own: section.and_then(|section| section.accounts.as_ref()?.get(asked.id)),
+        common: section.map(|section| &section.account),
+    };
+    let bot = asked.source(said.text(|of| &of.bot_token), "SLACK_BOT_TOKEN");
+    let app = asked.source(said.text(|of| &of.app_token), "SLACK_APP_TOKEN");
+    OfPlatform {
+        is_configured: bot != "none" && app != "none",
+        facts: vec![("botTokenSource", bot.into()), ("appTokenSource", app.into())],
+        ..OfPlatform::default()
+    }
+}
+
+fn signal(asked: &Asked<'_>) -> OfPlatform {
+    let section = asked.config.channels.signal.as_ref();
+    let said = Layers {
+        own: section.and_then(|section| section.accounts.as_ref()?.get(asked.id)),
+        common: section.map(|section| &section.account),
+    };
+    let is_set = said.find(|of| {
+        let is_set = of.account.is_some()
+            || of.http_url.is_some()
+            || of.cli_path.is_some()
+            || of.http_host.is_some()
+            || of.http_port.is_some()
+            || of.auto_start.is_some();
+        is_set.then_some(())
+    });
+    // Where the program is that speaks to Signal.
+    let port = said.find(|of| of.http_port).map_or(8080.0, f64::from);
+    let host = said.text(|of| &of.http_host).unwrap_or("127.0.0.1");
+    let built = || format!("http://{host}:{}", number_text(port));
+    let address = said.text(|of| &of.http_url).map_or_else(built, str::to_owned);
+    OfPlatform {
+        is_configured: is_set.is_some(),
+        facts: vec![("baseUrl", address.into())],
+        ..OfPlatform::default()
+    }
+}
+
+/// Nobody here can link an account.
+fn whatsapp(own: Option<&ChannelSettings>, common: &ChannelSettings) -> OfPlatform {
+    let said = Layers { own, common: Some(common) };
+    let dm_policy = said.find(|of| of.dm_policy.as_ref()).map(|word| word.as_str().into());
+    let allow_from = said.find(|of| of.allow_from.as_ref());
+    let allow_from = allow_from.map(|list| list.iter().map(TextOrNumber::to_value).collect());
+    let policy = [("dmPolicy", dm_policy), ("allowFrom", allow_from)];
+    OfPlatform {
+        is_configured: true,
+        facts: vec![(LINKED, false.into())],
+        policy: policy.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
+        ..OfPlatform::default()
+    }
 }
 
 impl ConfiguredChannel {

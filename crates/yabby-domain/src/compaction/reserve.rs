@@ -13,7 +13,7 @@ pub struct Reserve {
 
 /// The least reserve that `agents.defaults.compaction` asks for.
 pub fn floor_from_config(config: &Config) -> u64 {
-    let set = config.number(&["agents", "defaults", "compaction", "reserveTokensFloor"]);
+    let set = config.agents.defaults.compaction.reserve_tokens_floor.map(f64::from);
     set.filter(|tokens| *tokens >= 0.0).map_or(DEFAULT_FLOOR, |tokens| tokens.floor() as u64)
 }
 

@@ -3,6 +3,7 @@
 use super::prepare::Preparation;
 use super::tokens::{estimate, estimate_all};
 use crate::config::Config;
+use crate::config::agents::compaction::CompactionMode;
 use crate::json::Value;
 use crate::message::Message;
 
@@ -18,16 +19,16 @@ pub enum Mode {
 
 impl Mode {
     pub fn from_config(config: &Config) -> Self {
-        match config.text(&["agents", "defaults", "compaction", "mode"]) {
-            Some("safeguard") => Self::Safeguard,
-            _ => Self::Default,
+        match config.agents.defaults.compaction.mode {
+            Some(CompactionMode::Safeguard) => Self::Safeguard,
+            Some(CompactionMode::Default) | None => Self::Default,
         }
     }
 }
 
 /// The share of the window that history may fill, as configured.
 pub fn history_share(config: &Config) -> f64 {
-    let share = config.number(&["agents", "defaults", "compaction", "maxHistoryShare"]);
+    let share = config.agents.defaults.compaction.max_history_share.map(f64::from);
     share.filter(|share| (0.1..=0.9).contains(share)).unwrap_or(DEFAULT_HISTORY_SHARE)
 }
 

@@ -1,9 +1,9 @@
 //! Whether commands are confined, and to what: `agents.defaults.sandbox`, `tools.exec.confine` (`config.md` §9).
 
-use super::exec_policy::{agent_entry, setting};
 use crate::config::Config;
+use crate::config::agents::sandbox::Sandbox;
+use crate::config::text::TextOrNumber;
 use crate::id::AgentId;
-use crate::json::Value;
 use crate::session::key::{KeyPolicy, SessionKey};
 
 /// What holds for the commands of a session.
@@ -45,20 +45,20 @@ impl Confinement {
     /// What holds for a session's commands; `None` if they are not confined. A word that is none of those
     /// that are known is refused: whoever wrote it wanted walls, most likely.
     pub fn of(config: &Config, agent: &AgentId, session: &SessionKey) -> Result<Option<Self>, String> {
-        let word = |path: &[&str]| sandbox(config, agent, path).and_then(Value::as_str);
+        let sandbox = Sandboxes::of(config, agent);
         let unknown = |key: &str, word: &str| Err(format!("{key} is {word:?}, which is no word for it"));
         let is_main = || {
             let main = KeyPolicy::from_config(config);
             let main = main.agent_main_session(agent.as_str()).unwrap_or_else(SessionKey::global);
             *session == main || session.as_str() == "main" || *session == SessionKey::global()
         };
-        let by_mode = match word(&["mode"]) {
+        let by_mode = match sandbox.find(|of| Some(of.mode.as_ref()?.as_str())) {
             None | Some("off") => false,
             Some("all") => true,
             Some("non-main") => !is_main(),
             Some(other) => return unknown("agents.defaults.sandbox.mode", other),
         };
-        let by = match setting(config, agent, "confine").map(|word| word.as_str().unwrap_or_default()) {
+        let by = match config.confine(agent) {
             None if !by_mode => return Ok(None),
             None | Some("auto") => Walls::Any,
             Some("off") => return Ok(None),
@@ -66,28 +66,38 @@ impl Confinement {
             Some("landlock") => Walls::Landlock,
             Some(other) => return unknown("tools.exec.confine", other),
         };
-        let workspace = match word(&["workspaceAccess"]) {
+        let workspace = match sandbox.find(|of| Some(of.workspace_access.as_ref()?.as_str())) {
             None | Some("rw") => Access::Write,
             Some("ro") => Access::Read,
             Some("none") => Access::None,
             Some(other) => return unknown("sandbox.workspaceAccess", other),
         };
-        let scope = match word(&["scope"]) {
+        let scope = match sandbox.find(|of| Some(of.scope.as_ref()?.as_str())) {
             Some("session") => Scope::Session,
             Some("shared") => Scope::Shared,
             _ => Scope::Agent,
         };
-        let has_network =
-            word(&["docker", "network"]).is_some_and(|network| !["", "none"].contains(&network));
+        let network = sandbox.find(|of| of.docker.network.as_deref());
+        let has_network = network.is_some_and(|network| !["", "none"].contains(&network));
         Ok(Some(Self { by, workspace, has_network, scope }))
     }
 }
 
-/// A setting of the sandbox; the agent's own wins.
-fn sandbox<'c>(config: &'c Config, agent: &AgentId, path: &[&str]) -> Option<&'c Value> {
-    let own = agent_entry(config, agent).and_then(|entry| crate::json::at(entry.get("sandbox")?, path));
-    let common = [&["agents", "defaults", "sandbox"], path].concat();
-    own.filter(|value| !value.is_null()).or_else(|| config.get(&common))
+/// The sandbox of an agent, and that of all.
+struct Sandboxes<'c> {
+    own: Option<&'c Sandbox>,
+    common: &'c Sandbox,
+}
+
+impl<'c> Sandboxes<'c> {
+    fn of(config: &'c Config, agent: &AgentId) -> Self {
+        Self { own: config.agent(agent).map(|entry| &entry.sandbox), common: &config.agents.defaults.sandbox }
+    }
+
+    /// A setting; the agent's own wins.
+    fn find<T>(&self, pick: impl Fn(&'c Sandbox) -> Option<T>) -> Option<T> {
+        self.own.and_then(&pick).or_else(|| pick(self.common))
+    }
 }
 
 /// What a confined command may use up.
@@ -103,22 +113,21 @@ impl Limits {
     /// `sandbox.docker.pidsLimit` and `memory` are known, else enough for a build.
     pub fn from_config(config: &Config, agent: &AgentId) -> Self {
         const GIB: u64 = 1024 * 1024 * 1024;
+        let sandbox = Sandboxes::of(config, agent);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least 1")]
-        let processes = sandbox(config, agent, &["docker", "pidsLimit"])
-            .and_then(Value::as_f64)
+        let processes = sandbox
+            .find(|of| of.docker.pids_limit)
+            .map(f64::from)
             .filter(|limit| *limit >= 1.0)
             .map_or(512, |limit| limit as u64);
-        let memory = sandbox(config, agent, &["docker", "memory"]).and_then(bytes).unwrap_or(4 * GIB);
+        let memory = sandbox.find(|of| of.docker.memory.as_ref()).and_then(bytes).unwrap_or(4 * GIB);
         Self { processes, memory, file_size: GIB, open_files: 1024 }
     }
 }
 
 /// `512m`, `2g`, or a number of bytes.
-fn bytes(value: &Value) -> Option<u64> {
-    if let Some(number) = value.as_u64() {
-        return Some(number).filter(|bytes| *bytes > 0);
-    }
-    let written = value.as_str()?.trim().to_ascii_lowercase();
+fn bytes(said: &TextOrNumber) -> Option<u64> {
+    let written = said.text().trim().to_ascii_lowercase();
     let digits = written.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit: u64 = match written[digits.len()..].trim_end_matches('b') {
         "" => 1,

@@ -8,8 +8,8 @@ use super::command_line::{segments, with_paths};
 use super::program::{FoundProgram, runs_anything, runs_no_other};
 use super::safe_bins::SafeBins;
 use crate::config::Config;
+use crate::config::word::Word;
 use crate::id::AgentId;
-use crate::json::Value;
 use crate::text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,8 +111,12 @@ impl Said {
 
     /// `tools.exec`, and the agent's own in its place.
     pub fn from_config(config: &Config, agent: &AgentId) -> Self {
-        let word = |name: &str| setting(config, agent, name).and_then(Value::as_str);
-        Self::new(word("host"), word("security"), word("ask"))
+        let exec = config.exec(agent);
+        Self::new(
+            exec.host.as_ref().map(Word::as_str),
+            exec.security.as_ref().map(Word::as_str),
+            exec.ask.as_ref().map(Word::as_str),
+        )
     }
 
     fn over(self, other: Self) -> Self {
@@ -122,24 +126,6 @@ impl Said {
             ask: self.ask.or(other.ask),
         }
     }
-}
-
-/// A setting of `tools.exec`; the agent's own wins.
-pub fn setting<'c>(config: &'c Config, agent: &AgentId, name: &str) -> Option<&'c Value> {
-    let own = agent_entry(config, agent).and_then(|entry| {
-        let exec = entry.get("tools")?.get("exec")?;
-        exec.get(name).filter(|value| !value.is_null())
-    });
-    own.or_else(|| config.get(&["tools", "exec", name]))
-}
-
-/// The agent in `agents.list`.
-pub fn agent_entry<'c>(config: &'c Config, agent: &AgentId) -> Option<&'c Value> {
-    let listed = config.list(&["agents", "list"]).unwrap_or_default();
-    listed.iter().find(|entry| {
-        let id = entry.get("id").and_then(Value::as_str).unwrap_or_default();
-        AgentId::normalize(id) == *agent
-    })
 }
 
 /// Somebody who may do so wants a command to run outside of its confinement.

@@ -8,7 +8,6 @@
 use super::command_line::Word;
 use super::program::{FoundProgram, runs_no_other};
 use crate::config::Config;
-use crate::json::Value;
 use crate::text;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,12 +158,9 @@ const KNOWN: &[Known] = &[
 impl SafeBins {
     /// Those of the configuration, else the nine of the reference.
     pub fn from_config(config: &Config) -> Self {
-        match config.get(&["tools", "exec", "safeBins"]) {
+        match &config.tools.exec.safe_bins {
             None => Self(KNOWN.iter().map(|known| known.name.to_owned()).collect()),
-            Some(listed) => {
-                let names = listed.as_array().into_iter().flatten().filter_map(Value::as_str);
-                Self(names.filter_map(text::lower_non_blank).collect())
-            }
+            Some(listed) => Self(listed.iter().filter_map(|name| text::lower_non_blank(name)).collect()),
         }
     }
 

@@ -10,7 +10,6 @@ use ipnet::IpNet;
 use url::{Host, Url};
 
 use crate::config::Config;
-use crate::json::Value;
 use crate::text;
 
 /// Why something may not be fetched. Models read it, and people.
@@ -45,8 +44,8 @@ pub struct Exceptions {
 
 impl Exceptions {
     pub fn from_config(config: &Config) -> Self {
-        let listed = config.list(&["tools", "web", "allowPrivate"]).unwrap_or_default();
-        Self::new(listed.iter().filter_map(Value::as_str))
+        let listed = config.extras.tools.web.allow_private.as_deref().unwrap_or_default();
+        Self::new(listed.iter().map(String::as_str))
     }
 
     /// Names of hosts, addresses, and ranges such as `10.0.0.0/8`.

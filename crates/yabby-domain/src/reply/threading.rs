@@ -5,7 +5,6 @@ use super::tags::ReplyTags;
 use crate::channel::{self, ChatType};
 use crate::config::Config;
 use crate::id::AccountId;
-use crate::json::{self, Value};
 use crate::text;
 
 /// Which replies of a turn are shown as answers.
@@ -49,25 +48,32 @@ impl ReplyToMode {
             _ => return Self::All,
         };
         let channel = name.as_deref().and_then(channel::core_channel).unwrap_or_default();
-        config.text(&["channels", channel, "replyToMode"]).map_or(usual, Self::parse)
+        let said = config.channels.settings(channel).and_then(|settings| settings.reply_to_mode.as_ref());
+        said.map_or(usual, |word| Self::parse(word.as_str()))
     }
 }
 
 /// Slack knows modes per kind of conversation, and an account overrides what its channel says.
 fn slack_mode(config: &Config, account: Option<&AccountId>, chat_type: Option<ChatType>) -> ReplyToMode {
+    let Some(slack) = &config.channels.slack else { return ReplyToMode::Off };
     let default = AccountId::default();
-    let account = account.unwrap_or(&default).as_str();
-    let setting = |name: &str| {
-        let own = json::at(config.root(), &["channels", "slack", "accounts", account, name]);
-        own.or_else(|| json::at(config.root(), &["channels", "slack", name]))
+    let own = slack.accounts.as_ref().and_then(|own| own.get(account.unwrap_or(&default).as_str()));
+    let by_type = || {
+        let modes = own.and_then(|own| own.reply_to_mode_by_chat_type.as_ref());
+        let modes = modes.or(slack.account.reply_to_mode_by_chat_type.as_ref())?;
+        match chat_type? {
+            ChatType::Direct => modes.direct.as_ref(),
+            ChatType::Group => modes.group.as_ref(),
+            ChatType::Channel => modes.channel.as_ref(),
+        }
     };
-    let by_type = chat_type.and_then(|chat_type| setting("replyToModeByChatType")?.get(chat_type.as_str()));
-    let direct = || match chat_type {
-        Some(ChatType::Direct) => setting("dm")?.get("replyToMode"),
-        _ => None,
+    let direct = || {
+        let dm = own.and_then(|own| own.dm.as_ref()).or(slack.account.dm.as_ref());
+        dm?.reply_to_mode.as_ref().filter(|_| chat_type == Some(ChatType::Direct))
     };
-    let mode = by_type.or_else(direct).or_else(|| setting("replyToMode")).and_then(Value::as_str);
-    mode.map_or(ReplyToMode::Off, ReplyToMode::parse)
+    let common = || own.and_then(|own| own.reply_to_mode.as_ref()).or(slack.account.reply_to_mode.as_ref());
+    let mode = by_type().or_else(direct).or_else(common);
+    mode.map_or(ReplyToMode::Off, |word| ReplyToMode::parse(word.as_str()))
 }
 
 /// The payload with its tags read and taken out. A text of nothing but tags is no text.
@@ -145,6 +151,7 @@ pub fn thread(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json;
 
     #[test]
     fn every_channel_has_its_own_custom() {

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::directive::level::UsageDisplay;
-use crate::json::{self, Value};
+use crate::json;
 use crate::session::entry::SessionEntry;
 use crate::session::key::SessionKey;
 use crate::usage::Usage;
@@ -19,15 +19,13 @@ pub struct Prices {
 impl Prices {
     /// The prices that the configuration gives for a model, if it gives all of them.
     pub fn from_config(config: &Config, provider: &str, model: &str) -> Option<Self> {
-        let models = config.list(&["models", "providers", provider, "models"])?;
-        let is_model = |entry: &&Value| entry.get("id").and_then(Value::as_str) == Some(model);
-        let cost = models.iter().find(is_model)?.get("cost")?;
-        let price = |name: &str| cost.get(name)?.as_f64();
+        let models = &config.models.providers.as_ref()?.get(provider)?.models;
+        let cost = &models.iter().find(|entry| &*entry.id == model)?.cost;
         Some(Self {
-            input: price("input")?,
-            output: price("output")?,
-            cache_read: price("cacheRead")?,
-            cache_write: price("cacheWrite")?,
+            input: cost.input?.into(),
+            output: cost.output?.into(),
+            cache_read: cost.cache_read?.into(),
+            cache_write: cost.cache_write?.into(),
         })
     }
 

@@ -6,20 +6,15 @@ use jiff::{Timestamp, ToSpan};
 
 use crate::channel::normalize_channel;
 use crate::config::Config;
+use crate::config::session::reset::SessionReset;
 use crate::inbound::ThreadId;
-use crate::json::{Object, Value};
 use crate::session::key::SessionKey;
 use crate::text;
 
+pub use crate::config::session::reset::ResetMode;
+
 const DEFAULT_HOUR: i8 = 4;
 const DEFAULT_IDLE_MINUTES: f64 = 60.0;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ResetMode {
-    #[default]
-    Daily,
-    Idle,
-}
 
 /// The kind of conversation that a reset policy is chosen for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,22 +115,17 @@ pub fn normalize_hour(raw: Option<f64>) -> i8 {
 
 impl ResetSettings {
     pub fn from_config(config: &Config) -> Self {
-        config.object(&["session"]).map(Self::from_section).unwrap_or_default()
-    }
-
-    pub fn from_section(session: &Object) -> Self {
-        let by_type = session.get("resetByType").filter(|value| crate::json::truthy(value));
-        let of_type = |name: &str| by_type?.get(name).and_then(Reset::from_value);
-        let by_channel = session.get("resetByChannel").and_then(Value::as_object);
+        let session = &config.session;
+        let by_channel = session.reset_by_channel.iter().flatten();
         Self {
-            base: session.get("reset").and_then(Reset::from_value),
-            by_type: by_type.map(|_| ByType {
-                dm: of_type("dm"),
-                group: of_type("group"),
-                thread: of_type("thread"),
+            base: session.reset.as_ref().map(Reset::of),
+            by_type: session.reset_by_type.as_ref().map(|by_type| ByType {
+                dm: by_type.dm.as_ref().map(Reset::of),
+                group: by_type.group.as_ref().map(Reset::of),
+                thread: by_type.thread.as_ref().map(Reset::of),
             }),
-            by_channel: by_channel.map(of_channels).unwrap_or_default(),
-            legacy_idle_minutes: session.get("idleMinutes").and_then(Value::as_f64),
+            by_channel: by_channel.map(|(name, reset)| (name.clone(), Reset::of(reset))).collect(),
+            legacy_idle_minutes: session.idle_minutes.map(f64::from),
         }
     }
 
@@ -168,10 +158,6 @@ impl ResetSettings {
     }
 }
 
-fn of_channels(channels: &Object) -> Vec<(String, Reset)> {
-    channels.iter().filter_map(|(name, value)| Some((name.clone(), Reset::from_value(value)?))).collect()
-}
-
 impl ByType {
     fn of(self, kind: ResetType) -> Option<Reset> {
         match kind {
@@ -183,16 +169,12 @@ impl ByType {
 }
 
 impl Reset {
-    /// The settings in an object; null is none.
-    pub fn from_value(value: &Value) -> Option<Self> {
-        let object = value.as_object()?;
-        let mode = match object.get("mode").and_then(Value::as_str) {
-            Some("daily") => Some(ResetMode::Daily),
-            Some("idle") => Some(ResetMode::Idle),
-            _ => None,
-        };
-        let number = |name: &str| object.get(name).and_then(Value::as_f64);
-        Some(Self { mode, at_hour: number("atHour"), idle_minutes: number("idleMinutes") })
+    fn of(reset: &SessionReset) -> Self {
+        Self {
+            mode: reset.mode,
+            at_hour: reset.at_hour.map(f64::from),
+            idle_minutes: reset.idle_minutes.map(f64::from),
+        }
     }
 }
 
@@ -223,15 +205,6 @@ pub fn is_thread(signs: &ThreadSigns<'_>) -> bool {
         || said(signs.starter_body)
         || said(signs.parent_key)
         || signs.key.is_some_and(|key| SessionKey::new(key).is_thread())
-}
-
-impl ResetMode {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Daily => "daily",
-            Self::Idle => "idle",
-        }
-    }
 }
 
 impl ResetType {

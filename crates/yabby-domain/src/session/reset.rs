@@ -1,7 +1,6 @@
 //! Words that begin a session anew: `/new`, `/reset` (`sessions.md` §9).
 
 use crate::config::Config;
-use crate::json::Value;
 use crate::text;
 
 /// What the model is told when a reset brings no words of its own (`sessions.md` §21).
@@ -31,10 +30,8 @@ impl Default for ResetTriggers {
 impl ResetTriggers {
     /// `session.resetTriggers`, unless the list is empty.
     pub fn from_config(config: &Config) -> Self {
-        match config.list(&["session", "resetTriggers"]) {
-            Some(list) if !list.is_empty() => {
-                Self(list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-            }
+        match &config.session.reset_triggers {
+            Some(triggers) if !triggers.is_empty() => Self(triggers.clone()),
             _ => Self::default(),
         }
     }

@@ -1,9 +1,11 @@
 //! Whether a session's replies are sent (`sessions.md` §17).
 
+use std::sync::Arc;
+
 use crate::channel::ChatType;
 use crate::command::single_word_argument;
 use crate::config::Config;
-use crate::json::Value;
+use crate::config::session::send_policy::SendRule;
 use crate::session::entry::SessionEntry;
 use crate::session::key::SessionKey;
 use crate::text;
@@ -66,11 +68,16 @@ impl SendDecision {
 }
 
 impl SendPolicy {
-    pub fn from_config(config: &Config) -> Self {
-        let rules = config.list(&["session", "sendPolicy", "rules"]).unwrap_or_default();
+    /// The policy of a configuration, which is made once for each state of it.
+    pub fn from_config(config: &Config) -> Arc<Self> {
+        config.derived(Self::derive)
+    }
+
+    fn derive(config: &Config) -> Self {
+        let policy = &config.session.send_policy;
         Self {
-            rules: rules.iter().filter(|rule| !rule.is_null()).map(Rule::from_value).collect(),
-            default: config.text(&["session", "sendPolicy", "default"]).and_then(SendDecision::parse),
+            rules: policy.rules.iter().map(Rule::of).collect(),
+            default: policy.default.as_ref().and_then(|word| SendDecision::parse(word.as_str())),
         }
     }
 
@@ -92,14 +99,13 @@ impl SendPolicy {
 }
 
 impl Rule {
-    fn from_value(rule: &Value) -> Self {
-        let field = |name: &str| rule.get("match").and_then(|m| m.get(name)).and_then(Value::as_str);
-        let action = rule.get("action").and_then(Value::as_str).and_then(SendDecision::parse);
+    fn of(rule: &SendRule) -> Self {
+        let place = &rule.r#match;
         Self {
-            action: action.unwrap_or(SendDecision::Allow),
-            channel: field("channel").and_then(text::lower_non_blank),
-            chat_type: field("chatType").and_then(ChatType::parse),
-            key_prefix: field("keyPrefix").and_then(text::lower_non_blank),
+            action: SendDecision::parse(rule.action.as_str()).unwrap_or(SendDecision::Allow),
+            channel: place.channel.as_deref().and_then(text::lower_non_blank),
+            chat_type: place.chat_type.as_ref().and_then(|word| ChatType::parse(word.as_str())),
+            key_prefix: place.key_prefix.as_deref().and_then(text::lower_non_blank),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a skill needs, and what of it is missing: for people (`sessions.md` §20).
 
-use super::{ReadSkill, SkillFile, SkillSource, Surroundings, is_switched_on, merged, names};
-use crate::json::{self, Value};
+use super::{ReadSkill, SkillFile, SkillSource, Surroundings, gives_variable, merged, names};
+use crate::json::Value;
 use crate::text;
 
 /// A skill, whether or not it can work here.
@@ -62,24 +62,19 @@ pub fn statuses(files: &[SkillFile], here: &Surroundings<'_>) -> Vec<SkillStatus
 fn status(read: &ReadSkill, here: &Surroundings<'_>) -> SkillStatus {
     let needs = &read.requirements;
     let key = needs.key.as_deref().unwrap_or(&read.skill.name);
-    let own = here.config.get(&["skills", "entries", key]);
-    let setting = |name: &str| own.and_then(|own| own.get(name));
-    let is_set = |name: &&String| {
-        let configured = setting("env").and_then(|env| env.get(name.as_str())).is_some_and(json::truthy);
-        let has_key =
-            needs.primary_variable.as_ref() == Some(name) && setting("apiKey").is_some_and(json::truthy);
-        (here.has_variable)(name) || configured || has_key
-    };
+    let own = here.entry(key);
+    let is_set =
+        |name: &&String| (here.has_variable)(name) || own.is_some_and(|own| gives_variable(own, needs, name));
     let has_any = needs.any_program.iter().any(|name| (here.has_program)(name));
     let runs_here = needs.platforms.is_empty() || needs.platforms.iter().any(|name| name == here.platform);
     let missing = Needs {
         programs: needs.programs.iter().filter(|name| !(here.has_program)(name)).cloned().collect(),
         any_program: if has_any { Vec::new() } else { needs.any_program.clone() },
         variables: needs.variables.iter().filter(|name| !is_set(name)).cloned().collect(),
-        config: needs.config.iter().filter(|path| !is_switched_on(here.config, path)).cloned().collect(),
+        config: needs.config.iter().filter(|path| !here.config.is_on(path)).cloned().collect(),
         platforms: if runs_here { Vec::new() } else { needs.platforms.clone() },
     };
-    let checks = needs.config.iter().map(|path| (path.clone(), is_switched_on(here.config, path)));
+    let checks = needs.config.iter().map(|path| (path.clone(), here.config.is_on(path)));
     SkillStatus {
         name: read.skill.name.clone(),
         description: read.skill.description.clone(),
@@ -91,7 +86,7 @@ fn status(read: &ReadSkill, here: &Surroundings<'_>) -> SkillStatus {
         emoji: needs.emoji.clone().or_else(|| read.front.get("emoji").map(str::to_owned)),
         homepage: homepage(read),
         always: needs.always,
-        disabled: setting("enabled") == Some(&Value::Bool(false)),
+        disabled: own.is_some_and(|own| own.enabled == Some(false)),
         blocked_by_allowlist: !read.is_allowed(here.config, key),
         config_checks: checks.collect(),
         install: installs(&needs.install, here),
@@ -129,8 +124,7 @@ fn installs(told: &[Value], here: &Surroundings<'_>) -> Vec<Install> {
     if ways.iter().all(|(_, way)| kind(way) == "download") {
         return ways.iter().map(install).collect();
     }
-    let prefers_brew =
-        here.config.flag(&["skills", "install", "preferBrew"]) != Some(false) && (here.has_program)("brew");
+    let prefers_brew = here.config.skills.install.prefer_brew() && (here.has_program)("brew");
     let order = prefers_brew.then_some("brew").into_iter().chain(["uv", "node", "brew", "go"]);
     let best = order.into_iter().find_map(|wanted| ways.iter().find(|(_, way)| kind(way) == wanted));
     best.or(ways.first()).map(install).into_iter().collect()
@@ -139,8 +133,7 @@ fn installs(told: &[Value], here: &Surroundings<'_>) -> Vec<Install> {
 fn install(index: usize, way: &Value, kind: &str, here: &Surroundings<'_>) -> Install {
     let said =
         |name: &str| way.get(name).and_then(Value::as_str).and_then(text::non_blank).map(str::to_owned);
-    let manager = here.config.text(&["skills", "install", "nodeManager"]);
-    let manager = manager.filter(|name| matches!(*name, "pnpm" | "yarn" | "bun")).unwrap_or("npm");
+    let manager = here.config.skills.install.node_manager().word();
     let from = |field: &str, manager: &str| said(field).map(|what| format!("Install {what} ({manager})"));
     let label = match kind {
         "node" => from("package", manager).or_else(|| said("label")),

@@ -92,7 +92,7 @@ proptest! {
 
     #[test]
     fn any_moment_has_a_verdict(now in any::<f64>(), updated in proptest::option::of(any::<f64>()), section in any_json()) {
-        let settings = section.as_object().map(ResetSettings::from_section).unwrap_or_default();
+        let settings = ResetSettings::from_config(&Config::new(serde_json::json!({ "session": section })));
         let zone = jiff::tz::TimeZone::get("Australia/Lord_Howe").unwrap();
         for kind in [ResetType::Dm, ResetType::Group, ResetType::Thread] {
             let _ = freshness(updated, now, &settings.policy(kind, None), &zone);

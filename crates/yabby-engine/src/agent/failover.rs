@@ -5,7 +5,6 @@ use std::time::Duration;
 use tokio::time::Instant;
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
-use yabby_domain::json::Value;
 use yabby_domain::model::{ModelAliases, ModelRef};
 use yabby_domain::seam::model::ModelErrorKind;
 use yabby_domain::text;
@@ -19,10 +18,9 @@ pub(crate) fn fallbacks(
     usual: &ModelRef,
 ) -> Vec<ModelRef> {
     let aliases = ModelAliases::from_config(config, &usual.provider);
-    let own = config.agent(agent).and_then(|entry| entry.get("model")?.get("fallbacks"));
-    let all = || config.get(&["agents", "defaults", "model", "fallbacks"]);
-    let names = own.or_else(all).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let named = names.filter_map(text::non_blank);
+    let own = config.agent(agent).and_then(|entry| entry.model.as_ref()?.fallbacks());
+    let all = || config.agents.defaults.model.as_ref()?.fallbacks();
+    let named = own.or_else(all).into_iter().flatten().filter_map(|name| text::non_blank(name));
     let mut models: Vec<ModelRef> =
         named.filter_map(|name| Some(aliases.resolve(name, &usual.provider)?.0)).collect();
     models.push(usual.clone());

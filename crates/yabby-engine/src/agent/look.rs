@@ -107,10 +107,9 @@ impl Engine {
 
 /// `agents.defaults.imageModel`: a name, or one and others for when it cannot answer.
 fn named(config: &Config, usual: &ModelRef) -> Vec<ModelRef> {
-    let Some(setting) = config.get(&["agents", "defaults", "imageModel"]) else { return Vec::new() };
-    let first = setting.as_str().or_else(|| setting.get("primary")?.as_str());
-    let others = setting.get("fallbacks").and_then(Value::as_array).into_iter().flatten();
-    let names = first.into_iter().chain(others.filter_map(Value::as_str)).filter_map(text::non_blank);
+    let Some(setting) = &config.agents.defaults.image_model else { return Vec::new() };
+    let others = setting.fallbacks().into_iter().flatten().map(String::as_str);
+    let names = setting.primary().into_iter().chain(others).filter_map(text::non_blank);
     let aliases = ModelAliases::from_config(config, &usual.provider);
     names.filter_map(|name| Some(aliases.resolve(name, &usual.provider)?.0)).collect()
 }

@@ -188,8 +188,7 @@ impl Engine {
 
 /// The agent's own model, else the one for all agents, else the given one.
 fn default_model(config: &Config, agent: &AgentId, usual: &ModelRef) -> ModelRef {
-    let own = config.agent(agent).and_then(|entry| entry.get("model"));
-    let own = own.and_then(|model| model.as_str().or_else(|| model.get("primary")?.as_str()));
+    let own = config.agent(agent).and_then(|entry| entry.model.as_ref()?.primary());
     match own.and_then(text::non_blank) {
         Some(own) => {
             let aliases = ModelAliases::from_config(config, "anthropic");

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use yabby_domain::bootstrap::{self, Injected, Reader};
 use yabby_domain::config::Config;
+use yabby_domain::config::agents::defaults::AgentDefaults;
 use yabby_domain::delivery::DeliveryContext;
 use yabby_domain::directive::level::ThinkLevel;
 use yabby_domain::id::AgentId;
@@ -241,7 +242,10 @@ impl<'r> RunRequest<'r> {
 
 /// How long a turn may take.
 pub(crate) fn time_limit(inbound: &Inbound, config: &Config) -> Duration {
-    let configured = config.number(&["agents", "defaults", "timeoutSeconds"]);
-    let configured = configured.filter(|seconds| *seconds >= 1.0).unwrap_or(600.0).min(86_400.0);
+    let configured = match config.agents.defaults.timeout_seconds() {
+        seconds if seconds >= 1.0 => seconds,
+        _ => AgentDefaults::default().timeout_seconds(),
+    }
+    .min(86_400.0);
     inbound.options.timeout_ms.map_or_else(|| Duration::from_secs_f64(configured), Duration::from_millis)
 }

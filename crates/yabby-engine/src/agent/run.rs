@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use yabby_domain::compaction::is_due;
 use yabby_domain::compaction::projected::projected;
 use yabby_domain::config::Config;
+use yabby_domain::config::extras::ExtraTools;
 use yabby_domain::directive::level::{Level as _, ThinkLevel};
 use yabby_domain::json::Object;
 use yabby_domain::message::Message;
@@ -462,10 +463,12 @@ impl Loop {
 
 /// How often a run may ask for tools, with as many calls each time as the model likes.
 fn max_tool_rounds(config: &Config) -> u64 {
-    const DEFAULT: u64 = 500;
-    let configured = config.number(&["tools", "maxRounds"]).filter(|rounds| *rounds >= 1.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least 1, and saturates")]
-    configured.map_or(DEFAULT, |rounds| rounds as u64)
+    let whole = |rounds: f64| rounds as u64;
+    match config.extras.tools.max_rounds() {
+        rounds if rounds >= 1.0 => whole(rounds),
+        _ => whole(ExtraTools::default().max_rounds()),
+    }
 }
 
 fn too_many_tool_rounds(rounds: u64) -> ModelError {

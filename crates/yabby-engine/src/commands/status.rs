@@ -34,7 +34,7 @@ fn stamp(config: &Config, engine: &Engine) -> String {
 
 /// Where the user is.
 pub(crate) fn user_zone(config: &Config, engine: &Engine) -> TimeZone {
-    let named = config.text(&["agents", "defaults", "userTimezone"]).and_then(text::non_blank);
+    let named = config.agents.defaults.user_timezone.as_deref().and_then(text::non_blank);
     named.and_then(|name| TimeZone::get(name).ok()).unwrap_or_else(|| engine.0.zone.clone())
 }
 

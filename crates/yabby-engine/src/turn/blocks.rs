@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use yabby_domain::config::Config;
+use yabby_domain::config::agents::streaming::{BlockChunks, BlockStreaming};
 use yabby_domain::reply::payload::ReplyPayload;
 use yabby_domain::reply::stream::{DirectiveStream, Piece};
 use yabby_domain::reply::tokens::SILENT_TOKEN;
@@ -38,26 +39,24 @@ impl Blocks {
     /// Begins to send pieces, where the channel likes them or the configuration asks for them.
     pub(crate) fn start(engine: &Engine, inbound: &Inbound, opened: &Opened) -> Option<Self> {
         let outbox = Outbox::of(engine, inbound, Some(&opened.entry), &opened.config)?;
-        let configured = opened.config.text(&["agents", "defaults", "blockStreamingDefault"]);
-        let wanted = match configured {
-            Some("on") => true,
-            Some("off") => false,
-            _ => outbox.likes_blocks(),
+        let defaults = &opened.config.agents.defaults;
+        let wanted = match defaults.block_streaming_default {
+            Some(BlockStreaming::On) => true,
+            Some(BlockStreaming::Off) => false,
+            None => outbox.likes_blocks(),
         };
         if !wanted {
             return None;
         }
-        let number = |name: &str, usual: usize| {
-            let asked = opened.config.number(&["agents", "defaults", "blockStreamingChunk", name]);
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "at least one, and saturates"
-            )]
-            asked.filter(|chars| *chars >= 1.0).map_or(usual, |chars| chars as usize)
-        };
-        let most = number("maxChars", 1200);
-        let size = Size { least: number("minChars", 800).min(most), most };
+        let (chunk, usual) = (&defaults.block_streaming_chunk, BlockChunks::default());
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "at least one, and saturates"
+        )]
+        let number = |asked: f64, usual: f64| if asked >= 1.0 { asked as usize } else { usual as usize };
+        let most = number(chunk.max_chars(), usual.max_chars());
+        let size = Size { least: number(chunk.min_chars(), usual.min_chars()).min(most), most };
         let (sender, receiver) = mpsc::unbounded_channel();
         let count = inbound.resume.as_ref().map_or(0, |progress| progress.blocks.len());
         let sending = Sending {

@@ -117,7 +117,7 @@ async fn deliver_under(
 
 /// A payload as it is sent, if there is anything to send.
 pub(crate) fn shaped(payload: ReplyPayload, config: &Config) -> Option<ReplyPayload> {
-    let prefix = config.text(&["messages", "responsePrefix"]).filter(|prefix| *prefix != "auto");
+    let prefix = config.messages.response_prefix.as_deref().filter(|prefix| *prefix != "auto");
     deliverable(payload, &DeliveryOptions { prefix, ..DeliveryOptions::default() }).ok()
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 
 use yabby_domain::config::Config;
+use yabby_domain::config::word::Word;
 use yabby_domain::directive::level::{Level, ReasoningLevel, ThinkLevel, VerboseLevel, default_think_level};
 use yabby_domain::model::choice::choice_patch;
 use yabby_domain::model::reset_hint::reset_hint;
@@ -65,7 +66,7 @@ impl Opened {
     }
 
     fn default_thinking(&self) -> ThinkLevel {
-        let configured = self.config.text(&["agents", "defaults", "thinkingDefault"]);
+        let configured = self.config.agents.defaults.thinking_default.as_ref().map(Word::as_str);
         let level = match &self.model {
             Ok(choice) => {
                 let catalog = [choice.catalogued()];
@@ -77,7 +78,7 @@ impl Opened {
     }
 
     pub(crate) fn verbose(&self) -> VerboseLevel {
-        let configured = self.config.text(&["agents", "defaults", "verboseDefault"]);
+        let configured = self.config.agents.defaults.verbose_default.as_ref().map(Word::as_str);
         self.entry.verbose_level().or(configured).and_then(VerboseLevel::parse).unwrap_or(VerboseLevel::Off)
     }
 

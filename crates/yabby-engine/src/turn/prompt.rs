@@ -3,6 +3,7 @@
 use yabby_domain::body::{self, MediaPart, PromptParts};
 use yabby_domain::channel::ChatType;
 use yabby_domain::config::Config;
+use yabby_domain::config::channels::settings::ChannelSettings;
 use yabby_domain::directive::level::{supports_xhigh, take_leading_level};
 use yabby_domain::inbound::media::media_note;
 use yabby_domain::json::Value;
@@ -165,15 +166,13 @@ pub(crate) fn take_notices(engine: &Engine, session: &SessionKey, _recorded: &Re
 
 /// A line for each channel that is configured.
 fn channel_summary(engine: &Engine, config: &Config) -> Vec<String> {
-    let channels = config.object(&["channels"]).into_iter().flatten();
-    let line = |(name, settings): (&String, &Value)| {
-        let is_off = settings.get("enabled").and_then(Value::as_bool) == Some(false);
-        let state = match (is_off, engine.channel(name).is_some()) {
-            (true, _) => "switched off",
-            (false, true) => "connected",
-            (false, false) => "configured, not connected",
+    let line = |(name, settings): (&str, &ChannelSettings)| {
+        let state = match (settings.enabled(), engine.channel(name).is_some()) {
+            (false, _) => "switched off",
+            (true, true) => "connected",
+            (true, false) => "configured, not connected",
         };
-        (name != "defaults").then(|| format!("Channel {name}: {state}."))
+        format!("Channel {name}: {state}.")
     };
-    channels.filter_map(line).collect()
+    config.channels.all().map(line).collect()
 }

@@ -3,7 +3,8 @@
 
 use yabby_domain::access::group_policy::group_policy;
 use yabby_domain::config::Config;
-use yabby_domain::json::{Object, Value};
+use yabby_domain::config::channels::settings::GroupSettings;
+use yabby_domain::json::Object;
 use yabby_domain::seam::shelf::Shelf;
 use yabby_domain::session::entry::{Patch, SessionEntry};
 use yabby_domain::skills::{SkillFile, Surroundings, needs_refresh, platform, snapshot};
@@ -63,14 +64,11 @@ fn taken(
 
 /// The skills that the agent and the group allow; both must, where both say something.
 fn wanted(inbound: &Inbound, config: &Config) -> Option<Vec<String>> {
-    let names = |settings: Option<&Value>| {
-        let list = settings?.get("skills")?.as_array()?;
-        Some(list.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>())
-    };
-    let agent = names(config.agent(&inbound.target().agent));
+    let agent = config.agent(&inbound.target().agent).and_then(|agent| agent.skills.clone());
     let group = inbound.target().group.as_ref().and_then(|group| {
         let account = inbound.message.account_id.as_deref();
         let policy = group_policy(config, &group.channel, account, Some(&group.id));
+        let names = |settings: Option<&GroupSettings>| settings?.skills.clone();
         names(policy.own).or_else(|| names(policy.default))
     });
     match (agent, group) {

@@ -101,7 +101,7 @@ async fn silence_is_kept() {
 async fn nothing_is_sent_where_nothing_may_be() {
     for likes_blocks in [true, false] {
         let mut stage = stage(likes_blocks, Value::Null);
-        let mut config = stage.config.root().clone();
+        let mut config = stage.config.raw().clone();
         config["session"] = json!({"sendPolicy": {"default": "allow", "rules": [{"action": "deny", "match": {"channel": "telegram"}}]}});
         stage.config = std::sync::Arc::new(yabby_domain::config::Config::new(config));
         stage.model.will([Line::say(LONG)]);

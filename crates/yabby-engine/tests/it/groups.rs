@@ -192,7 +192,7 @@ async fn two_people_know_nothing_of_each_other_where_that_is_configured() {
 #[tokio::test(start_paused = true)]
 async fn only_so_much_of_a_groups_talk_is_remembered() {
     let mut stage = stage();
-    let mut config = stage.config.root().clone();
+    let mut config = stage.config.raw().clone();
     config["messages"] = json!({"groupChat": {"historyLimit": 2}});
     stage.config = std::sync::Arc::new(yabby_domain::config::Config::new(config));
     let engine = stage.engine();

@@ -32,7 +32,7 @@ async fn answer(call: Call) -> Answer {
         let mut told = Object::from_iter([("id".to_owned(), Value::from(id.as_str()))]);
         if let Some(agent) = known.iter().find(|agent| agent.id == id) {
             told.extend(agent.name.as_ref().map(|name| ("name".to_owned(), name.clone().into())));
-            if config.agent(&id).is_some_and(|entry| entry.get("identity").is_some()) {
+            if config.agent(&id).is_some_and(|entry| entry.identity.is_some()) {
                 told.insert("identity".to_owned(), Value::Object(identity(agent).await));
             }
         }
@@ -41,7 +41,7 @@ async fn answer(call: Call) -> Answer {
     Ok(json!({
         "defaultId": policy.default_agent.as_str(),
         "mainKey": policy.main_key.as_str(),
-        "scope": config.text(&["session", "scope"]).unwrap_or("per-sender"),
+        "scope": config.session.scope().word(),
         "agents": agents,
     }))
 }

@@ -1,6 +1,7 @@
 //! `chat.history`: what was said in a session, as people read it (`gateway.md` §5.4).
 
 use serde_json::json;
+use yabby_domain::config::word::Word;
 use yabby_domain::directive::level::default_think_level;
 use yabby_domain::history_limit::cap_json_bytes;
 use yabby_domain::json::Value;
@@ -47,7 +48,7 @@ async fn answer(call: Call) -> Answer {
     let entry = looked.entry();
     let config = gateway.config();
     let verbose = entry.and_then(|entry| entry.verbose_level());
-    let verbose = verbose.or_else(|| config.text(&["agents", "defaults", "verboseDefault"]));
+    let verbose = verbose.or_else(|| config.agents.defaults.verbose_default.as_ref().map(Word::as_str));
     let mut told = json!({
         "sessionKey": told_key,
         "messages": said,
@@ -71,7 +72,7 @@ fn thinking(gateway: &Gateway, key: &SessionKey, entry: Option<&SessionEntry>) -
     let model = gateway.model_in(key, entry);
     let known = gateway.engine.model_info(&model);
     let known = known.map(|info| CatalogModel { model: model.clone(), reasoning: info.reasoning });
-    let configured = config.text(&["agents", "defaults", "thinkingDefault"]);
+    let configured = config.agents.defaults.thinking_default.as_ref().map(Word::as_str);
     default_think_level(configured, known.as_slice(), &model.provider, &model.model).to_owned()
 }
 

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use serde_json::json;
+use yabby_config::defaults;
 use yabby_config::redaction::{merge, redacted};
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::text;
@@ -59,7 +60,7 @@ fn write_to(place: &Place, raw: &str, base: Option<&str>, way: Way) -> Result<Va
             if !patch.is_object() {
                 return Err(Refusal::invalid("config.patch raw must be an object"));
             }
-            before = snapshot.config.root().clone();
+            before = snapshot.config.raw().clone();
             merge(&mut before, &patch);
             file.patched(&patch)
         }
@@ -76,25 +77,7 @@ fn write_to(place: &Place, raw: &str, base: Option<&str>, way: Way) -> Result<Va
         Way::Whole => &proposed.parsed,
         Way::Patch => &before,
     };
-    Ok(redacted(&as_said(proposed.config.root(), said)))
-}
-
-/// What an answer tells of the configuration: unlike `config.get`, not how messages are acknowledged and what the
-/// log leaves out, where nobody said that.
-fn as_said(config: &Value, said: &Value) -> Value {
-    let mut told = config.clone();
-    for (section, name) in [("messages", "ackReactionScope"), ("logging", "redactSensitive")] {
-        if said.get(section).is_some_and(|said| said.get(name).is_some()) {
-            continue;
-        }
-        let Some(sections) = told.as_object_mut() else { return told };
-        let Some(fields) = sections.get_mut(section).and_then(Value::as_object_mut) else { continue };
-        fields.shift_remove(name);
-        if fields.is_empty() && said.get(section).is_none() {
-            sections.shift_remove(section);
-        }
-    }
-    told
+    Ok(redacted(&defaults::as_said(proposed.config.raw(), said)))
 }
 
 fn check_base(snapshot: &Snapshot, base: Option<&str>) -> Result<(), Refusal> {
@@ -176,23 +159,4 @@ async fn sentinel(call: &Call, mode: &str) -> Result<Value, Refusal> {
         }
     };
     Ok(json!({"path": path, "payload": payload}))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_answer_tells_what_was_said() {
-        let filled = json!({"messages": {"ackReactionScope": "group-mentions"}, "logging": {"redactSensitive": "tools"}});
-        let table = [
-            (filled.clone(), filled.clone()),
-            (json!({}), json!({})),
-            (json!({"logging": {}}), json!({"logging": {}})),
-            (json!({"messages": {"ackReactionScope": "all"}}), json!({"messages": filled["messages"]})),
-        ];
-        for (said, told) in table {
-            assert_eq!(as_said(&filled, &said), told, "{said}");
-        }
-    }
 }

@@ -32,7 +32,7 @@ fn told(snapshot: &Snapshot) -> Value {
         "raw": snapshot.redacted_text(),
         "parsed": redacted(&snapshot.parsed),
         "valid": snapshot.is_valid(),
-        "config": redacted(snapshot.config.root()),
+        "config": redacted(snapshot.config.raw()),
         "hash": snapshot.hash,
         "issues": issues(&snapshot.issues),
         "warnings": issues(&snapshot.warnings),

@@ -49,10 +49,7 @@ async fn answer(call: Call) -> Answer {
         text: call.text("query").unwrap_or_default().to_owned(),
         viewer: Viewer {
             session_key: session.clone(),
-            sharing: Sharing {
-                notes: false,
-                groups_with_owner: config.flag(&["memory", "share", "groups"]).unwrap_or(false),
-            },
+            sharing: Sharing { notes: false, groups_with_owner: config.extras.memory.share.groups() },
             ..Viewer::owner()
         },
         filter: Filter {

@@ -170,7 +170,7 @@ const MULTIPLE: &str = "(multiple)";
 /// The store, or how all of them are called together.
 fn shown_path(gateway: &Gateway) -> String {
     let config = gateway.config();
-    match config.text(&["session", "store"]).and_then(text::non_blank) {
+    match config.session.store.as_deref().and_then(text::non_blank) {
         None => MULTIPLE.to_owned(),
         Some(template) if template.contains("{agentId}") => template.to_owned(),
         Some(_) => gateway.store_path(&AgentId::default()),

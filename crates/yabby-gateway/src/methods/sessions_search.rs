@@ -53,7 +53,7 @@ async fn answer(call: Call) -> Answer {
         reason = "not negative, and saturates"
     )]
     let number = |name: &str, usual: usize| call.number(name).map_or(usual, |number| number as usize);
-    let groups = gateway.config().flag(&["memory", "share", "groups"]).unwrap_or(false);
+    let groups = gateway.config().extras.memory.share.groups();
     let wanted = Wanted {
         words: call.text("query").unwrap_or_default().to_owned(),
         // A session that they name is one that they may look into.

@@ -96,7 +96,7 @@ impl Remembering {
     pub fn opening(&self) -> Open {
         let config = Arc::new(Config::new(self.config.clone()));
         let sessions = Arc::new(self.sessions.clone());
-        let sources = config.list(&["sources"]).is_none();
+        let sources = self.config.get("sources").is_none();
         let places = Places {
             agent: AgentId::default(),
             index: self.path("recall/main.sqlite"),

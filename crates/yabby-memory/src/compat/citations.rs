@@ -1,6 +1,7 @@
 //! Where a snippet is from, told with it (`memory.md` §10).
 
 use yabby_domain::config::Config;
+use yabby_domain::config::memory::Citations;
 use yabby_domain::session::key::parse_agent_key;
 use yabby_domain::text;
 
@@ -18,7 +19,11 @@ pub enum CitationMode {
 
 impl CitationMode {
     pub fn from_config(config: &Config) -> Self {
-        Self::parse(config.text(&["memory", "citations"]))
+        match config.memory.citations() {
+            Citations::Auto => Self::Auto,
+            Citations::On => Self::On,
+            Citations::Off => Self::Off,
+        }
     }
 
     pub fn parse(configured: Option<&str>) -> Self {

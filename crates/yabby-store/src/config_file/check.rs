@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use yabby_config::environment::Environment;
 use yabby_config::issue::Issue;
+use yabby_config::read::read;
+use yabby_config::sections::Sections;
 use yabby_config::validate::{World, validate};
 use yabby_config::{defaults, home, legacy};
 use yabby_domain::json::{self, Object, Value};
@@ -74,11 +76,11 @@ fn notices(value: &Value) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let main_key = json::at(value, &["session", "mainKey"]).and_then(Value::as_str);
-    if main_key.and_then(text::non_blank).is_some_and(|key| key != "main") {
+    let config: Sections = read(value).unwrap_or_default();
+    if config.session.main_key.as_deref().and_then(text::non_blank).is_some_and(|key| key != "main") {
         notices.push("session.mainKey is ignored; main session is always \"main\".".to_owned());
     }
-    let touched = json::at(value, &["meta", "lastTouchedVersion"]).and_then(Value::as_str);
+    let touched = config.meta.last_touched_version.as_deref();
     if let Some(touched) = touched.filter(|touched| version(touched) > version(VERSION)) {
         notices.push(format!(
             "Config was last written by a newer OpenClaw ({touched}); current version is {VERSION}."

@@ -9,6 +9,7 @@ mod change;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use yabby_config::defaults;
 use yabby_config::extras;
 use yabby_config::include::{Resolved, Shape, Traced, includes};
 use yabby_config::issue::Issue;
@@ -20,7 +21,7 @@ use yabby_domain::seam::{Clock, StoreError};
 use yabby_domain::text::lossy;
 use yabby_domain::transcript::time::iso;
 
-use self::change::{Change, differences, first_included, is_of_models, missing_in, put, same, steps_in_main};
+use self::change::{Change, differences, first_included, missing_in, put, same, steps_in_main};
 use super::backup::{Held, Outcome};
 use super::extras::{self as extras_file, ExtrasFile};
 use super::text::Text;
@@ -330,8 +331,8 @@ impl<'p> ConfigFile<'p> {
         let mut edits = Vec::new();
         if !includes(&snapshot.parsed) {
             // What was just set may be a model, which is written out whole.
-            edits = missing_in(&snapshot.parsed, snapshot.config.root());
-            edits.retain(|(steps, _)| is_of_models(steps));
+            edits = missing_in(&snapshot.parsed, snapshot.config.raw());
+            edits.retain(|(steps, _)| defaults::is_of_models(steps));
         }
         let meta = |key: &str| vec![Step::Key("meta".to_owned()), Step::Key(key.to_owned())];
         edits.push((meta("lastTouchedVersion"), Edit::Set(VERSION.into())));
@@ -348,7 +349,7 @@ impl<'p> ConfigFile<'p> {
         match edit {
             Edit::Set(value) => path.set(&mut wanted, value.clone())?,
             Edit::Unset if path.unset(&mut wanted) => {}
-            Edit::Unset if path.get(snapshot.config.root()).is_some() => {
+            Edit::Unset if path.get(snapshot.config.raw()).is_some() => {
                 return Err(EditError::Default(path.clone()));
             }
             Edit::Unset => return Err(EditError::NotFound(path.clone())),
@@ -375,7 +376,7 @@ impl<'p> ConfigFile<'p> {
         if includes(&snapshot.parsed) {
             return Ok(text.to_owned());
         }
-        self.applied(text, &missing_in(&snapshot.parsed, snapshot.config.root()))
+        self.applied(text, &missing_in(&snapshot.parsed, snapshot.config.raw()))
     }
 
     /// The text with some values changed, and nothing else.

@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use yabby_config::read::read;
+use yabby_config::sections::Sections;
 use yabby_config::validate::{Origin, Plugin};
 use yabby_domain::json::{self, Value};
 use yabby_domain::session::path::user_path;
@@ -20,16 +22,16 @@ pub(super) fn found(config: &Value, place: &Place) -> Vec<Plugin> {
         PathBuf::from(user_path(path, &place.home.to_string_lossy(), &place.current.to_string_lossy()))
     };
     let mut plugins = Vec::new();
-    let paths = json::at(config, &["plugins", "load", "paths"]).and_then(Value::as_array);
-    for path in paths.into_iter().flatten().filter_map(Value::as_str).filter_map(text::non_blank) {
+    let config: Sections = read(config).unwrap_or_default();
+    let paths = config.plugins.load.paths.iter().flatten();
+    for path in paths.filter_map(|path| text::non_blank(path)) {
         let path = resolved(path);
         // A file is told about by what lies beside it.
         let folder = if path.is_file() { path.parent().unwrap_or(&path) } else { &path };
         plugins.extend(plugin_in(folder, Origin::Config));
         plugins.extend(plugins_below(&path, Origin::Config));
     }
-    let workspace = json::at(config, &["agents", "defaults", "workspace"]).and_then(Value::as_str);
-    if let Some(workspace) = workspace.and_then(text::non_blank) {
+    if let Some(workspace) = config.agents.defaults.workspace.as_deref().and_then(text::non_blank) {
         plugins.extend(plugins_below(&resolved(workspace).join(".openclaw/extensions"), Origin::Workspace));
     }
     plugins.extend(plugins_below(&place.folder.path().join("extensions"), Origin::Global));

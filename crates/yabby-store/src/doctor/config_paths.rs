@@ -29,9 +29,7 @@ pub(super) fn examine(round: &mut Round<'_>, snapshot: &Snapshot) {
     let absolute = |written: &str| PathBuf::from(user_path(written, &home, &current));
     let mut moved: Vec<(KeyPath, String, PathBuf, PathBuf)> = Vec::new();
     let mut former: Vec<PathBuf> = round.doctor.moved_from.iter().cloned().collect();
-    for setting in settings(&snapshot.config) {
-        let written = setting.get(snapshot.config.root()).and_then(Value::as_str).map(str::to_owned);
-        let Some(written) = written else { continue };
+    for (setting, written) in settings(&snapshot.config) {
         let path = absolute(&written);
         if path.starts_with(&state) {
             continue;
@@ -87,13 +85,15 @@ fn paths(root: &Value) -> Vec<(KeyPath, &str)> {
     found
 }
 
-/// The settings that hold such a path.
-fn settings(config: &Config) -> Vec<KeyPath> {
-    let agents = config.list(&["agents", "list"]).unwrap_or_default().len();
-    let of_agents = (0..agents).flat_map(|at| {
-        ["workspace", "agentDir"].map(|name| KeyPath::of(["agents", "list", &at.to_string(), name]))
+/// The settings that hold such a path, and what they say.
+fn settings(config: &Config) -> Vec<(KeyPath, String)> {
+    let common = (KeyPath::of(["agents", "defaults", "workspace"]), &config.agents.defaults.workspace);
+    let of_agents = config.agents.list.iter().enumerate().flat_map(|(at, agent)| {
+        let setting = |name: &str| KeyPath::of(["agents", "list", &at.to_string(), name]);
+        [(setting("workspace"), &agent.workspace), (setting("agentDir"), &agent.agent_dir)]
     });
-    [KeyPath::of(["agents", "defaults", "workspace"])].into_iter().chain(of_agents).collect()
+    let all = [common].into_iter().chain(of_agents);
+    all.filter_map(|(setting, written)| Some((setting, written.clone()?))).collect()
 }
 
 /// The longest end of a path that there is below the folder: where the folder was by that, and what is there now.

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
-use yabby_domain::json::Value;
 use yabby_domain::session::path::{Folders, store_path};
 
 use super::examination::Round;
@@ -45,7 +44,7 @@ pub(super) fn wards(round: &mut Round<'_>, config: &Config) -> Vec<Ward> {
     let (home, current) =
         (shown(&round.doctor.place.home), shown(&std::env::current_dir().unwrap_or_default()));
     let folders = Folders { state: &shown(state.path()), home: &home, current: &current };
-    let configured = config.get(&["session", "store"]).and_then(Value::as_str);
+    let configured = config.session.store.as_deref();
     let mut wards = Vec::<Ward>::new();
     for agent in agents(round, config) {
         let store = PathBuf::from(store_path(configured, &agent, &folders));
@@ -97,8 +96,7 @@ fn agents(round: &mut Round<'_>, config: &Config) -> BTreeSet<AgentId> {
             round.found(Finding::new(Code::ForeignFile, entry.path(), "It is no agent's folder."));
         }
     }
-    let configured = config.list(&["agents", "list"]).unwrap_or_default();
-    agents.extend(configured.iter().filter_map(|agent| Some(AgentId::normalize(agent.get("id")?.as_str()?))));
+    agents.extend(config.agents.list.iter().map(|agent| AgentId::normalize(&agent.id)));
     agents.insert(AgentId::default());
     agents
 }

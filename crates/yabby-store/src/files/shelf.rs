@@ -17,7 +17,6 @@ use async_trait::async_trait;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use yabby_domain::bootstrap::{FILES, WorkspaceFile};
 use yabby_domain::config::Config;
-use yabby_domain::json::Value;
 use yabby_domain::seam::shelf::Shelf;
 use yabby_domain::session::path::user_path;
 use yabby_domain::skills::{SkillFile, SkillSource, finding_order, is_skill_file};
@@ -47,8 +46,8 @@ pub struct ShelfPlaces {
 impl ShelfPlaces {
     /// The folders that skills lie in, the ones that count least first.
     pub fn folders(&self, config: &Config) -> Vec<(SkillSource, PathBuf)> {
-        let listed = config.list(&["skills", "load", "extraDirs"]).unwrap_or_default().iter();
-        let listed = listed.filter_map(Value::as_str).filter_map(text::non_blank);
+        let listed = config.skills.load.extra_dirs.iter().flatten();
+        let listed = listed.filter_map(|folder| text::non_blank(folder));
         let [home, current] = [&self.home, &self.current].map(|path| path.to_string_lossy().into_owned());
         let extra =
             listed.map(|folder| (SkillSource::Extra, PathBuf::from(user_path(folder, &home, &current))));
@@ -117,7 +116,7 @@ impl FolderShelf {
 }
 
 fn is_watching_wanted(config: &Config) -> bool {
-    config.flag(&["skills", "load", "watch"]) != Some(false)
+    config.skills.load.watch()
 }
 
 impl Folders {

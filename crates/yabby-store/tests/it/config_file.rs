@@ -119,8 +119,8 @@ fn what_is_wrong_is_found_on_its_line() {
 fn an_invalid_file_says_nothing_to_a_run() {
     let home = Home::with(&[("openclaw.json", r#"{"gateway":{"port":"x"},"ui":{"seamColor":"112233"}}"#)]);
     let snapshot = Snapshot::read(&home.place());
-    assert_eq!(json::stringify(snapshot.for_run().root()), "{}");
-    assert_eq!(snapshot.config.text(&["ui", "seamColor"]), Some("112233"));
+    assert_eq!(json::stringify(snapshot.for_run().raw()), "{}");
+    assert_eq!(snapshot.config.raw()["ui"]["seamColor"], "112233");
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn an_edit_is_laid_over_what_is_included() {
         fs::write(home.state().join("log.json5"), "{ level: 'info' }").unwrap();
         let snapshot = home.set(path, value).unwrap();
         let value = json::parse_json5(value).unwrap();
-        assert_eq!(KeyPath::parse(path).unwrap().get(snapshot.config.root()), Some(&value), "{path}");
+        assert_eq!(KeyPath::parse(path).unwrap().get(snapshot.config.raw()), Some(&value), "{path}");
         assert_eq!(KeyPath::parse(in_main).unwrap().get(&snapshot.parsed), Some(&value), "{path}");
         let main = home.file("openclaw.json");
         assert!(main.contains("$include: './agents.json5'") && main.contains("$include: './log.json5'"));
@@ -430,15 +430,10 @@ fn the_example_in_the_docs_is_valid() {
     let home = Home::with(&[("openclaw.json", &example("json5")), ("agents.json5", &example("js"))]);
     let snapshot = Snapshot::read(&home.place_with(&[("TELEGRAM_TOKEN", "1:x")]));
     assert_eq!(snapshot.issues, []);
-    let names: Vec<&str> = snapshot
-        .config
-        .list(&["agents", "list"])
-        .unwrap()
-        .iter()
-        .filter_map(|it| it["name"].as_str())
-        .collect();
+    let names: Vec<&str> =
+        snapshot.config.agents.list.iter().filter_map(|agent| agent.name.as_deref()).collect();
     assert_eq!(names, ["Mia", "Ops"]);
-    assert_eq!(snapshot.config.text(&["channels", "telegram", "botToken"]), Some("1:x"));
+    assert_eq!(snapshot.config.raw()["channels"]["telegram"]["botToken"], "1:x");
 }
 
 #[test]
@@ -477,11 +472,11 @@ fn our_own_settings_have_a_file_of_their_own() {
     );
     let mode = fs::metadata(home.state().join("yabby-extras.json")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    let exec = |config: &yabby_domain::config::Config| config.get(&["tools", "exec"]).cloned().unwrap();
+    let exec = |config: &yabby_domain::config::Config| config.raw()["tools"]["exec"].clone();
     let both = serde_json::json!({"host": "gateway", "confine": "landlock"});
     assert_eq!((exec(&snapshot.for_run()), exec(&snapshot.with_extras())), (both.clone(), both));
     assert_eq!(
-        snapshot.config.get(&["tools", "exec", "confine"]),
+        snapshot.config.raw()["tools"]["exec"].get("confine"),
         None,
         "what OpenClaw reads knows nothing of it"
     );
@@ -493,9 +488,9 @@ fn our_own_settings_have_a_file_of_their_own() {
     assert!(home.file("yabby-extras.json").contains("${HOME_KEY}"));
     assert!(home.file("yabby-extras.json.bak").contains("landlock"));
     let run = snapshot.for_run();
-    assert_eq!(run.text(&["tools", "mcp", "servers", "files", "env", "KEY"]), Some("from-the-environment"));
+    assert_eq!(run.raw()["tools"]["mcp"]["servers"]["files"]["env"]["KEY"], "from-the-environment");
     let program = home.0.path().join("bin/server").display().to_string();
-    assert_eq!(run.text(&["tools", "mcp", "servers", "files", "command"]), Some(program.as_str()));
+    assert_eq!(run.raw()["tools"]["mcp"]["servers"]["files"]["command"], program);
     let unset = |path: &str| ConfigFile::of(&place).edit(&KeyPath::parse(path).unwrap(), &Edit::Unset);
     unset("tools.mcp.servers.files").unwrap();
     assert!(matches!(unset("tools.mcp.servers.files"), Err(EditError::NotFound(_))));
@@ -511,8 +506,12 @@ fn a_search_provider_is_set_where_it_is_known() {
     let provider = |home: &Home| {
         Snapshot::read(&home.place())
             .for_run()
-            .text(&["tools", "web", "search", "provider"])
-            .map(str::to_owned)
+            .tools
+            .web
+            .search
+            .provider
+            .as_ref()
+            .map(|provider| provider.as_str().to_owned())
     };
     home.set("tools.web.search.provider", "'perplexity'").unwrap();
     assert_eq!(provider(&home).as_deref(), Some("perplexity"));
@@ -550,11 +549,7 @@ fn what_is_wrong_with_our_own_settings_is_told_with_its_line() {
             (Some("yabby-extras.json"), line),
             "{text}"
         );
-        assert_eq!(
-            snapshot.for_run().get(&["gateway", "port"]),
-            None,
-            "nothing runs with half of what was meant"
-        );
+        assert_eq!(snapshot.for_run().gateway.port, None, "nothing runs with half of what was meant");
         // The configuration itself can still be changed.
         assert!(home.set("gateway.port", "2").is_ok());
     }

@@ -70,11 +70,9 @@ impl Asking<'_> {
         if !confined || !is_wanted {
             return Ok(Elevation::None);
         }
-        let config = &self.context.config;
-        let enabled = config.flag(&["tools", "elevated", "enabled"]);
-        let names_somebody =
-            config.object(&["tools", "elevated", "allowFrom"]).is_some_and(|from| !from.is_empty());
-        let is_allowed = enabled.unwrap_or(names_somebody) && self.context.sender_is_owner;
+        let elevated = &self.context.config.tools.elevated;
+        let names_somebody = elevated.allow_from.as_ref().is_some_and(|from| !from.is_empty());
+        let is_allowed = elevated.enabled.unwrap_or(names_somebody) && self.context.sender_is_owner;
         match (is_allowed, level) {
             (true, Some("full")) => Ok(Elevation::Full),
             (true, _) => Ok(Elevation::Ask),

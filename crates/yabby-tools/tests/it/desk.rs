@@ -86,7 +86,7 @@ impl Desk {
             sessions: Arc::new(self.sessions.clone()),
             transcripts: Arc::new(self.transcripts.clone()),
         };
-        let memory = memory(&self.folder, &self.sessions, self.context.config.root().clone());
+        let memory = memory(&self.folder, &self.sessions, self.context.config.raw().clone());
         yabby_tools::all(conversations, leash(&self.folder).1, Some(&memory))
     }
 
@@ -238,8 +238,9 @@ fn leash(folder: &Path) -> (ExecApprovalsFile, Leash) {
         readable: vec![folder.join("skills"), folder.join("workspace/skills")],
         // As if there were a skill that its settings give a key.
         skill_variables: Arc::new(|config, agent| {
-            let key = config.text(&["skills", "entries", agent.as_str(), "apiKey"]);
-            key.map(|key| ("SKILL_KEY".to_owned(), key.to_owned())).into_iter().collect()
+            let entry = config.skills.entries.as_ref().and_then(|entries| entries.get(agent.as_str()));
+            let key = entry.and_then(|entry| entry.api_key.clone());
+            key.map(|key| ("SKILL_KEY".to_owned(), key)).into_iter().collect()
         }),
     };
     (approvals, leash)

@@ -30,7 +30,7 @@ impl Known {
     /// What the gateway on this machine shows, if it encrypts: the certificate that is named, or its own.
     pub(super) fn here(setting: &Setting, config: &Config) -> Option<Self> {
         let place = &setting.place;
-        let named = config.text(&["gateway", "tls", "certPath"]).and_then(text::non_blank);
+        let named = config.gateway.tls.cert_path.as_deref().and_then(text::non_blank);
         let path = match named {
             Some(path) => place.with_folders(|folders| user_path(path, folders.home, folders.current)).into(),
             None => place.folder.path().join("gateway/tls/gateway-cert.pem"),
@@ -40,7 +40,7 @@ impl Known {
 
     /// What the gateway elsewhere shows, if the configuration says so.
     pub(super) fn elsewhere(config: &Config) -> Option<Self> {
-        let written = config.text(&["gateway", "remote", "tlsFingerprint"]).and_then(text::non_blank);
+        let written = config.gateway.remote.tls_fingerprint.as_deref().and_then(text::non_blank);
         written.map(|written| Self::ByFingerprint(written.to_owned()))
     }
 

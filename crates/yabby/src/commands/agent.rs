@@ -417,7 +417,7 @@ fn options(arguments: &Arguments) -> Result<TurnOptions> {
 fn choose_session(arguments: &Arguments, config: &Config) -> Result<()> {
     let is_given = |option: &Option<String>| option.as_deref().and_then(text::non_blank).is_some();
     let names = [&arguments.to, &arguments.session_id, &arguments.agent].into_iter().any(is_given);
-    let has_several = config.list(&["agents", "list"]).is_some_and(|agents| agents.len() > 1);
+    let has_several = config.agents.list.len() > 1;
     if arguments.message.is_some() && !names && has_several {
         bail!("Pass --to <E.164>, --session-id, or --agent to choose a session");
     }

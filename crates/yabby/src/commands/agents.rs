@@ -13,7 +13,6 @@ use yabby_config::key_path::KeyPath;
 use yabby_domain::agent::{self, Agent};
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
-use yabby_domain::json::{self, Value};
 use yabby_store::config_file::edit::{ConfigFile, Edit};
 
 use crate::book::Book;
@@ -101,8 +100,8 @@ struct Summary {
 fn list(setting: &Setting, arguments: &List) -> Result<()> {
     let book = Book::open(setting)?;
     let agents = book.with_folders(|folders| agent::agents(book.config(), folders));
-    let entries = book.config().list(&["agents", "list"]).unwrap_or_default();
-    if entries.iter().filter(|entry| entry.get("default").is_some_and(json::truthy)).count() > 1 {
+    let entries = &book.config().agents.list;
+    if entries.iter().filter(|entry| entry.default == Some(true)).count() > 1 {
         anstream::eprintln!("Multiple agents marked default=true; using the first entry as default.");
     }
     let summaries: Vec<Summary> =
@@ -132,9 +131,7 @@ fn edit(setting: &Setting, edits: &[(KeyPath, Edit)]) -> Result<()> {
 
 /// The entry of an agent in the configuration's list.
 fn position(config: &Config, agent: &AgentId) -> Option<usize> {
-    let entries = config.list(&["agents", "list"]).unwrap_or_default();
-    let id = |entry: &Value| entry.get("id").and_then(Value::as_str).map(AgentId::normalize);
-    entries.iter().position(|entry| id(entry).as_ref() == Some(agent))
+    config.agents.list.iter().position(|entry| AgentId::normalize(&entry.id) == *agent)
 }
 
 /// Says which agent is meant by a name that was written otherwise; beside what is printed for programs, which is one

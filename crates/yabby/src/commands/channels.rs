@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use yabby_domain::channel::status::{Account, ConfiguredChannel, configured};
+use yabby_domain::config::gateway::GatewayMode;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::text;
 
@@ -179,12 +180,11 @@ fn reachable_lines(setting: &Setting, told: &Value) -> Vec<String> {
 }
 
 fn unreachable_lines(setting: &Setting) -> Result<Vec<String>> {
-    let mode =
-        setting.config()?.text(&["gateway", "mode"]).filter(|mode| *mode == "remote").map(str::to_owned);
+    let mode = setting.config()?.gateway.mode.unwrap_or(GatewayMode::Local);
     let mut lines = vec![
         "Gateway not reachable; showing config-only status.".to_owned(),
         format!("Config: {}", setting.place.config.display()),
-        format!("Mode: {}", mode.as_deref().unwrap_or("local")),
+        format!("Mode: {}", mode.word()),
         String::new(),
     ];
     for channel in channels(setting)? {

@@ -130,12 +130,12 @@ fn get(setting: &Setting, path: Option<&str>, as_json: bool, shows_secrets: bool
         None => Ok(root),
         Some(raw) => KeyPath::parse(raw)?.get(root).ok_or_else(|| anyhow::Error::from(not_found(raw))),
     };
-    let value = find(all.root())?;
+    let value = find(all.raw())?;
     // Who names a secret wants it; who names what is around it need not think of it. Programs read what the reference
     // prints.
     let is_part = value.is_object() || value.is_array();
     let is_shown = std::io::stdout().is_terminal() && !shows_secrets;
-    let masked = (is_part && is_shown).then(|| redaction::redacted(all.root()));
+    let masked = (is_part && is_shown).then(|| redaction::redacted(all.raw()));
     let value = masked.as_ref().map_or(Ok(value), find)?;
     match value {
         Value::String(text) if !as_json => print(&text::to_outside(text)),

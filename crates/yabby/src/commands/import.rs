@@ -10,6 +10,7 @@ use yabby_config::key_path::KeyPath;
 use yabby_config::redaction;
 use yabby_domain::access::session_owner::is_owner;
 use yabby_domain::agent;
+use yabby_domain::config::text::TextOrNumber;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::secrets::HIDDEN;
@@ -109,7 +110,7 @@ fn apply_settings(
     mode: Mode,
 ) -> Result<Vec<Applied>> {
     let known = setting.snapshot()?;
-    let defaults = Snapshot::of_text(&setting.place, "{}".to_owned()).config.root().clone();
+    let defaults = Snapshot::of_text(&setting.place, "{}".to_owned()).config.raw().clone();
     let mut applied: Vec<Applied> = Vec::new();
     let mut wanted: Vec<(String, String, Value)> = source
         .settings
@@ -122,8 +123,8 @@ fn apply_settings(
         wanted.push(("a session for each person".to_owned(), "session.dmScope".to_owned(), scope));
     }
     if let Some(owner) = owner {
-        let known = known.config.list(&["commands", "ownerAllowFrom"]).unwrap_or_default();
-        let mut owners = known.to_vec();
+        let known = known.config.commands.owner_allow_from.iter().flatten();
+        let mut owners: Vec<Value> = known.map(TextOrNumber::to_value).collect();
         if !owners.iter().any(|known| known.as_str() == Some(owner)) {
             owners.push(owner.into());
             let key = KeyPath::parse(OWNERS)?;

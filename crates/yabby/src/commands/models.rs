@@ -15,6 +15,7 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use yabby_config::key_path::KeyPath;
 use yabby_domain::config::Config;
+use yabby_domain::config::agents::model_choice::ModelReference;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::model::{ModelAliases, ModelRef};
 use yabby_domain::text;
@@ -170,9 +171,9 @@ struct Configured {
 
 impl Configured {
     fn of(config: &Config) -> Self {
-        let (primary, fallbacks) = choice(config.get(&["agents", "defaults", "model"]));
-        let (image, image_fallbacks) = choice(config.get(&["agents", "defaults", "imageModel"]));
-        let listed = config.object(&["agents", "defaults", "models"]).into_iter().flatten();
+        let (primary, fallbacks) = choice(config.agents.defaults.model.as_ref());
+        let (image, image_fallbacks) = choice(config.agents.defaults.image_model.as_ref());
+        let listed = config.agents.defaults.models.iter().flatten();
         Self {
             primary,
             fallbacks,
@@ -190,11 +191,11 @@ impl Configured {
 }
 
 /// A model and what follows it, as they were written: a name, or `{ primary, fallbacks }`.
-fn choice(value: Option<&Value>) -> (String, Vec<String>) {
-    let text = |value: &Value| value.as_str().and_then(text::non_blank).map(str::to_owned);
-    let primary = value.and_then(|value| text(value).or_else(|| text(value.get("primary")?)));
-    let fallbacks = value.and_then(|value| value.get("fallbacks")?.as_array());
-    (primary.unwrap_or_default(), fallbacks.into_iter().flatten().filter_map(text).collect())
+fn choice(model: Option<&ModelReference>) -> (String, Vec<String>) {
+    let primary = model.and_then(ModelReference::primary).and_then(text::non_blank);
+    let fallbacks = model.and_then(ModelReference::fallbacks).into_iter().flatten();
+    let fallbacks = fallbacks.filter_map(|name| text::non_blank(name)).map(str::to_owned);
+    (primary.unwrap_or_default().to_owned(), fallbacks.collect())
 }
 
 /// The model that is meant, if there could be one of that name.

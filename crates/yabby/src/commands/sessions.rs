@@ -264,7 +264,7 @@ fn minutes(raw: &str) -> Result<f64> {
 pub fn defaults(config: &Config) -> RowDefaults {
     const CONTEXT_TOKENS: f64 = 200_000.0;
     let model = configured_model(config, &ModelRef::new("anthropic", "claude-opus-4-5"));
-    let stated = config.number(&["agents", "defaults", "contextTokens"]);
+    let stated = config.agents.defaults.context_tokens.map(f64::from);
     RowDefaults { model: model.model, context_tokens: stated.unwrap_or(CONTEXT_TOKENS) }
 }
 
@@ -272,7 +272,7 @@ pub fn defaults(config: &Config) -> RowDefaults {
 pub fn answering_defaults(setting: &Setting, config: &Arc<Config>) -> RowDefaults {
     let usual = default_model(&setting.place, config);
     let model = configured_model(config, &usual);
-    let stated = config.number(&["agents", "defaults", "contextTokens"]);
+    let stated = config.agents.defaults.context_tokens.map(f64::from);
     let offered = offered(&setting.place, config, &main_folder(&setting.place));
     let known = offered.into_iter().find(|offered| offered.model == model);
     #[expect(clippy::cast_precision_loss, reason = "a count of tokens")]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 use yabby_config::key_path::KeyPath;
 use yabby_domain::agent;
 use yabby_domain::id::AgentId;
@@ -74,7 +74,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     if !is_written {
         ConfigFile::of(&setting.place).edit_all(&edits)?;
     }
-    let skip = before.config().flag(&["agents", "defaults", "skipBootstrap"]) == Some(true);
+    let skip = before.config().agents.defaults.skip_bootstrap();
     let workspace = PathBuf::from(&wanted);
     let created = fill(&workspace, skip)?;
     let state = setting.place.folder.path().to_string_lossy();
@@ -121,22 +121,22 @@ fn default_agent(book: &Book<'_>) -> (AgentId, String) {
 
 /// The setting that says where the agent works, and whether it says anything.
 fn workspace_setting(book: &Book<'_>, agent: &AgentId) -> (String, bool) {
-    let listed = book.config().list(&["agents", "list"]).unwrap_or_default();
-    let own = listed.iter().position(|entry| {
-        let id = entry.get("id").and_then(Value::as_str).map(AgentId::normalize);
-        id.as_ref() == Some(agent) && said(entry.get("workspace"))
-    });
+    let agents = &book.config().agents;
+    let own = agents
+        .list
+        .iter()
+        .position(|entry| AgentId::normalize(&entry.id) == *agent && said(entry.workspace.as_deref()));
     match own {
         Some(index) => (format!("agents.list[{index}].workspace"), true),
         None => {
-            let common = book.config().get(&["agents", "defaults", "workspace"]);
+            let common = agents.defaults.workspace.as_deref();
             ("agents.defaults.workspace".to_owned(), said(common))
         }
     }
 }
 
-fn said(value: Option<&Value>) -> bool {
-    value.and_then(Value::as_str).and_then(text::non_blank).is_some()
+fn said(written: Option<&str>) -> bool {
+    written.and_then(text::non_blank).is_some()
 }
 
 pub(super) fn absolute(setting: &Setting, named: &Path) -> String {

@@ -12,6 +12,7 @@ use clap::Args;
 use serde_json::json;
 use tokio::runtime::Builder;
 use yabby_domain::config::Config;
+use yabby_domain::config::gateway::GatewayMode;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::text;
 
@@ -95,7 +96,7 @@ fn find(setting: &Setting, arguments: &Arguments) -> Result<Found> {
     let state = service.state();
     Ok(Found {
         is_misconfigured: is_misconfigured(&config),
-        mode: if config.text(&["gateway", "mode"]) == Some("remote") { "remote" } else { "local" },
+        mode: config.gateway.mode.unwrap_or(GatewayMode::Local).word(),
         target,
         probe,
         summary,
@@ -120,8 +121,8 @@ fn answering_model(setting: &Setting, config: &Config) -> (String, u64) {
 }
 
 fn is_misconfigured(config: &Config) -> bool {
-    let url = config.text(&["gateway", "remote", "url"]).and_then(text::non_blank);
-    config.text(&["gateway", "mode"]) == Some("remote") && url.is_none()
+    let url = config.gateway.remote.url.as_deref().and_then(text::non_blank);
+    config.gateway.mode == Some(GatewayMode::Remote) && url.is_none()
 }
 
 /// How the channels are, and the last heartbeat. What cannot be found out is not told.

@@ -16,6 +16,7 @@ use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer, reload};
 use yabby_domain::config::Config;
+use yabby_domain::config::logging::LogLevel;
 use yabby_domain::json;
 
 use super::redacted;
@@ -75,10 +76,10 @@ struct Levels {
 
 impl Levels {
     fn of(config: &Config, verbose: bool) -> Self {
-        let level = |name: &str| config.text(&["logging", name]).and_then(level_of);
-        let in_file = level("level").unwrap_or(LevelFilter::INFO);
+        let in_file = level_of(config.logging.level());
         let usual = if verbose { LevelFilter::DEBUG } else { in_file };
-        Self { in_file, on_console: level("consoleLevel").filter(|_| !verbose).unwrap_or(usual) }
+        let on_console = config.logging.console_level.filter(|_| !verbose).map_or(usual, level_of);
+        Self { in_file, on_console }
     }
 }
 
@@ -87,16 +88,15 @@ fn ours(filter: LevelFilter) -> Targets {
     Targets::new().with_target("yabby", filter).with_default(LevelFilter::WARN.min(filter))
 }
 
-fn level_of(name: &str) -> Option<LevelFilter> {
-    Some(match name {
-        "silent" => LevelFilter::OFF,
-        "fatal" | "error" => LevelFilter::ERROR,
-        "warn" => LevelFilter::WARN,
-        "info" => LevelFilter::INFO,
-        "debug" => LevelFilter::DEBUG,
-        "trace" => LevelFilter::TRACE,
-        _ => return None,
-    })
+fn level_of(level: LogLevel) -> LevelFilter {
+    match level {
+        LogLevel::Silent => LevelFilter::OFF,
+        LogLevel::Fatal | LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    }
 }
 
 /// The part of the program that tells something.

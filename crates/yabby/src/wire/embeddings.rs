@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 use yabby_domain::config::Config;
+use yabby_domain::config::extras::ExtraRemote;
 use yabby_domain::id::AgentId;
 use yabby_domain::seam::embedder::Embedder;
 use yabby_memory::settings::{Remote, Settings};
@@ -60,12 +61,17 @@ fn with_accounts<T>(
         let known = services.into_iter().find(|service| service.settings.id == provider);
         known.map_or_else(Account::default, |service| Account {
             key: service.keys.usable(None).ok().and_then(|keys| keys.into_iter().find_map(|key| key.secret)),
-            base_url: config.text(&["models", "providers", provider, "baseUrl"]).map(str::to_owned),
+            base_url: base_url_of(config, provider),
             headers: Vec::new(),
         })
     };
     let variable = |name: &str| place.environment.get(name).map(SecretString::from);
     act(&Accounts { account: &account, variable: &variable }, &http)
+}
+
+fn base_url_of(config: &Config, provider: &str) -> Option<String> {
+    let provider = config.models.providers.as_ref()?.get(provider)?;
+    Some(provider.base_url.to_string()).filter(|url| !url.is_empty())
 }
 
 /// Whether what was said goes to whoever embeds. A service is told only what the configuration says it is.
@@ -76,13 +82,10 @@ pub fn sees_sessions(choice: &Choice, settings: &Settings) -> bool {
 }
 
 fn wanted(place: &Place, config: &Config, agent: &AgentId, settings: &Settings) -> EmbedSettings {
-    let own = |key: &str| {
-        let of_agent = config
-            .agent(agent)
-            .and_then(|agent| agent.get("memorySearch")?.get("remote")?.get(key)?.as_str());
-        of_agent
-            .or_else(|| config.text(&["agents", "defaults", "memorySearch", "remote", key]))
-            .map(str::to_owned)
+    let of_agent = config.agent(agent).map(|agent| &agent.extras.memory_search.remote);
+    let of_all = &config.extras.agents.defaults.memory_search.remote;
+    let own = |pick: fn(&ExtraRemote) -> &Option<String>| {
+        of_agent.and_then(|remote| pick(remote).clone()).or_else(|| pick(of_all).clone())
     };
     EmbedSettings {
         provider: Wanted::parse(settings.provider.as_str()).unwrap_or_default(),
@@ -93,9 +96,9 @@ fn wanted(place: &Place, config: &Config, agent: &AgentId, settings: &Settings) 
             .as_ref()
             .map(|remote| RemoteSettings {
                 input_types: InputTypes {
-                    all: own("inputType"),
-                    query: own("queryInputType"),
-                    document: own("documentInputType"),
+                    all: own(|remote| &remote.input_type),
+                    query: own(|remote| &remote.query_input_type),
+                    document: own(|remote| &remote.document_input_type),
                 },
                 ..remote_settings(remote)
             })

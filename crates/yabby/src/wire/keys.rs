@@ -63,9 +63,9 @@ impl ProviderKeys {
 
     /// What the configuration says under `apiKey`.
     fn configured(&self) -> Option<&str> {
-        let mut sections = self.config.object(&["models", "providers"]).into_iter().flatten();
+        let mut sections = self.config.models.providers.iter().flatten();
         let section = sections.find(|(name, _)| normalize_provider(name) == self.provider)?.1;
-        section.get("apiKey")?.as_str().and_then(text::non_blank)
+        section.api_key.as_deref().and_then(text::non_blank)
     }
 
     /// The variable of the environment that holds a key.
@@ -149,7 +149,7 @@ impl ProviderKeys {
             order = vec![pinned.to_owned()];
         } else if let Some(good) = profiles.last_good(&self.provider)
             && let Some(at) = order.iter().position(|id| id == good)
-            && self.config.get(&["auth", "order", &self.provider]).is_none()
+            && self.config.auth.order.as_ref().is_none_or(|order| !order.contains_key(&self.provider))
         {
             // Providers keep what they have read for each key: the one that worked last is the cheapest.
             let good = order.remove(at);

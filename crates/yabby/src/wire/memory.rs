@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use yabby_domain::config::Config;
+use yabby_domain::config::extras;
 use yabby_domain::id::AgentId;
 use yabby_domain::seam::SessionStore;
 use yabby_domain::seam::embedder::Embedder;
@@ -100,7 +101,7 @@ fn memory(
 
 /// Whether the reference's ranking was asked for (`memory.ranking`).
 fn ranks_like_reference(config: &Config) -> bool {
-    config.text(&["memory", "ranking"]) == Some("compat")
+    config.extras.memory.ranking() == extras::Ranking::Compat
 }
 
 /// Whether the reference's index is kept up: with a provider that the reference knows, or if its ranking was
@@ -163,8 +164,8 @@ impl AgentMemory {
     /// `None` if the agent has no memory.
     pub fn open(place: &Place, config: &Arc<Config>, agent: &AgentId) -> Result<Option<Self>> {
         let Some(settings) = settings(place, config, agent) else { return Ok(None) };
-        let store = place
-            .with_folders(|folders| path::store_path(config.text(&["session", "store"]), agent, folders));
+        let store =
+            place.with_folders(|folders| path::store_path(config.session.store.as_deref(), agent, folders));
         let sessions: Arc<dyn SessionStore> =
             Arc::new(SessionFile::open(store, sessions::Settings::from_environment())?);
         let transcripts = place.with_folders(|folders| path::sessions_folder(folders.state, agent));
@@ -212,7 +213,7 @@ impl AgentMemory {
 
 /// What was said is remembered unless somebody named the sources, and left it out.
 fn has_sessions(config: &Config, agent: &AgentId, settings: &Settings) -> bool {
-    let own = config.agent(agent).and_then(|agent| agent.get("memorySearch")?.get("sources"));
-    let named = own.or_else(|| config.get(&["agents", "defaults", "memorySearch", "sources"]));
-    settings.sources.contains(&Source::Sessions) || named.is_none()
+    let own = config.agent(agent).is_some_and(|agent| agent.memory_search.sources.is_some());
+    let is_named = own || config.agents.defaults.memory_search.sources.is_some();
+    settings.sources.contains(&Source::Sessions) || !is_named
 }

@@ -8,11 +8,17 @@ use std::sync::Arc;
 use anyhow::Result;
 use secrecy::SecretString;
 use yabby_config::environment::Environment;
+use yabby_config::key_path::KeyPath;
 use yabby_domain::agent::agents;
 use yabby_domain::auth::AuthProfiles;
 use yabby_domain::config::Config;
+use yabby_domain::config::agents::cli_backend::CliSessionMode;
+use yabby_domain::config::agents::model_choice::ModelReference;
+use yabby_domain::config::map::Map;
+use yabby_domain::config::models::{self as sections, CatalogMode, ModelDefinition, ModelInput};
+use yabby_domain::config::number::PositiveNumber;
 use yabby_domain::id::AgentId;
-use yabby_domain::json::{self, Object, Value};
+use yabby_domain::json::{Object, Value};
 use yabby_domain::model::{ModelRef, is_cli_provider, name_of, normalize_provider};
 use yabby_domain::reply::usage_line::Prices;
 use yabby_domain::seam::StoreError;
@@ -125,7 +131,7 @@ pub fn auth_profiles(place: &Place) -> Result<AuthProfiles, StoreError> {
 /// The variables of a run: what the configuration sets is among them.
 fn environment(place: &Place, config: &Config) -> Arc<Environment> {
     let mut environment = place.environment.clone();
-    environment.add_section(config.root());
+    environment.add_section(config.raw());
     Arc::new(environment)
 }
 
@@ -133,10 +139,10 @@ fn environment(place: &Place, config: &Config) -> Arc<Environment> {
 /// agent whose folder it is.
 pub fn services(place: &Place, config: &Arc<Config>, agent: &Path) -> Vec<Service> {
     let environment = environment(place, config);
-    let configured = config.object(&["models", "providers"]).into_iter().flatten();
-    let configured: Vec<(String, &Value)> =
+    let configured = config.models.providers.iter().flatten();
+    let configured: Vec<(String, &sections::ModelProvider)> =
         configured.map(|(id, section)| (normalize_provider(id), section)).collect();
-    let replaced = config.text(&["models", "mode"]) == Some("replace");
+    let replaced = config.models.mode() == CatalogMode::Replace;
     let known: BTreeSet<&str> = configured.iter().map(|(id, _)| id.as_str()).collect();
     let common = presets::ALL.iter().filter(|preset| !replaced && !known.contains(preset.id));
     let common = common.map(|preset| common_settings(preset, config));
@@ -207,7 +213,7 @@ pub fn default_model(place: &Place, config: &Arc<Config>) -> ModelRef {
 
 /// Programs that keep the conversation themselves (`agents.defaults.cliBackends`).
 fn programs(config: &Config) -> Vec<ClaudeCliSettings> {
-    let sections = config.object(&["agents", "defaults", "cliBackends"]);
+    let sections = config.agents.defaults.cli_backends.as_ref();
     let mut ids: Vec<String> = vec![claude_cli::PROVIDER.to_owned()];
     for id in sections.into_iter().flatten().map(|(id, _)| normalize_provider(id)) {
         if !ids.contains(&id) && id != "codex-cli" && is_cli_provider(&id, config) {
@@ -215,15 +221,17 @@ fn programs(config: &Config) -> Vec<ClaudeCliSettings> {
         }
     }
     let program = |id: String| {
-        let section =
-            sections.and_then(|sections| sections.iter().find(|(name, _)| normalize_provider(name) == id));
-        let field = |name: &str| section.and_then(|(_, section)| section.get(name)?.as_str());
-        let arguments = section.and_then(|(_, section)| section.get("args")?.as_array());
+        let mut sections = sections.into_iter().flatten();
+        let section = sections.find(|(name, _)| normalize_provider(name) == id).map(|(_, section)| section);
+        let program = section.map(|section| section.command.as_str()).filter(|program| !program.is_empty());
         let usual = ClaudeCliSettings::default();
         ClaudeCliSettings {
-            program: field("command").map_or(usual.program, Into::into),
-            arguments: arguments.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
-            memory: if field("sessionMode") == Some("none") { Memory::None } else { Memory::Own },
+            program: program.map_or(usual.program, Into::into),
+            arguments: section.and_then(|section| section.args.clone()).unwrap_or_default(),
+            memory: match section.and_then(|section| section.session_mode) {
+                Some(CliSessionMode::None) => Memory::None,
+                _ => Memory::Own,
+            },
             id,
             ..ClaudeCliSettings::default()
         }
@@ -259,49 +267,45 @@ fn catalogued(preset: &Preset, known: &catalog::Known<'_>) -> ModelSettings {
 
 /// The models that the configuration speaks of, wherever it does.
 pub fn spoken_of(config: &Config) -> Vec<ModelRef> {
-    let model = |value: &Value| -> Vec<String> {
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let fallbacks =
-            value.get("fallbacks").and_then(Value::as_array).into_iter().flatten().filter_map(text);
-        text(value).into_iter().chain(value.get("primary").and_then(text)).chain(fallbacks).collect()
+    let model = |model: &ModelReference| -> Vec<String> {
+        let fallbacks = model.fallbacks().into_iter().flatten().cloned();
+        model.primary().map(str::to_owned).into_iter().chain(fallbacks).collect()
     };
-    let defaults = config.get(&["agents", "defaults", "model"]).map(model).unwrap_or_default();
-    let listed = config.object(&["agents", "defaults", "models"]).into_iter().flatten();
-    let agents = config.list(&["agents", "list"]).unwrap_or_default().iter();
-    let own = agents.filter_map(|agent| agent.get("model")).flat_map(model);
+    let defaults = config.agents.defaults.model.as_ref().map(model).unwrap_or_default();
+    let listed = config.agents.defaults.models.iter().flatten();
+    let own = config.agents.list.iter().filter_map(|agent| agent.model.as_ref()).flat_map(model);
     let names = defaults.into_iter().chain(listed.map(|(name, _)| name.clone())).chain(own);
     names.filter_map(|name| ModelRef::parse(&name, "anthropic")).collect()
 }
 
 /// The same configuration, which speaks of this model as well: a service is asked for no other.
 pub fn speaking_of(config: &Config, model: &ModelRef) -> Config {
-    let mut root = config.root().clone();
     if spoken_of(config).contains(model) {
-        return Config::new(root);
+        return config.clone();
     }
-    let mut holder = &mut root;
-    for name in ["agents", "defaults", "models", &model.to_string()] {
-        if !holder.is_object() {
-            *holder = Value::Object(Object::new());
-        }
-        let Value::Object(object) = holder else { return config.clone() };
-        holder = object.entry(name.to_owned()).or_insert_with(|| Value::Object(Object::new()));
-    }
-    Config::new(root)
+    config.with(
+        &KeyPath::of(["agents", "defaults", "models", &model.to_string()]),
+        Value::Object(Object::new()),
+    )
 }
 
 /// A service that the configuration describes.
-fn configured_settings(id: &str, section: &Value, config: &Config) -> Option<ProviderSettings> {
+fn configured_settings(
+    id: &str,
+    section: &sections::ModelProvider,
+    config: &Config,
+) -> Option<ProviderSettings> {
     let preset = presets::preset(id);
-    let text = |name: &str| section.get(name).and_then(Value::as_str);
-    let api = text("api")
-        .and_then(Api::parse)
+    let api = section
+        .api
+        .as_ref()
+        .and_then(|word| Api::parse(word.as_str()))
         .or(preset.map(|preset| preset.api))
         .unwrap_or(Api::OpenAiCompletions);
-    let base_url = text("baseUrl").or(preset.map(|preset| preset.base_url))?.trim_end_matches('/').to_owned();
-    let models = section.get("models").and_then(Value::as_array).into_iter().flatten();
-    let models = models.filter_map(Value::as_object).filter_map(|model| configured_model(id, preset, model));
-    let mut models: Vec<ModelSettings> = models.collect();
+    let base_url = Some(&*section.base_url).filter(|url| !url.is_empty());
+    let base_url = base_url.or(preset.map(|preset| preset.base_url))?.trim_end_matches('/').to_owned();
+    let models = section.models.iter().filter(|model| !model.id.is_empty());
+    let mut models: Vec<ModelSettings> = models.map(|model| configured_model(id, preset, model)).collect();
     // Whoever only says where a common service is, or what its key is, means the models it has.
     if let Some(preset) = preset.filter(|_| models.is_empty()) {
         models = common_settings(preset, config).models;
@@ -312,7 +316,7 @@ fn configured_settings(id: &str, section: &Value, config: &Config) -> Option<Pro
         base_url,
         api_key: None,
         bearer: false,
-        headers: headers(section.get("headers")),
+        headers: headers(section.headers.as_ref()),
         models,
     })
 }
@@ -320,43 +324,43 @@ fn configured_settings(id: &str, section: &Value, config: &Config) -> Option<Pro
 fn configured_model(
     provider: &str,
     preset: Option<&'static Preset>,
-    model: &Object,
-) -> Option<ModelSettings> {
-    let id = model.get("id")?.as_str()?;
+    model: &ModelDefinition,
+) -> ModelSettings {
+    let id = &*model.id;
     let known = catalog::find(provider, id);
-    let number = |name: &str| model.get(name).and_then(Value::as_f64).filter(|number| *number >= 1.0);
+    let number = |written: Option<PositiveNumber>| written.map(f64::from).filter(|number| *number >= 1.0);
     let context_window =
-        number("contextWindow").unwrap_or(known.map_or(200_000.0, |known| known.context_window as f64));
-    let max_output = number("maxTokens")
+        number(model.context_window).unwrap_or(known.map_or(200_000.0, |known| known.context_window as f64));
+    let max_output = number(model.max_tokens)
         .unwrap_or(known.map_or(8192.0_f64.min(context_window), |known| known.max_output as f64));
-    let input = model.get("input").and_then(Value::as_array);
-    let price = |name: &str| model.get("cost").and_then(|cost| cost.get(name)?.as_f64());
-    let prices = price("input").zip(price("output")).map(|(input, output)| Prices {
-        input,
-        output,
-        cache_read: price("cacheRead").unwrap_or(0.0),
-        cache_write: price("cacheWrite").unwrap_or(0.0),
+    let cost = &model.cost;
+    let prices = cost.input.zip(cost.output).map(|(input, output)| Prices {
+        input: input.into(),
+        output: output.into(),
+        cache_read: cost.cache_read.map_or(0.0, f64::from),
+        cache_write: cost.cache_write.map_or(0.0, f64::from),
     });
-    Some(ModelSettings {
+    ModelSettings {
         id: id.to_owned(),
         context_window: context_window as u64,
         max_output: max_output as u64,
-        reasoning: model.get("reasoning").map_or(known.is_some_and(|known| known.reasoning), json::truthy),
-        images: input.map_or(known.is_some_and(|known| known.images), |kinds| {
-            kinds.iter().any(|kind| kind == "image")
-        }),
+        reasoning: model.reasoning.unwrap_or_else(|| known.is_some_and(|known| known.reasoning)),
+        images: match &model.input {
+            Some(kinds) => kinds.contains(&ModelInput::Image),
+            None => known.is_some_and(|known| known.images),
+        },
         prices: prices.or(known.map(|known| known.prices)),
         compat: compat::configured(
             preset.map_or_else(Compat::default, |preset| preset.compat(id)),
-            model.get("compat"),
+            &model.compat,
         ),
-    })
+    }
 }
 
 /// Headers may be as secret as a key.
-fn headers(object: Option<&Value>) -> Vec<(String, SecretString)> {
-    let members = object.and_then(Value::as_object).into_iter().flatten();
-    members.filter_map(|(name, value)| Some((name.clone(), SecretString::from(value.as_str()?)))).collect()
+fn headers(written: Option<&Map<String>>) -> Vec<(String, SecretString)> {
+    let members = written.into_iter().flatten();
+    members.map(|(name, value)| (name.clone(), SecretString::from(value.as_str()))).collect()
 }
 
 #[cfg(test)]

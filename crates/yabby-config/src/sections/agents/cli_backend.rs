@@ -1,16 +1,16 @@
 //! `agents.defaults.cliBackends`: models that are command lines of others.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::PositiveInteger;
 
 /// A command line that serves as a model.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct CliBackend {
     /// The program.
+    #[config(or_default)]
     pub command: String,
     /// Its arguments.
     pub args: Option<Vec<String>>,
@@ -38,7 +38,7 @@ pub struct CliBackend {
     pub serialize: Option<bool>,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum CliOutput {
@@ -47,7 +47,7 @@ pub enum CliOutput {
     Jsonl,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum CliInput {
@@ -55,7 +55,7 @@ pub enum CliInput {
     Stdin,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum CliSessionMode {
@@ -64,7 +64,7 @@ pub enum CliSessionMode {
     None,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum CliSystemPromptMode {
@@ -72,7 +72,7 @@ pub enum CliSystemPromptMode {
     Replace,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum CliSystemPromptWhen {
@@ -81,7 +81,7 @@ pub enum CliSystemPromptWhen {
     Never,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum CliImageMode {

@@ -1,12 +1,13 @@
 //! `agents.list[]`: one agent, and what it does differently.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::agents::heartbeat::Heartbeat;
 use crate::sections::agents::memory_search::MemorySearch;
 use crate::sections::agents::model_choice::ModelReference;
 use crate::sections::agents::sandbox::Sandbox;
 use crate::sections::agents::streaming::HumanDelay;
+use crate::sections::extras::ExtraAgent;
 use crate::sections::map::Map;
 use crate::sections::messages::GroupChat;
 use crate::sections::tools::ElevatedTools;
@@ -14,10 +15,10 @@ use crate::sections::tools::exec::AgentExec;
 use crate::sections::tools::policy::{ProviderToolPolicy, ToolPolicyHolder, ToolProfile};
 
 /// One agent, and what it does differently.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct AgentEntry {
     /// Its name in keys and paths.
+    #[config(or_default)]
     pub id: String,
     /// Whether it answers where nothing else is said; else the first of the list does.
     pub default: Option<bool>,
@@ -32,26 +33,34 @@ pub struct AgentEntry {
     /// The only skills it has.
     pub skills: Option<Vec<String>>,
     /// Its search.
-    pub memory_search: Option<MemorySearch>,
+    #[serde(default)]
+    pub memory_search: MemorySearch,
     /// Its pauses.
-    pub human_delay: Option<HumanDelay>,
+    #[serde(default)]
+    pub human_delay: HumanDelay,
     /// Its own heartbeat. Where any agent has one, only those have.
     pub heartbeat: Option<Heartbeat>,
     /// Who it is.
     pub identity: Option<Identity>,
     /// How it behaves in groups.
-    pub group_chat: Option<GroupChat>,
+    #[serde(default)]
+    pub group_chat: GroupChat,
     /// Agents it may start.
-    pub subagents: Option<AgentSubagents>,
+    #[serde(default)]
+    pub subagents: AgentSubagents,
     /// Where its tools run.
-    pub sandbox: Option<Sandbox>,
+    #[serde(default)]
+    pub sandbox: Sandbox,
     /// What it may use.
-    pub tools: Option<AgentTools>,
+    #[serde(default)]
+    pub tools: AgentTools,
+    /// What only yabby knows.
+    #[config(whole)]
+    pub extras: ExtraAgent,
 }
 
 /// Who an agent is.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Identity {
     pub name: Option<String>,
     pub theme: Option<String>,
@@ -62,8 +71,7 @@ pub struct Identity {
 }
 
 /// Agents that an agent may start.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct AgentSubagents {
     /// Which agents. Default: only itself.
     pub allow_agents: Option<Vec<String>>,
@@ -72,10 +80,10 @@ pub struct AgentSubagents {
 }
 
 /// What an agent may use.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct AgentTools {
-    /// A set of tools to start from. Default: full.
+    /// A set of tools to start from.
+    #[config(default = Full)]
     pub profile: Option<ToolProfile>,
     /// The only tools allowed: names, `group:…` or `*`.
     pub allow: Option<Vec<String>>,
@@ -86,9 +94,12 @@ pub struct AgentTools {
     /// The same by provider or model.
     pub by_provider: Option<Map<ProviderToolPolicy>>,
     /// Tools that run on the host.
-    pub elevated: Option<ElevatedTools>,
+    #[serde(default)]
+    pub elevated: ElevatedTools,
     /// Running commands.
-    pub exec: Option<AgentExec>,
+    #[serde(default)]
+    pub exec: AgentExec,
     /// Tools inside the sandbox.
-    pub sandbox: Option<ToolPolicyHolder>,
+    #[serde(default)]
+    pub sandbox: ToolPolicyHolder,
 }

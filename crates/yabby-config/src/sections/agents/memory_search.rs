@@ -1,55 +1,63 @@
 //! `memorySearch`: the search over memory files and past sessions.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::{Fraction, NonNegativeInteger, PositiveInteger};
+use crate::sections::word::Word;
 
 /// The search over memory files and past sessions.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct MemorySearch {
-    /// Whether there is a search. Default: true.
+    /// Whether there is a search.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// What is searched. Default: memory.
     pub sources: Option<Vec<MemorySource>>,
     /// More files and folders to search.
     pub extra_paths: Option<Vec<String>>,
-    pub experimental: Option<MemoryExperiments>,
+    #[serde(default)]
+    pub experimental: MemoryExperiments,
     /// Who computes embeddings. Default: whoever there is a key for.
-    pub provider: Option<EmbeddingProvider>,
+    pub provider: Option<Word<EmbeddingProvider>>,
     /// Embeddings by a service.
-    pub remote: Option<RemoteEmbeddings>,
+    #[serde(default)]
+    pub remote: RemoteEmbeddings,
     /// Who else may compute them. Default: none.
-    pub fallback: Option<EmbeddingFallback>,
+    pub fallback: Option<Word<EmbeddingFallback>>,
     /// The embedding model. Default: the provider's usual one.
     pub model: Option<String>,
     /// Embeddings on this machine.
-    pub local: Option<LocalEmbeddings>,
+    #[serde(default)]
+    pub local: LocalEmbeddings,
     /// Where the index is.
-    pub store: Option<MemoryIndexStore>,
+    #[serde(default)]
+    pub store: MemoryIndexStore,
     /// How files are cut.
-    pub chunking: Option<MemoryChunking>,
+    #[serde(default)]
+    pub chunking: MemoryChunking,
     /// When the index follows the files.
-    pub sync: Option<MemorySync>,
+    #[serde(default)]
+    pub sync: MemorySync,
     /// How many results there are, and how they are ranked.
-    pub query: Option<MemoryQuery>,
+    #[serde(default)]
+    pub query: MemoryQuery,
     /// Whether embeddings are kept.
-    pub cache: Option<EmbeddingCache>,
+    #[serde(default)]
+    pub cache: EmbeddingCache,
 }
 
 /// What may change.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct MemoryExperiments {
-    /// Whether past sessions are searched. Default: false.
+    /// Whether past sessions are searched.
+    #[config(default = false)]
     pub session_memory: Option<bool>,
 }
 
 /// Embeddings by a service.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct RemoteEmbeddings {
     /// Where it is reached.
     pub base_url: Option<String>,
@@ -58,28 +66,32 @@ pub struct RemoteEmbeddings {
     /// Headers for every request.
     pub headers: Option<Map<String>>,
     /// Many texts in one job.
-    pub batch: Option<EmbeddingBatches>,
+    #[serde(default)]
+    pub batch: EmbeddingBatches,
 }
 
 /// Many texts in one job.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct EmbeddingBatches {
-    /// Whether jobs are used. Default: true.
+    /// Whether jobs are used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
-    /// Whether a job is waited for. Default: true.
+    /// Whether a job is waited for.
+    #[config(default = true)]
     pub wait: Option<bool>,
-    /// How many jobs run at once. Default: 2.
+    /// How many jobs run at once.
+    #[config(default = 2)]
     pub concurrency: Option<PositiveInteger>,
-    /// How often a job is asked for. Default: 2000.
+    /// How often a job is asked for.
+    #[config(default = 2000)]
     pub poll_interval_ms: Option<NonNegativeInteger>,
-    /// How long a job may take. Default: 60.
+    /// How long a job may take.
+    #[config(default = 60)]
     pub timeout_minutes: Option<PositiveInteger>,
 }
 
 /// Embeddings on this machine.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct LocalEmbeddings {
     /// The model's file.
     pub model_path: Option<String>,
@@ -88,101 +100,113 @@ pub struct LocalEmbeddings {
 }
 
 /// Where the index is.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct MemoryIndexStore {
-    pub driver: Option<MemoryIndexDriver>,
+    pub driver: Option<Word<MemoryIndexDriver>>,
     /// Its file. Default: `<state>/memory/{agentId}.sqlite`.
     pub path: Option<String>,
     /// The database's extension for vectors.
-    pub vector: Option<VectorExtension>,
+    #[serde(default)]
+    pub vector: VectorExtension,
 }
 
 /// The database's extension for vectors.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct VectorExtension {
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     pub extension_path: Option<String>,
 }
 
 /// How files are cut.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct MemoryChunking {
-    /// How long a piece is. Default: 400.
+    /// How long a piece is.
+    #[config(default = 400)]
     pub tokens: Option<PositiveInteger>,
-    /// How much two pieces share. Default: 80.
+    /// How much two pieces share.
+    #[config(default = 80)]
     pub overlap: Option<NonNegativeInteger>,
 }
 
 /// When the index follows the files.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct MemorySync {
-    /// When a session starts. Default: true.
+    /// When a session starts.
+    #[config(default = true)]
     pub on_session_start: Option<bool>,
-    /// When something is searched. Default: true.
+    /// When something is searched.
+    #[config(default = true)]
     pub on_search: Option<bool>,
-    /// When a file changes. Default: true.
+    /// When a file changes.
+    #[config(default = true)]
     pub watch: Option<bool>,
-    /// How long a file must be quiet. Default: 1500.
+    /// How long a file must be quiet.
+    #[config(default = 1500)]
     pub watch_debounce_ms: Option<NonNegativeInteger>,
-    /// Every so many minutes; 0 is never. Default: 0.
+    /// Every so many minutes; 0 is never.
+    #[config(default = 0)]
     pub interval_minutes: Option<NonNegativeInteger>,
     /// How much a session must grow.
-    pub sessions: Option<SessionDeltas>,
+    #[serde(default)]
+    pub sessions: SessionDeltas,
 }
 
 /// How much a session must grow to be indexed again.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SessionDeltas {
-    /// By this many bytes. Default: 100000.
+    /// By this many bytes.
+    #[config(default = 100000)]
     pub delta_bytes: Option<NonNegativeInteger>,
-    /// Or by this many messages. Default: 50.
+    /// Or by this many messages.
+    #[config(default = 50)]
     pub delta_messages: Option<NonNegativeInteger>,
 }
 
 /// How many results there are, and how they are ranked.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct MemoryQuery {
-    /// At most this many. Default: 6.
+    /// At most this many.
+    #[config(default = 6)]
     pub max_results: Option<PositiveInteger>,
-    /// Only those at least this good. Default: 0.35.
+    /// Only those at least this good.
+    #[config(default = 0.35)]
     pub min_score: Option<Fraction>,
     /// Meaning and words together.
-    pub hybrid: Option<HybridQuery>,
+    #[serde(default)]
+    pub hybrid: HybridQuery,
 }
 
 /// Ranking by meaning and by words together.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct HybridQuery {
-    /// Whether words count. Default: true.
+    /// Whether words count.
+    #[config(default = true)]
     pub enabled: Option<bool>,
-    /// How much meaning counts. Default: 0.7.
+    /// How much meaning counts.
+    #[config(default = 0.7)]
     pub vector_weight: Option<Fraction>,
-    /// How much words count. Default: 0.3.
+    /// How much words count.
+    #[config(default = 0.3)]
     pub text_weight: Option<Fraction>,
-    /// How many more are looked at than asked for. Default: 4.
+    /// How many more are looked at than asked for.
+    #[config(default = 4)]
     pub candidate_multiplier: Option<PositiveInteger>,
 }
 
 /// Embeddings that are kept.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct EmbeddingCache {
-    /// Whether they are kept. Default: true.
+    /// Whether they are kept.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// How many.
     pub max_entries: Option<PositiveInteger>,
 }
 
 /// What is searched.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum MemorySource {
@@ -191,7 +215,7 @@ pub enum MemorySource {
 }
 
 /// Who computes embeddings.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum EmbeddingProvider {
@@ -201,7 +225,7 @@ pub enum EmbeddingProvider {
 }
 
 /// Who computes embeddings if the first cannot.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum EmbeddingFallback {
@@ -211,7 +235,7 @@ pub enum EmbeddingFallback {
     None,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum MemoryIndexDriver {

@@ -1,37 +1,40 @@
 //! `sandbox`: where tools run when they should not run on the host.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, Number, PositiveInteger, PositiveNumber};
 use crate::sections::text::TextOrNumber;
+use crate::sections::word::Word;
 
 /// Where tools run when they should not run on the host.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Sandbox {
     /// For which sessions tools run apart. Default: off.
-    pub mode: Option<SandboxMode>,
+    pub mode: Option<Word<SandboxMode>>,
     /// What they see of the workspace. Default: none.
-    pub workspace_access: Option<WorkspaceAccess>,
-    /// Which sessions tools see. Default: spawned.
+    pub workspace_access: Option<Word<WorkspaceAccess>>,
+    /// Which sessions tools see.
+    #[config(default = Spawned)]
     pub session_tools_visibility: Option<SessionToolsVisibility>,
     /// What shares a container. Default: agent.
-    pub scope: Option<SandboxScope>,
+    pub scope: Option<Word<SandboxScope>>,
     pub per_session: Option<bool>,
     pub workspace_root: Option<String>,
     /// The container.
-    pub docker: Option<SandboxDocker>,
+    #[serde(default)]
+    pub docker: SandboxDocker,
     /// A browser in a container.
-    pub browser: Option<SandboxBrowser>,
+    #[serde(default)]
+    pub browser: SandboxBrowser,
     /// When containers are removed.
-    pub prune: Option<SandboxPrune>,
+    #[serde(default)]
+    pub prune: SandboxPrune,
 }
 
 /// The container.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SandboxDocker {
     pub image: Option<String>,
     pub container_prefix: Option<String>,
@@ -56,16 +59,14 @@ pub struct SandboxDocker {
 }
 
 /// A limit that may be exceeded for a while, and one that may not.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct UlimitPair {
     pub soft: Option<NonNegativeInteger>,
     pub hard: Option<NonNegativeInteger>,
 }
 
 /// A browser in a container.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SandboxBrowser {
     pub enabled: Option<bool>,
     pub image: Option<String>,
@@ -81,15 +82,14 @@ pub struct SandboxBrowser {
 }
 
 /// When containers are removed.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SandboxPrune {
     pub idle_hours: Option<NonNegativeInteger>,
     pub max_age_days: Option<NonNegativeInteger>,
 }
 
 /// A resource limit of the container: `soft:hard` as text, one number, or both apart.
-#[derive(JsonSchema)]
+#[section]
 #[serde(untagged)]
 pub enum Ulimit {
     Text(String),
@@ -98,7 +98,7 @@ pub enum Ulimit {
 }
 
 /// For which sessions tools run apart.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
 pub enum SandboxMode {
@@ -108,7 +108,7 @@ pub enum SandboxMode {
 }
 
 /// What tools see of the workspace.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum WorkspaceAccess {
@@ -118,7 +118,7 @@ pub enum WorkspaceAccess {
 }
 
 /// Which sessions tools see.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum SessionToolsVisibility {
@@ -127,7 +127,7 @@ pub enum SessionToolsVisibility {
 }
 
 /// What shares a container.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum SandboxScope {

@@ -1,35 +1,35 @@
 //! Replies in pieces: how they are cut, joined and paced.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 
 /// How long the pieces of a reply are.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct BlockChunks {
-    /// The shortest. Default: 800.
+    /// The shortest.
+    #[config(default = 800)]
     pub min_chars: Option<PositiveInteger>,
-    /// The longest. Default: 1200.
+    /// The longest.
+    #[config(default = 1200)]
     pub max_chars: Option<PositiveInteger>,
     /// Where to cut. Default: at paragraphs.
     pub break_preference: Option<BreakPreference>,
 }
 
 /// When small pieces are joined.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct BlockCoalescing {
     pub min_chars: Option<PositiveInteger>,
     pub max_chars: Option<PositiveInteger>,
-    /// After this long without a new one. Default: 1000.
+    /// After this long without a new one.
+    #[config(default = 1000)]
     pub idle_ms: Option<NonNegativeInteger>,
 }
 
 /// Pauses between pieces, as a person would make.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct HumanDelay {
     /// Whether there are any. Default: off. Natural ones last 800 to 2500 ms.
     pub mode: Option<HumanDelayMode>,
@@ -39,7 +39,7 @@ pub struct HumanDelay {
     pub max_ms: Option<NonNegativeInteger>,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum BlockStreaming {
@@ -47,7 +47,7 @@ pub enum BlockStreaming {
     On,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "snake_case")]
 #[schemars(transform = as_literals)]
 pub enum BlockStreamingBreak {
@@ -55,7 +55,7 @@ pub enum BlockStreamingBreak {
     MessageEnd,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum BreakPreference {
@@ -64,7 +64,7 @@ pub enum BreakPreference {
     Sentence,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum HumanDelayMode {

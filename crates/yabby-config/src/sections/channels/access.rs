@@ -1,24 +1,23 @@
 //! Who may write to the assistant.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
+use crate::sections::limit::Limit;
 use crate::sections::map::Map;
-use crate::sections::number::NonNegativeInteger;
 use crate::sections::tools::policy::ToolPolicy;
 
 /// One direct chat.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct DirectChat {
     /// How many messages of it are seen.
-    pub history_limit: Option<NonNegativeInteger>,
+    pub history_limit: Option<Limit>,
 }
 
 /// One group; `*` is every group.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Group {
-    /// Whether the assistant must be called. Default: true.
+    /// Whether the assistant must be called.
+    #[config(default = true)]
     pub require_mention: Option<bool>,
     /// What it may use there.
     pub tools: Option<ToolPolicy>,
@@ -27,7 +26,7 @@ pub struct Group {
 }
 
 /// Which groups are listened to: all, none, or those on the list.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum GroupPolicy {
     Open,
@@ -37,7 +36,7 @@ pub enum GroupPolicy {
 
 /// Who may write directly: those who paired, those on the list, everybody (`allowFrom` must then
 /// hold `*`), or nobody.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum DmPolicy {
     Pairing,

@@ -1,6 +1,6 @@
 //! `channels.bluebubbles`.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::agents::streaming::BlockCoalescing;
 use crate::sections::channels::access::{DirectChat, DmPolicy, Group, GroupPolicy};
@@ -11,8 +11,7 @@ use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 use crate::sections::text::TextOrNumber;
 
 /// iMessage through BlueBubbles. The keys of an account stand here too, and hold for all of them.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct BlueBubbles {
     #[serde(flatten)]
     pub account: BlueBubblesAccount,
@@ -23,8 +22,7 @@ pub struct BlueBubbles {
 }
 
 /// One BlueBubbles server.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct BlueBubblesAccount {
     /// Its name for people.
     pub name: Option<String>,
@@ -32,33 +30,38 @@ pub struct BlueBubblesAccount {
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether the program may change the configuration from here. Default: true.
+    /// Whether the program may change the configuration from here.
+    #[config(default = true)]
     pub config_writes: Option<bool>,
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     pub server_url: Option<String>,
     pub password: Option<String>,
     /// The path on this side.
     pub webhook_path: Option<String>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub dm_policy: Option<DmPolicy>,
     /// Who may write directly.
     pub allow_from: Option<Vec<TextOrNumber>>,
     /// Who may write in groups.
     pub group_allow_from: Option<Vec<TextOrNumber>>,
     /// Which groups are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen in groups. Default: 50.
+    /// How many messages of others are seen in groups.
+    #[config(default = 50)]
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be. Default: 4000.
+    /// How long one message may be.
+    #[config(default = 4000)]
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut. Default: length.
+    /// Where longer ones are cut.
+    #[config(default = Length)]
     pub chunk_mode: Option<ChunkMode>,
     /// How large files may be.
     pub media_max_mb: Option<PositiveInteger>,
@@ -77,8 +80,7 @@ pub struct BlueBubblesAccount {
 }
 
 /// What agents may do.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct BlueBubblesActions {
     pub reactions: Option<bool>,
     pub edit: Option<bool>,

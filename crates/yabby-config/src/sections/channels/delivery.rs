@@ -1,19 +1,18 @@
 //! How replies are cut and addressed.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 
 /// How Markdown is turned into what the platform can show.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Markdown {
     /// What becomes of tables.
     pub tables: Option<MarkdownTables>,
 }
 
 /// What becomes of tables.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum MarkdownTables {
     Off,
@@ -22,7 +21,7 @@ pub enum MarkdownTables {
 }
 
 /// Where long replies are cut: by length, or at line ends.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum ChunkMode {
     Length,
@@ -30,7 +29,7 @@ pub enum ChunkMode {
 }
 
 /// Which pieces of a reply quote the message they answer.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum ReplyToMode {

@@ -1,6 +1,6 @@
 //! `channels.discord`.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::agents::streaming::BlockCoalescing;
 use crate::sections::channels::access::{DirectChat, DmPolicy, GroupPolicy};
@@ -15,8 +15,7 @@ use crate::sections::text::TextOrNumber;
 use crate::sections::tools::policy::ToolPolicy;
 
 /// Discord. The keys of an account stand here too, and hold for all of them.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Discord {
     #[serde(flatten)]
     pub account: DiscordAccount,
@@ -25,8 +24,7 @@ pub struct Discord {
 }
 
 /// What agents may do.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct DiscordActions {
     pub reactions: Option<bool>,
     pub stickers: Option<bool>,
@@ -50,13 +48,13 @@ pub struct DiscordActions {
 }
 
 /// Direct messages.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct DiscordDm {
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub policy: Option<DmPolicy>,
     /// Who may write directly: ids and names.
     pub allow_from: Option<Vec<TextOrNumber>>,
@@ -66,12 +64,12 @@ pub struct DiscordDm {
 }
 
 /// One server.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct DiscordGuild {
     /// Its name in session keys.
     pub slug: Option<String>,
-    /// Whether the bot must be called. Default: true.
+    /// Whether the bot must be called.
+    #[config(default = true)]
     pub require_mention: Option<bool>,
     /// What it may use there.
     pub tools: Option<ToolPolicy>,
@@ -86,12 +84,12 @@ pub struct DiscordGuild {
 }
 
 /// One channel of a server.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct DiscordGuildChannel {
     /// Whether it is listened to.
     pub allow: Option<bool>,
-    /// Whether the assistant must be called. Default: true.
+    /// Whether the assistant must be called.
+    #[config(default = true)]
     pub require_mention: Option<bool>,
     /// What it may use there.
     pub tools: Option<ToolPolicy>,
@@ -99,7 +97,8 @@ pub struct DiscordGuildChannel {
     pub tools_by_sender: Option<Map<ToolPolicy>>,
     /// The only skills used there.
     pub skills: Option<Vec<String>>,
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Who may write there.
     pub users: Option<Vec<TextOrNumber>>,
@@ -111,8 +110,7 @@ pub struct DiscordGuildChannel {
 }
 
 /// Questions for approval in direct messages.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct DiscordExecApprovals {
     pub enabled: Option<bool>,
     pub approvers: Option<Vec<TextOrNumber>>,
@@ -121,24 +119,21 @@ pub struct DiscordExecApprovals {
 }
 
 /// What the bot asks Discord to be told of.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct DiscordIntents {
     pub presence: Option<bool>,
     pub guild_members: Option<bool>,
 }
 
 /// Messages sent through PluralKit.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct PluralKit {
     pub enabled: Option<bool>,
     pub token: Option<String>,
 }
 
 /// One Discord bot.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct DiscordAccount {
     /// Its name for people.
     pub name: Option<String>,
@@ -146,42 +141,50 @@ pub struct DiscordAccount {
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Commands in the platform's menu.
     pub commands: Option<ChannelCommands>,
-    /// Whether the program may change the configuration from here. Default: true.
+    /// Whether the program may change the configuration from here.
+    #[config(default = true)]
     pub config_writes: Option<bool>,
     /// The bot's token. Default: the variable `DISCORD_BOT_TOKEN`.
     pub token: Option<String>,
     /// Whether messages of other bots count.
     pub allow_bots: Option<bool>,
     /// Which servers and channels are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen. Default: 20.
+    /// How many messages of others are seen.
+    #[config(default = 20)]
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be. Default: 2000.
+    /// How long one message may be.
+    #[config(default = 2000)]
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut. Default: length.
+    /// Where longer ones are cut.
+    #[config(default = Length)]
     pub chunk_mode: Option<ChunkMode>,
     /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
     /// When small pieces are joined.
     pub block_streaming_coalesce: Option<BlockCoalescing>,
-    /// How many lines it may have. Default: 17.
+    /// How many lines it may have.
+    #[config(default = 17)]
     pub max_lines_per_message: Option<PositiveInteger>,
-    /// How large files may be. Default: 8.
+    /// How large files may be.
+    #[config(default = 8)]
     pub media_max_mb: Option<PositiveNumber>,
     /// How often requests are repeated.
     pub retry: Option<Retry>,
     /// What agents may do.
     pub actions: Option<DiscordActions>,
-    /// Which pieces of a reply quote. Default: off.
+    /// Which pieces of a reply quote.
+    #[config(default = Off)]
     pub reply_to_mode: Option<ReplyToMode>,
     /// Direct messages.
     pub dm: Option<DiscordDm>,

@@ -1,7 +1,7 @@
 //! `channels.googlechat`.
 
-use schemars::JsonSchema;
 use serde_json::Value;
+use yabby_config_derive::section;
 
 use crate::sections::agents::streaming::BlockCoalescing;
 use crate::sections::channels::access::{DirectChat, DmPolicy, GroupPolicy};
@@ -12,8 +12,7 @@ use crate::sections::number::{NonNegativeInteger, PositiveInteger, PositiveNumbe
 use crate::sections::text::TextOrNumber;
 
 /// Google Chat. The keys of an account stand here too, and hold for all of them.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct GoogleChat {
     #[serde(flatten)]
     pub account: GoogleChatAccount,
@@ -23,14 +22,15 @@ pub struct GoogleChat {
 }
 
 /// One space.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct GoogleChatGroup {
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Whether it is listened to.
     pub allow: Option<bool>,
-    /// Whether the assistant must be called. Default: true.
+    /// Whether the assistant must be called.
+    #[config(default = true)]
     pub require_mention: Option<bool>,
     /// Who may write there.
     pub users: Option<Vec<TextOrNumber>>,
@@ -39,36 +39,38 @@ pub struct GoogleChatGroup {
 }
 
 /// Direct messages.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct GoogleChatDm {
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub policy: Option<DmPolicy>,
     /// Who may write directly.
     pub allow_from: Option<Vec<TextOrNumber>>,
 }
 
 /// One Google Chat app.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct GoogleChatAccount {
     /// Its name for people.
     pub name: Option<String>,
     /// What it may use.
     pub capabilities: Option<Vec<String>>,
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
-    /// Whether the program may change the configuration from here. Default: true.
+    /// Whether the program may change the configuration from here.
+    #[config(default = true)]
     pub config_writes: Option<bool>,
     /// Whether messages of other bots count.
     pub allow_bots: Option<bool>,
-    /// Whether the assistant must be called. Default: true.
+    /// Whether the assistant must be called.
+    #[config(default = true)]
     pub require_mention: Option<bool>,
     /// Which groups are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
     /// Who may write in groups.
     pub group_allow_from: Option<Vec<TextOrNumber>>,
@@ -82,15 +84,18 @@ pub struct GoogleChatAccount {
     pub webhook_path: Option<String>,
     pub webhook_url: Option<String>,
     pub bot_user: Option<String>,
-    /// How many messages of others are seen in groups. Default: 50.
+    /// How many messages of others are seen in groups.
+    #[config(default = 50)]
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be. Default: 4000.
+    /// How long one message may be.
+    #[config(default = 4000)]
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut. Default: length.
+    /// Where longer ones are cut.
+    #[config(default = Length)]
     pub chunk_mode: Option<ChunkMode>,
     /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
@@ -110,21 +115,21 @@ pub struct GoogleChatAccount {
 }
 
 /// The service account's key: the path of its file, or its content.
-#[derive(JsonSchema)]
+#[section]
 #[serde(untagged)]
 pub enum ServiceAccount {
     Path(String),
     Content(Map<Value>),
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "kebab-case")]
 pub enum GoogleChatAudience {
     AppUrl,
     ProjectNumber,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum GoogleChatTyping {
     None,

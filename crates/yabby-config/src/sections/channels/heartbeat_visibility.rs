@@ -1,10 +1,9 @@
 //! What people see of heartbeats.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 /// What people see of heartbeats.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct HeartbeatVisibility {
     /// Whether "nothing to do" is sent.
     pub show_ok: Option<bool>,

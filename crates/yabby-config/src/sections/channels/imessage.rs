@@ -1,6 +1,6 @@
 //! `channels.imessage`.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::agents::streaming::BlockCoalescing;
 use crate::sections::channels::access::{DirectChat, DmPolicy, Group, GroupPolicy};
@@ -12,8 +12,7 @@ use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 use crate::sections::text::{Executable, TextOrNumber};
 
 /// iMessage. The keys of an account stand here too, and hold for all of them.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Imessage {
     #[serde(flatten)]
     pub account: ImessageAccount,
@@ -22,8 +21,7 @@ pub struct Imessage {
 }
 
 /// One iMessage account.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ImessageAccount {
     /// Its name for people.
     pub name: Option<String>,
@@ -31,9 +29,11 @@ pub struct ImessageAccount {
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
-    /// Whether the program may change the configuration from here. Default: true.
+    /// Whether the program may change the configuration from here.
+    #[config(default = true)]
     pub config_writes: Option<bool>,
     /// The program `imsg`.
     pub cli_path: Option<Executable>,
@@ -43,16 +43,17 @@ pub struct ImessageAccount {
     pub service: Option<ImessageService>,
     pub region: Option<String>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub dm_policy: Option<DmPolicy>,
     /// Who may write directly.
     pub allow_from: Option<Vec<TextOrNumber>>,
     /// Who may write in groups.
     pub group_allow_from: Option<Vec<TextOrNumber>>,
     /// Which groups are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen in groups. Default: 50.
+    /// How many messages of others are seen in groups.
+    #[config(default = 50)]
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
@@ -61,9 +62,11 @@ pub struct ImessageAccount {
     pub include_attachments: Option<bool>,
     /// How large files may be.
     pub media_max_mb: Option<PositiveInteger>,
-    /// How long one message may be. Default: 4000.
+    /// How long one message may be.
+    #[config(default = 4000)]
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut. Default: length.
+    /// Where longer ones are cut.
+    #[config(default = Length)]
     pub chunk_mode: Option<ChunkMode>,
     /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
@@ -77,7 +80,7 @@ pub struct ImessageAccount {
     pub response_prefix: Option<String>,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum ImessageService {

@@ -1,6 +1,6 @@
 //! `channels.msteams`.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::agents::streaming::BlockCoalescing;
 use crate::sections::channels::access::{DirectChat, DmPolicy, GroupPolicy};
@@ -11,42 +11,47 @@ use crate::sections::number::{NonNegativeInteger, PositiveInteger, PositiveNumbe
 use crate::sections::tools::policy::ToolPolicy;
 
 /// Microsoft Teams.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct MsTeams {
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// What it may use.
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether the program may change the configuration from here. Default: true.
+    /// Whether the program may change the configuration from here.
+    #[config(default = true)]
     pub config_writes: Option<bool>,
     pub app_id: Option<String>,
     pub app_password: Option<String>,
     pub tenant_id: Option<String>,
     pub webhook: Option<MsTeamsWebhook>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub dm_policy: Option<DmPolicy>,
     /// Who may write directly.
     pub allow_from: Option<Vec<String>>,
     /// Who may write in groups.
     pub group_allow_from: Option<Vec<String>>,
     /// Which channels are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
-    /// How long one message may be. Default: 4000.
+    /// How long one message may be.
+    #[config(default = 4000)]
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut. Default: length.
+    /// Where longer ones are cut.
+    #[config(default = Length)]
     pub chunk_mode: Option<ChunkMode>,
     /// When small pieces are joined.
     pub block_streaming_coalesce: Option<BlockCoalescing>,
     pub media_allow_hosts: Option<Vec<String>>,
     pub media_auth_allow_hosts: Option<Vec<String>>,
-    /// Whether the assistant must be called. Default: true.
+    /// Whether the assistant must be called.
+    #[config(default = true)]
     pub require_mention: Option<bool>,
-    /// How many messages of others are seen in groups. Default: 50.
+    /// How many messages of others are seen in groups.
+    #[config(default = 50)]
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
@@ -64,18 +69,17 @@ pub struct MsTeams {
 }
 
 /// Where Teams calls.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct MsTeamsWebhook {
     pub port: Option<PositiveInteger>,
     pub path: Option<String>,
 }
 
 /// One team.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct MsTeamsTeam {
-    /// Whether the assistant must be called. Default: true.
+    /// Whether the assistant must be called.
+    #[config(default = true)]
     pub require_mention: Option<bool>,
     /// What it may use there.
     pub tools: Option<ToolPolicy>,
@@ -86,10 +90,10 @@ pub struct MsTeamsTeam {
 }
 
 /// One channel of a team.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct MsTeamsChannel {
-    /// Whether the assistant must be called. Default: true.
+    /// Whether the assistant must be called.
+    #[config(default = true)]
     pub require_mention: Option<bool>,
     /// What it may use there.
     pub tools: Option<ToolPolicy>,
@@ -99,7 +103,7 @@ pub struct MsTeamsChannel {
 }
 
 /// Whether replies go to threads.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "kebab-case")]
 pub enum MsTeamsReplyStyle {
     Thread,

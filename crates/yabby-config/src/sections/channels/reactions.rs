@@ -1,16 +1,15 @@
 //! Reactions, and what is told of them.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 /// What agents may do.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ReactionActions {
     pub reactions: Option<bool>,
 }
 
 /// Which reactions of people are told to the agent.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum OwnReactionNotifications {
     Off,
@@ -19,7 +18,7 @@ pub enum OwnReactionNotifications {
 }
 
 /// How much agents react.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum ReactionLevel {
     Off,
@@ -29,7 +28,7 @@ pub enum ReactionLevel {
 }
 
 /// Which reactions of people are told to the agent.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum ReactionNotifications {
     Off,

@@ -1,12 +1,11 @@
 //! How often a request to a platform is repeated.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::number::{Fraction, IntegerFromOne, NonNegativeInteger};
 
 /// How often a request is repeated.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Retry {
     /// How often it is tried.
     pub attempts: Option<IntegerFromOne>,

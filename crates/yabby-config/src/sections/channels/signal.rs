@@ -1,6 +1,6 @@
 //! `channels.signal`.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::agents::streaming::BlockCoalescing;
 use crate::sections::channels::access::{DirectChat, DmPolicy, GroupPolicy};
@@ -13,8 +13,7 @@ use crate::sections::number::{NonNegativeInteger, PositiveInteger, TimeoutMs};
 use crate::sections::text::{Executable, TextOrNumber};
 
 /// Signal. The keys of an account stand here too, and hold for all of them.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Signal {
     #[serde(flatten)]
     pub account: SignalAccount,
@@ -23,8 +22,7 @@ pub struct Signal {
 }
 
 /// One Signal account.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SignalAccount {
     /// Its name for people.
     pub name: Option<String>,
@@ -32,9 +30,11 @@ pub struct SignalAccount {
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
-    /// Whether the program may change the configuration from here. Default: true.
+    /// Whether the program may change the configuration from here.
+    #[config(default = true)]
     pub config_writes: Option<bool>,
     /// Its number.
     pub account: Option<String>,
@@ -51,24 +51,27 @@ pub struct SignalAccount {
     /// Whether senders see that messages were read.
     pub send_read_receipts: Option<bool>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub dm_policy: Option<DmPolicy>,
     /// Who may write directly.
     pub allow_from: Option<Vec<TextOrNumber>>,
     /// Who may write in groups.
     pub group_allow_from: Option<Vec<TextOrNumber>>,
     /// Which groups are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen in groups. Default: 50.
+    /// How many messages of others are seen in groups.
+    #[config(default = 50)]
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be. Default: 4000.
+    /// How long one message may be.
+    #[config(default = 4000)]
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut. Default: length.
+    /// Where longer ones are cut.
+    #[config(default = Length)]
     pub chunk_mode: Option<ChunkMode>,
     /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
@@ -90,7 +93,7 @@ pub struct SignalAccount {
     pub response_prefix: Option<String>,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = as_literals)]
 pub enum SignalReceiveMode {

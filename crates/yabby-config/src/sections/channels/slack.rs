@@ -1,7 +1,8 @@
 //! `channels.slack`.
 
-use schemars::{JsonSchema, Schema};
+use schemars::Schema;
 use serde_json::Value;
+use yabby_config_derive::section;
 
 use crate::sections::agents::streaming::BlockCoalescing;
 use crate::sections::channels::access::{DirectChat, DmPolicy, GroupPolicy};
@@ -13,10 +14,10 @@ use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger, PositiveNumber};
 use crate::sections::text::TextOrNumber;
 use crate::sections::tools::policy::ToolPolicy;
+use crate::sections::word::Word;
 
 /// Slack. The keys of an account stand here too, and hold for all of them.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 #[schemars(transform = with_defaults)]
 pub struct Slack {
     #[serde(flatten)]
@@ -26,17 +27,15 @@ pub struct Slack {
 }
 
 /// Whether replies go to threads, by kind of chat.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SlackReplyToMode {
-    pub direct: Option<ReplyToMode>,
-    pub group: Option<ReplyToMode>,
-    pub channel: Option<ReplyToMode>,
+    pub direct: Option<Word<ReplyToMode>>,
+    pub group: Option<Word<ReplyToMode>>,
+    pub channel: Option<Word<ReplyToMode>>,
 }
 
 /// How threads relate to their channel.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SlackThread {
     /// What is seen in a thread.
     pub history_scope: Option<SlackHistoryScope>,
@@ -45,8 +44,7 @@ pub struct SlackThread {
 }
 
 /// What agents may do.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SlackActions {
     pub reactions: Option<bool>,
     pub messages: Option<bool>,
@@ -59,8 +57,7 @@ pub struct SlackActions {
 }
 
 /// The app's slash command.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SlackSlashCommand {
     pub enabled: Option<bool>,
     pub name: Option<String>,
@@ -69,31 +66,32 @@ pub struct SlackSlashCommand {
 }
 
 /// Direct messages.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SlackDm {
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub policy: Option<DmPolicy>,
     /// Who may write directly: ids and names.
     pub allow_from: Option<Vec<TextOrNumber>>,
     pub group_enabled: Option<bool>,
     pub group_channels: Option<Vec<TextOrNumber>>,
     /// Which pieces of a reply quote the message they answer.
-    pub reply_to_mode: Option<ReplyToMode>,
+    pub reply_to_mode: Option<Word<ReplyToMode>>,
 }
 
 /// One channel.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SlackChannel {
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Whether it is listened to.
     pub allow: Option<bool>,
-    /// Whether the assistant must be called. Default: true.
+    /// Whether the assistant must be called.
+    #[config(default = true)]
     pub require_mention: Option<bool>,
     /// What it may use there.
     pub tools: Option<ToolPolicy>,
@@ -110,26 +108,29 @@ pub struct SlackChannel {
 }
 
 /// One Slack app.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SlackAccount {
     /// Its name for people.
     pub name: Option<String>,
-    /// Whether the app connects to Slack, or Slack calls it. Default: socket.
+    /// Whether the app connects to Slack, or Slack calls it.
+    #[config(default = Socket)]
     pub mode: Option<SlackMode>,
     /// The secret that proves Slack's calls; needed for http.
     pub signing_secret: Option<String>,
-    /// Where Slack calls. Default: /slack/events.
+    /// Where Slack calls.
+    #[config(default = "/slack/events")]
     pub webhook_path: Option<String>,
     /// What it may use.
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Commands in the platform's menu.
     pub commands: Option<ChannelCommands>,
-    /// Whether the program may change the configuration from here. Default: true.
+    /// Whether the program may change the configuration from here.
+    #[config(default = true)]
     pub config_writes: Option<bool>,
     /// The bot's token. Default: the variable `SLACK_BOT_TOKEN`.
     pub bot_token: Option<String>,
@@ -138,37 +139,42 @@ pub struct SlackAccount {
     /// The token of a person, to see what a bot does not.
     pub user_token: Option<String>,
     /// Whether that token only reads.
-    #[schemars(extend("default" = true))]
+    #[config(default = true, filled)]
     pub user_token_read_only: Option<bool>,
     /// Whether messages of other bots count.
     pub allow_bots: Option<bool>,
-    /// Whether the bot must be called. Default: true.
+    /// Whether the bot must be called.
+    #[config(default = true)]
     pub require_mention: Option<bool>,
     /// Which channels are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen. Default: 50.
+    /// How many messages of others are seen.
+    #[config(default = 50)]
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be. Default: 4000.
+    /// How long one message may be.
+    #[config(default = 4000)]
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut. Default: length.
+    /// Where longer ones are cut.
+    #[config(default = Length)]
     pub chunk_mode: Option<ChunkMode>,
     /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
     /// When small pieces are joined.
     pub block_streaming_coalesce: Option<BlockCoalescing>,
-    /// How large files may be. Default: 20.
+    /// How large files may be.
+    #[config(default = 20)]
     pub media_max_mb: Option<PositiveNumber>,
     /// Which reactions of people are told to the agent.
     pub reaction_notifications: Option<ReactionNotifications>,
     /// Whose reactions, where a list decides.
     pub reaction_allowlist: Option<Vec<TextOrNumber>>,
-    /// Whether replies go to threads. Default: off.
-    pub reply_to_mode: Option<ReplyToMode>,
+    /// Whether replies go to threads.
+    pub reply_to_mode: Option<Word<ReplyToMode>>,
     /// The same by kind of chat.
     pub reply_to_mode_by_chat_type: Option<SlackReplyToMode>,
     /// How threads relate to their channel.
@@ -198,14 +204,14 @@ fn with_defaults(schema: &mut Schema) {
 }
 
 /// Whether the app connects to Slack, or Slack calls it.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum SlackMode {
     Socket,
     Http,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum SlackHistoryScope {
     Thread,

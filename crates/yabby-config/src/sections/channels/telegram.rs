@@ -1,6 +1,6 @@
 //! `channels.telegram`.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::agents::streaming::{BlockChunks, BlockCoalescing};
 use crate::sections::channels::access::{DirectChat, DmPolicy, GroupPolicy};
@@ -15,8 +15,7 @@ use crate::sections::text::TextOrNumber;
 use crate::sections::tools::policy::ToolPolicy;
 
 /// Telegram. The keys of an account stand here too, and hold for all of them.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Telegram {
     #[serde(flatten)]
     pub account: TelegramAccount,
@@ -25,15 +24,13 @@ pub struct Telegram {
 }
 
 /// Buttons below messages.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct TelegramButtons {
     pub inline_buttons: Option<InlineButtons>,
 }
 
 /// An entry in the bot's menu.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct TelegramCommand {
     /// Its name: lower-case letters, digits and underscores, at most 32.
     pub command: String,
@@ -41,10 +38,10 @@ pub struct TelegramCommand {
 }
 
 /// One group; `*` is every group.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct TelegramGroup {
-    /// Whether the bot must be called. Default: true.
+    /// Whether the bot must be called.
+    #[config(default = true)]
     pub require_mention: Option<bool>,
     /// What it may use there.
     pub tools: Option<ToolPolicy>,
@@ -52,7 +49,8 @@ pub struct TelegramGroup {
     pub tools_by_sender: Option<Map<ToolPolicy>>,
     /// The only skills used there.
     pub skills: Option<Vec<String>>,
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Who may write directly.
     pub allow_from: Option<Vec<TextOrNumber>>,
@@ -63,14 +61,15 @@ pub struct TelegramGroup {
 }
 
 /// One topic of a forum.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct TelegramTopic {
-    /// Whether the assistant must be called. Default: true.
+    /// Whether the assistant must be called.
+    #[config(default = true)]
     pub require_mention: Option<bool>,
     /// The only skills used there.
     pub skills: Option<Vec<String>>,
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Who may write directly.
     pub allow_from: Option<Vec<TextOrNumber>>,
@@ -79,15 +78,13 @@ pub struct TelegramTopic {
 }
 
 /// How Telegram is reached.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct TelegramNetwork {
     pub auto_select_family: Option<bool>,
 }
 
 /// What agents may do.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct TelegramActions {
     pub reactions: Option<bool>,
     pub send_message: Option<bool>,
@@ -96,8 +93,7 @@ pub struct TelegramActions {
 }
 
 /// One Telegram bot.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct TelegramAccount {
     /// Its name for people.
     pub name: Option<String>,
@@ -105,22 +101,25 @@ pub struct TelegramAccount {
     pub capabilities: Option<TelegramCapabilities>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Commands in the platform's menu.
     pub commands: Option<ChannelCommands>,
     /// More entries in the bot's menu.
     pub custom_commands: Option<Vec<TelegramCommand>>,
-    /// Whether the program may change the configuration from here. Default: true.
+    /// Whether the program may change the configuration from here.
+    #[config(default = true)]
     pub config_writes: Option<bool>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub dm_policy: Option<DmPolicy>,
     /// The bot's token. Default: the variable `TELEGRAM_BOT_TOKEN`.
     pub bot_token: Option<String>,
     /// A file that holds it.
     pub token_file: Option<String>,
-    /// Which pieces of a reply quote. Default: first.
+    /// Which pieces of a reply quote.
+    #[config(default = First)]
     pub reply_to_mode: Option<ReplyToMode>,
     /// Groups by id; `*` is every group. They are a list of groups to listen to as well.
     pub groups: Option<Map<TelegramGroup>>,
@@ -129,17 +128,20 @@ pub struct TelegramAccount {
     /// Who may write in groups.
     pub group_allow_from: Option<Vec<TextOrNumber>>,
     /// Which groups are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen in groups. Default: 50.
+    /// How many messages of others are seen in groups.
+    #[config(default = 50)]
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be. Default: 4000.
+    /// How long one message may be.
+    #[config(default = 4000)]
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut. Default: length.
+    /// Where longer ones are cut.
+    #[config(default = Length)]
     pub chunk_mode: Option<ChunkMode>,
     /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
@@ -148,9 +150,10 @@ pub struct TelegramAccount {
     /// When small pieces are joined.
     pub block_streaming_coalesce: Option<BlockCoalescing>,
     /// Whether drafts show while a reply is written.
-    #[schemars(extend("default" = "partial"))]
+    #[config(default = Partial, filled)]
     pub stream_mode: Option<TelegramStreamMode>,
-    /// How large files may be. Default: 5.
+    /// How large files may be.
+    #[config(default = 5)]
     pub media_max_mb: Option<PositiveNumber>,
     /// How long a request may take.
     pub timeout_seconds: Option<PositiveInteger>,
@@ -168,7 +171,8 @@ pub struct TelegramAccount {
     pub webhook_path: Option<String>,
     /// What agents may do.
     pub actions: Option<TelegramActions>,
-    /// Which reactions of people are told to the agent. Default: own.
+    /// Which reactions of people are told to the agent.
+    #[config(default = Own)]
     pub reaction_notifications: Option<OwnReactionNotifications>,
     /// How much agents react.
     pub reaction_level: Option<ReactionLevel>,
@@ -181,7 +185,7 @@ pub struct TelegramAccount {
 }
 
 /// What the bot may use: a list of names, or switches.
-#[derive(JsonSchema)]
+#[section]
 #[serde(untagged)]
 pub enum TelegramCapabilities {
     Names(Vec<String>),
@@ -189,7 +193,7 @@ pub enum TelegramCapabilities {
 }
 
 /// Where buttons below messages are used.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum InlineButtons {
     Off,
@@ -200,7 +204,7 @@ pub enum InlineButtons {
 }
 
 /// Whether drafts show while a reply is written.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum TelegramStreamMode {
     Off,

@@ -1,6 +1,6 @@
 //! `channels.whatsapp`.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::agents::streaming::BlockCoalescing;
 use crate::sections::channels::access::{DirectChat, DmPolicy, Group, GroupPolicy};
@@ -10,8 +10,7 @@ use crate::sections::map::Map;
 use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 
 /// WhatsApp. Most keys of an account stand here too, and hold for all of them.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Whatsapp {
     /// Accounts by name.
     pub accounts: Option<Map<WhatsappAccount>>,
@@ -19,12 +18,13 @@ pub struct Whatsapp {
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether the program may change the configuration from here. Default: true.
+    /// Whether the program may change the configuration from here.
+    #[config(default = true)]
     pub config_writes: Option<bool>,
     /// Whether senders see that messages were read.
     pub send_read_receipts: Option<bool>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub dm_policy: Option<DmPolicy>,
     /// Text before what arrives.
     pub message_prefix: Option<String>,
@@ -37,20 +37,23 @@ pub struct Whatsapp {
     /// Who may write in groups.
     pub group_allow_from: Option<Vec<String>>,
     /// Which groups are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen in groups. Default: 50.
+    /// How many messages of others are seen in groups.
+    #[config(default = 50)]
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be. Default: 4000.
+    /// How long one message may be.
+    #[config(default = 4000)]
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut. Default: length.
+    /// Where longer ones are cut.
+    #[config(default = Length)]
     pub chunk_mode: Option<ChunkMode>,
     /// How large files may be.
-    #[schemars(extend("default" = 50))]
+    #[config(default = 50, filled)]
     pub media_max_mb: Option<PositiveInteger>,
     /// Whether replies come in pieces.
     pub block_streaming: Option<bool>,
@@ -63,15 +66,14 @@ pub struct Whatsapp {
     /// The reaction that says "seen".
     pub ack_reaction: Option<WhatsappAckReaction>,
     /// How long to wait for the next quick message.
-    #[schemars(extend("default" = 0))]
+    #[config(default = 0, filled)]
     pub debounce_ms: Option<NonNegativeInteger>,
     /// What people see of heartbeats.
     pub heartbeat: Option<HeartbeatVisibility>,
 }
 
 /// One WhatsApp account.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct WhatsappAccount {
     /// Its name for people.
     pub name: Option<String>,
@@ -79,9 +81,11 @@ pub struct WhatsappAccount {
     pub capabilities: Option<Vec<String>>,
     /// How Markdown is turned into what the platform can show.
     pub markdown: Option<Markdown>,
-    /// Whether the program may change the configuration from here. Default: true.
+    /// Whether the program may change the configuration from here.
+    #[config(default = true)]
     pub config_writes: Option<bool>,
-    /// Whether it is used. Default: true.
+    /// Whether it is used.
+    #[config(default = true)]
     pub enabled: Option<bool>,
     /// Whether senders see that messages were read.
     pub send_read_receipts: Option<bool>,
@@ -92,7 +96,7 @@ pub struct WhatsappAccount {
     /// Where its credentials are.
     pub auth_dir: Option<String>,
     /// Who may write directly.
-    #[schemars(extend("default" = "pairing"))]
+    #[config(default = Pairing, filled)]
     pub dm_policy: Option<DmPolicy>,
     /// Whether the assistant shares the owner's number.
     pub self_chat_mode: Option<bool>,
@@ -101,17 +105,20 @@ pub struct WhatsappAccount {
     /// Who may write in groups.
     pub group_allow_from: Option<Vec<String>>,
     /// Which groups are listened to.
-    #[schemars(extend("default" = "allowlist"))]
+    #[config(default = Allowlist, filled)]
     pub group_policy: Option<GroupPolicy>,
-    /// How many messages of others are seen in groups. Default: 50.
+    /// How many messages of others are seen in groups.
+    #[config(default = 50)]
     pub history_limit: Option<NonNegativeInteger>,
     /// How many messages are seen in direct chats.
     pub dm_history_limit: Option<NonNegativeInteger>,
     /// Direct chats by id.
     pub dms: Option<Map<DirectChat>>,
-    /// How long one message may be. Default: 4000.
+    /// How long one message may be.
+    #[config(default = 4000)]
     pub text_chunk_limit: Option<PositiveInteger>,
-    /// Where longer ones are cut. Default: length.
+    /// Where longer ones are cut.
+    #[config(default = Length)]
     pub chunk_mode: Option<ChunkMode>,
     /// How large files may be.
     pub media_max_mb: Option<PositiveInteger>,
@@ -124,26 +131,24 @@ pub struct WhatsappAccount {
     /// The reaction that says "seen".
     pub ack_reaction: Option<WhatsappAckReaction>,
     /// How long to wait for the next quick message.
-    #[schemars(extend("default" = 0))]
+    #[config(default = 0, filled)]
     pub debounce_ms: Option<NonNegativeInteger>,
     /// What people see of heartbeats.
     pub heartbeat: Option<HeartbeatVisibility>,
 }
 
 /// The reaction that says "seen".
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct WhatsappAckReaction {
     pub emoji: Option<String>,
-    #[schemars(extend("default" = true))]
+    #[config(default = true, filled)]
     pub direct: Option<bool>,
-    #[schemars(extend("default" = "mentions"))]
+    #[config(default = Mentions, filled)]
     pub group: Option<WhatsappGroupAck>,
 }
 
 /// What agents may do.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct WhatsappActions {
     pub reactions: Option<bool>,
     pub send_message: Option<bool>,
@@ -151,7 +156,7 @@ pub struct WhatsappActions {
 }
 
 /// When the reaction is used in groups.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum WhatsappGroupAck {
     Always,

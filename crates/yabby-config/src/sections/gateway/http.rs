@@ -1,41 +1,43 @@
 //! `gateway.http`: endpoints for programs that speak the OpenAI protocol.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::number::{NonNegativeInteger, PositiveInteger};
 use crate::sections::switch::Switch;
 
 /// Endpoints for other programs.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct GatewayHttp {
-    pub endpoints: Option<HttpEndpoints>,
+    #[serde(default)]
+    pub endpoints: HttpEndpoints,
 }
 
 /// The endpoints.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct HttpEndpoints {
     /// OpenAI's older protocol. Default: off.
-    pub chat_completions: Option<Switch>,
+    #[serde(default)]
+    pub chat_completions: Switch,
     /// OpenAI's newer protocol. Default: off.
-    pub responses: Option<ResponsesEndpoint>,
+    #[serde(default)]
+    pub responses: ResponsesEndpoint,
 }
 
 /// OpenAI's newer protocol.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ResponsesEndpoint {
-    /// Whether it is on. Default: false.
+    /// Whether it is on.
+    #[config(default = false)]
     pub enabled: Option<bool>,
     pub max_body_bytes: Option<PositiveInteger>,
-    pub files: Option<ResponseFiles>,
-    pub images: Option<ResponseImages>,
+    #[serde(default)]
+    pub files: ResponseFiles,
+    #[serde(default)]
+    pub images: ResponseImages,
 }
 
 /// Files in requests.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ResponseFiles {
     pub allow_url: Option<bool>,
     pub allowed_mimes: Option<Vec<String>>,
@@ -43,12 +45,12 @@ pub struct ResponseFiles {
     pub max_chars: Option<PositiveInteger>,
     pub max_redirects: Option<NonNegativeInteger>,
     pub timeout_ms: Option<PositiveInteger>,
-    pub pdf: Option<PdfLimits>,
+    #[serde(default)]
+    pub pdf: PdfLimits,
 }
 
 /// How much of a PDF is read.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct PdfLimits {
     pub max_pages: Option<PositiveInteger>,
     pub max_pixels: Option<PositiveInteger>,
@@ -56,8 +58,7 @@ pub struct PdfLimits {
 }
 
 /// Pictures in requests.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ResponseImages {
     pub allow_url: Option<bool>,
     pub allowed_mimes: Option<Vec<String>>,

@@ -1,14 +1,13 @@
 //! `hooks.gmail`: mail that wakes an agent.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::gateway::TailscaleMode;
 use crate::sections::literal::as_literals;
 use crate::sections::number::PositiveInteger;
 
 /// Mail that wakes an agent.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Gmail {
     pub account: Option<String>,
     pub label: Option<String>,
@@ -20,15 +19,16 @@ pub struct Gmail {
     pub max_bytes: Option<PositiveInteger>,
     pub renew_every_minutes: Option<PositiveInteger>,
     pub allow_unsafe_external_content: Option<bool>,
-    pub serve: Option<GmailServe>,
-    pub tailscale: Option<GmailTailscale>,
+    #[serde(default)]
+    pub serve: GmailServe,
+    #[serde(default)]
+    pub tailscale: GmailTailscale,
     pub model: Option<String>,
     pub thinking: Option<GmailThinking>,
 }
 
 /// Where notices of mail arrive.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct GmailServe {
     pub bind: Option<String>,
     pub port: Option<PositiveInteger>,
@@ -36,15 +36,14 @@ pub struct GmailServe {
 }
 
 /// How they get through Tailscale.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct GmailTailscale {
     pub mode: Option<TailscaleMode>,
     pub path: Option<String>,
     pub target: Option<String>,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum GmailThinking {

@@ -1,13 +1,12 @@
 //! `hooks.internal`: scripts that run on events of the gateway.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::map::Map;
 use crate::sections::plugins::InstallSource;
 
 /// Scripts that run on events of the gateway.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct InternalHooks {
     /// Whether they run.
     pub enabled: Option<bool>,
@@ -16,14 +15,14 @@ pub struct InternalHooks {
     /// Settings of installed ones by name.
     pub entries: Option<Map<InternalHookEntry>>,
     /// Where else to look for them.
-    pub load: Option<InternalHookFolders>,
+    #[serde(default)]
+    pub load: InternalHookFolders,
     /// Where installed ones came from; written by the program.
     pub installs: Option<Map<HookInstall>>,
 }
 
 /// A script for an event.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct InternalHookHandler {
     pub event: String,
     pub module: String,
@@ -31,23 +30,20 @@ pub struct InternalHookHandler {
 }
 
 /// Settings of one script.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct InternalHookEntry {
     pub enabled: Option<bool>,
     pub env: Option<Map<String>>,
 }
 
 /// Where else to look for scripts.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct InternalHookFolders {
     pub extra_dirs: Option<Vec<String>>,
 }
 
 /// Where an installed script came from.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct HookInstall {
     pub source: InstallSource,
     pub spec: Option<String>,

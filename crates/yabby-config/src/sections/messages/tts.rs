@@ -1,34 +1,38 @@
 //! `messages.tts`: replies as speech.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::number::{Fraction, IntegerFromOne, NonNegativeInteger, Number, TimeoutMs};
 
 /// Replies as speech.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Tts {
-    /// When replies are spoken. Default: off.
+    /// When replies are spoken.
+    #[config(default = Off)]
     pub auto: Option<TtsAuto>,
     /// The old form of `auto`.
     pub enabled: Option<bool>,
-    /// Which replies are spoken. Default: final.
+    /// Which replies are spoken.
+    #[config(default = Final)]
     pub mode: Option<TtsMode>,
     /// Whose voice.
     pub provider: Option<TtsProvider>,
     pub summary_model: Option<String>,
-    pub model_overrides: Option<TtsModelOverrides>,
-    pub elevenlabs: Option<ElevenLabs>,
-    pub openai: Option<OpenAiSpeech>,
-    pub edge: Option<EdgeSpeech>,
+    #[serde(default)]
+    pub model_overrides: TtsModelOverrides,
+    #[serde(default)]
+    pub elevenlabs: ElevenLabs,
+    #[serde(default)]
+    pub openai: OpenAiSpeech,
+    #[serde(default)]
+    pub edge: EdgeSpeech,
     pub prefs_path: Option<String>,
     pub max_text_length: Option<IntegerFromOne>,
     pub timeout_ms: Option<TimeoutMs>,
 }
 
 /// What a model may decide about its voice.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct TtsModelOverrides {
     pub enabled: Option<bool>,
     pub allow_text: Option<bool>,
@@ -41,8 +45,7 @@ pub struct TtsModelOverrides {
 }
 
 /// Speech by ElevenLabs.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ElevenLabs {
     pub api_key: Option<String>,
     pub base_url: Option<String>,
@@ -52,12 +55,12 @@ pub struct ElevenLabs {
     pub seed: Option<NonNegativeInteger>,
     pub apply_text_normalization: Option<TextNormalization>,
     pub language_code: Option<String>,
-    pub voice_settings: Option<VoiceSettings>,
+    #[serde(default)]
+    pub voice_settings: VoiceSettings,
 }
 
 /// How the voice sounds.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct VoiceSettings {
     pub stability: Option<Fraction>,
     pub similarity_boost: Option<Fraction>,
@@ -68,8 +71,7 @@ pub struct VoiceSettings {
 }
 
 /// Speech by OpenAI.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct OpenAiSpeech {
     pub api_key: Option<String>,
     pub model: Option<String>,
@@ -77,8 +79,7 @@ pub struct OpenAiSpeech {
 }
 
 /// Speech by Microsoft Edge.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct EdgeSpeech {
     pub enabled: Option<bool>,
     pub voice: Option<String>,
@@ -93,7 +94,7 @@ pub struct EdgeSpeech {
 }
 
 /// When replies are spoken.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum TtsAuto {
     Off,
@@ -103,7 +104,7 @@ pub enum TtsAuto {
 }
 
 /// Which replies are spoken.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum TtsMode {
     Final,
@@ -111,7 +112,7 @@ pub enum TtsMode {
 }
 
 /// Whose voice speaks.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum TtsProvider {
     Elevenlabs,
@@ -119,7 +120,7 @@ pub enum TtsProvider {
     Edge,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 pub enum TextNormalization {
     Auto,

@@ -1,39 +1,40 @@
 //! Rules that allow or deny by channel, kind of chat and session key.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
+use crate::sections::word::Word;
 
 /// Rules that allow or deny.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SendPolicy {
     /// Where no rule fits. Default: allow.
-    pub default: Option<SendAction>,
+    pub default: Option<Word<SendAction>>,
     /// The rules; a denial wins.
-    pub rules: Option<Vec<SendRule>>,
+    #[serde(default)]
+    pub rules: Vec<SendRule>,
 }
 
 /// What is done where it fits.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SendRule {
-    pub action: SendAction,
-    pub r#match: Option<SendMatch>,
+    #[config(or_default)]
+    pub action: Word<SendAction>,
+    #[serde(default)]
+    pub r#match: SendMatch,
 }
 
 /// Where a rule fits; everything that is said must.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct SendMatch {
     pub channel: Option<String>,
-    pub chat_type: Option<ChatType>,
+    pub chat_type: Option<Word<ChatType>>,
     /// How the session key begins.
     pub key_prefix: Option<String>,
 }
 
 /// Allow or deny.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum SendAction {
@@ -42,7 +43,7 @@ pub enum SendAction {
 }
 
 /// A kind of chat.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum ChatType {

@@ -1,6 +1,6 @@
 //! `tools.links`: links in messages turned into text.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::number::PositiveInteger;
@@ -8,19 +8,18 @@ use crate::sections::session::send_policy::SendPolicy;
 use crate::sections::text::NonEmptyText;
 
 /// Links in messages turned into text.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct LinkTools {
     pub enabled: Option<bool>,
-    pub scope: Option<SendPolicy>,
+    #[serde(default)]
+    pub scope: SendPolicy,
     pub max_links: Option<PositiveInteger>,
     pub timeout_seconds: Option<PositiveInteger>,
     pub models: Option<Vec<LinkModel>>,
 }
 
 /// A program that does it.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct LinkModel {
     pub r#type: Option<LinkModelType>,
     pub command: NonEmptyText,
@@ -28,7 +27,7 @@ pub struct LinkModel {
     pub timeout_seconds: Option<PositiveInteger>,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum LinkModelType {

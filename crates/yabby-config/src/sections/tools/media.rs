@@ -1,6 +1,6 @@
 //! `tools.media`: images, sound and film turned into text.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 use crate::sections::map::Map;
@@ -8,20 +8,21 @@ use crate::sections::number::{Number, PositiveInteger};
 use crate::sections::session::send_policy::SendPolicy;
 
 /// Images, sound and film turned into text.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct MediaTools {
     pub models: Option<Vec<MediaModel>>,
     /// How many files at once.
     pub concurrency: Option<PositiveInteger>,
-    pub image: Option<MediaUnderstanding>,
-    pub audio: Option<MediaUnderstanding>,
-    pub video: Option<MediaUnderstanding>,
+    #[serde(default)]
+    pub image: MediaUnderstanding,
+    #[serde(default)]
+    pub audio: MediaUnderstanding,
+    #[serde(default)]
+    pub video: MediaUnderstanding,
 }
 
 /// A model or a program that does it.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct MediaModel {
     pub provider: Option<String>,
     pub model: Option<String>,
@@ -35,7 +36,8 @@ pub struct MediaModel {
     pub timeout_seconds: Option<PositiveInteger>,
     pub language: Option<String>,
     pub provider_options: Option<Map<Map<OptionValue>>>,
-    pub deepgram: Option<Deepgram>,
+    #[serde(default)]
+    pub deepgram: Deepgram,
     pub base_url: Option<String>,
     pub headers: Option<Map<String>>,
     pub profile: Option<String>,
@@ -43,8 +45,7 @@ pub struct MediaModel {
 }
 
 /// Transcription with Deepgram.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct Deepgram {
     pub detect_language: Option<bool>,
     pub punctuate: Option<bool>,
@@ -52,27 +53,28 @@ pub struct Deepgram {
 }
 
 /// How one kind of file is turned into text.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct MediaUnderstanding {
     pub enabled: Option<bool>,
-    pub scope: Option<SendPolicy>,
+    #[serde(default)]
+    pub scope: SendPolicy,
     pub max_bytes: Option<PositiveInteger>,
     pub max_chars: Option<PositiveInteger>,
     pub prompt: Option<String>,
     pub timeout_seconds: Option<PositiveInteger>,
     pub language: Option<String>,
     pub provider_options: Option<Map<Map<OptionValue>>>,
-    pub deepgram: Option<Deepgram>,
+    #[serde(default)]
+    pub deepgram: Deepgram,
     pub base_url: Option<String>,
     pub headers: Option<Map<String>>,
-    pub attachments: Option<MediaAttachments>,
+    #[serde(default)]
+    pub attachments: MediaAttachments,
     pub models: Option<Vec<MediaModel>>,
 }
 
 /// Which files of a message count.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct MediaAttachments {
     pub mode: Option<AttachmentMode>,
     pub max_attachments: Option<PositiveInteger>,
@@ -80,7 +82,7 @@ pub struct MediaAttachments {
 }
 
 /// One option of a provider.
-#[derive(JsonSchema)]
+#[section]
 #[serde(untagged)]
 pub enum OptionValue {
     Text(String),
@@ -89,7 +91,7 @@ pub enum OptionValue {
 }
 
 /// A kind of file.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum MediaKind {
@@ -98,7 +100,7 @@ pub enum MediaKind {
     Video,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum MediaModelType {
@@ -106,7 +108,7 @@ pub enum MediaModelType {
     Cli,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum AttachmentMode {
@@ -114,7 +116,7 @@ pub enum AttachmentMode {
     All,
 }
 
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum AttachmentPreference {

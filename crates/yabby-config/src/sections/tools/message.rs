@@ -1,30 +1,32 @@
 //! `tools.message`: messages to other places than the one asked from.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::switch::Switch;
 
 /// Messages to other places than the one asked from.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct MessageTool {
     pub allow_cross_context_send: Option<bool>,
-    pub cross_context: Option<CrossContext>,
-    pub broadcast: Option<Switch>,
+    #[serde(default)]
+    pub cross_context: CrossContext,
+    #[serde(default)]
+    pub broadcast: Switch,
 }
 
 /// Which other places.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct CrossContext {
+    #[config(default = true)]
     pub allow_within_provider: Option<bool>,
+    #[config(default = false)]
     pub allow_across_providers: Option<bool>,
-    pub marker: Option<CrossContextMarker>,
+    #[serde(default)]
+    pub marker: CrossContextMarker,
 }
 
 /// How such messages are marked.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct CrossContextMarker {
     pub enabled: Option<bool>,
     pub prefix: Option<String>,

@@ -1,12 +1,11 @@
 //! Which tools are allowed and which are not.
 
-use schemars::JsonSchema;
+use yabby_config_derive::section;
 
 use crate::sections::literal::as_literals;
 
 /// Which tools are allowed with one provider or model.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ProviderToolPolicy {
     /// The only tools allowed: names, `group:…` or `*`.
     pub allow: Option<Vec<String>>,
@@ -14,21 +13,21 @@ pub struct ProviderToolPolicy {
     pub also_allow: Option<Vec<String>>,
     /// Tools that are not allowed; this wins.
     pub deny: Option<Vec<String>>,
-    /// A set of tools to start from. Default: full.
+    /// A set of tools to start from.
+    #[config(default = Full)]
     pub profile: Option<ToolProfile>,
 }
 
 /// Which tools are allowed in one place.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ToolPolicyHolder {
     /// Which tools.
-    pub tools: Option<ToolPolicy>,
+    #[serde(default)]
+    pub tools: ToolPolicy,
 }
 
 /// Which tools are allowed and which are not.
-#[derive(JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[section]
 pub struct ToolPolicy {
     /// The only tools allowed: names, `group:…` or `*`.
     pub allow: Option<Vec<String>>,
@@ -39,7 +38,7 @@ pub struct ToolPolicy {
 }
 
 /// A set of tools to start from.
-#[derive(JsonSchema)]
+#[section]
 #[serde(rename_all = "lowercase")]
 #[schemars(transform = as_literals)]
 pub enum ToolProfile {

@@ -112,14 +112,6 @@ pub(super) fn missing_in(written: &Value, filled: &Value) -> Vec<Change> {
     found
 }
 
-pub(super) fn is_of_models(steps: &[Step]) -> bool {
-    let begins = |path: &[&str]| {
-        path.iter().zip(steps).filter(|(name, step)| matches!(step, Step::Key(key) if key == *name)).count()
-            == path.len()
-    };
-    begins(&["models"]) || begins(&["agents", "defaults", "models"])
-}
-
 /// The way to a value in the main file: to what is there, or to where it can be laid over what is
 /// included. The error is the file that would have to be changed instead.
 pub(super) fn steps_in_main(resolved: &Resolved, main: &Value, path: &KeyPath) -> Result<Vec<Step>, usize> {

@@ -39,7 +39,7 @@ impl Memory {
     pub fn open(state: &str, config: Value) -> Result<Self> {
         let agent = AgentId::normalize("main");
         let config = Config::new(config);
-        let workspace = config.text(&["agents", "defaults", "workspace"]).ok_or("there is a workspace")?;
+        let workspace = config.agents.defaults.workspace.as_deref().ok_or("there is a workspace")?;
         let folders = Folders { state, home: state, current: "/" };
         let settings = Settings::from_config(&config, &agent, &folders).ok_or("memory search is on")?;
         let base_url = settings.remote.as_ref().and_then(|remote| remote.base_url.as_deref());

@@ -1,6 +1,7 @@
 //! `allowlist.json`.
 
 use serde_json::json;
+use yabby_config::read::{Read, read};
 use yabby_domain::access::allow_list::{
     AllowMatch, DiscordList, DiscordSender, ImessageSender, SignalSender, TelegramList, discord_slug,
     imessage_allows, signal_allows, slack_allows, slack_match, slack_slug,
@@ -92,7 +93,7 @@ fn answer(case: &Case) -> Option<Value> {
                 chat_identifier: case.text("chatIdentifier"),
             }
         )),
-        "resolveChannelGroupPolicy" => policy_value(&policy(case, &config)),
+        "resolveChannelGroupPolicy" => policy_value(case, &config),
         "resolveChannelGroupRequireMention" => {
             json!(policy(case, &config).requires_mention(mention_override(case)))
         }
@@ -103,7 +104,16 @@ fn answer(case: &Case) -> Option<Value> {
                 username: case.text("senderUsername"),
                 name: case.text("senderName"),
             };
-            policy(case, &config).tools(&sender).cloned().unwrap_or_default()
+            let found = policy(case, &config);
+            let policies = |group: &Value| {
+                let of_senders = group["toolsBySender"].as_object().into_iter().flatten();
+                let of_senders = of_senders.map(|(_, policy)| policy.clone());
+                of_senders.chain([group["tools"].clone()]).collect::<Vec<_>>()
+            };
+            let written = ["*", case.text("groupId").unwrap_or("")]
+                .into_iter()
+                .flat_map(|id| groups(case, &config, id));
+            as_written(found.tools(&sender), written.flat_map(|group| policies(&group)))
         }
         "resolveCommandAuthorizedFromAuthorizers" => json!(authorized(case)),
         "resolveControlCommandGate" => {
@@ -161,14 +171,31 @@ fn policy<'c>(case: &Case, config: &'c Config) -> GroupPolicy<'c> {
     group_policy(config, case.text("channel").unwrap_or(""), case.text("accountId"), case.text("groupId"))
 }
 
-fn policy_value(policy: &GroupPolicy<'_>) -> Value {
+fn policy_value(case: &Case, config: &Config) -> Value {
+    let policy = policy(case, config);
     let mut value = json!({"allowlistEnabled": policy.restricted, "allowed": policy.allowed});
-    for (field, settings) in [("groupConfig", policy.own), ("defaultConfig", policy.default)] {
-        if let Some(settings) = settings {
-            value[field] = settings.clone();
+    let own = case.text("groupId").unwrap_or("").trim();
+    for (field, settings, id) in [("groupConfig", policy.own, own), ("defaultConfig", policy.default, "*")] {
+        if settings.is_some() {
+            value[field] = as_written(settings, groups(case, config, id));
         }
     }
     value
+}
+
+/// The settings of a group as they are written, by whichever account.
+fn groups(case: &Case, config: &Config, id: &str) -> Vec<Value> {
+    let channel = &config.raw()["channels"][case.text("channel").unwrap_or("")];
+    let accounts = channel["accounts"].as_object().into_iter().flatten().map(|(_, account)| account);
+    let all = accounts.chain([channel]).filter_map(|holder| holder["groups"].get(id));
+    all.cloned().collect()
+}
+
+/// The recorded answer is the object as it was configured; ours is the setting that it was read into, so the object is
+/// shown only if it reads as that setting.
+fn as_written<T: Read + PartialEq>(found: Option<&T>, written: impl IntoIterator<Item = Value>) -> Value {
+    let is_it = |value: &Value| read::<T>(value).as_ref() == found;
+    found.and_then(|_| written.into_iter().find(is_it)).unwrap_or_default()
 }
 
 fn mention_override(case: &Case) -> MentionOverride {

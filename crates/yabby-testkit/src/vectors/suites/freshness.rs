@@ -3,6 +3,7 @@
 use jiff::tz::TimeZone;
 use serde_json::json;
 use yabby_domain::channel::normalize_channel;
+use yabby_domain::config::Config;
 use yabby_domain::inbound::ThreadId;
 use yabby_domain::json::{Object, Value, number};
 use yabby_domain::session::freshness::{
@@ -26,8 +27,14 @@ const DASHED_GROUPS: Difference = Difference {
     expected: |_| json!("group"),
 };
 
+/// One `reset` object.
+fn reset(object: &Value) -> Option<Reset> {
+    let config = Config::new(json!({"session": {"resetByChannel": {"telegram": object}}}));
+    ResetSettings::from_config(&config).for_channel("telegram")
+}
+
 fn answer(case: &Case) -> Option<Value> {
-    let section = || case.arg("sessionCfg").as_object().map(ResetSettings::from_section).unwrap_or_default();
+    let section = || ResetSettings::from_config(&Config::new(json!({ "session": case.arg("sessionCfg") })));
     Some(match case.rule.as_str() {
         "resolveDailyResetAtMs" => {
             let hour = normalize_hour(case.arg("atHour").as_f64());
@@ -35,9 +42,9 @@ fn answer(case: &Case) -> Option<Value> {
         }
         "normalizeResetAtHour" => json!(normalize_hour(case.arg("value").as_f64())),
         "resolveSessionResetPolicy" => {
-            let policy = section().policy(kind(case)?, Reset::from_value(case.arg("resetOverride")));
+            let policy = section().policy(kind(case)?, reset(case.arg("resetOverride")));
             let mut value = Object::new();
-            value.insert("mode".to_owned(), json!(policy.mode.as_str()));
+            value.insert("mode".to_owned(), json!(policy.mode.word()));
             value.insert("atHour".to_owned(), json!(policy.at_hour));
             put(&mut value, "idleMinutes", policy.idle_minutes);
             Value::Object(value)
@@ -49,10 +56,7 @@ fn answer(case: &Case) -> Option<Value> {
             let object = normalize_channel(channel)
                 .and_then(|name| case.arg("sessionCfg").get("resetByChannel")?.get(name));
             let found = section().for_channel(channel);
-            object
-                .filter(|object| found.is_some() && Reset::from_value(object) == found)
-                .cloned()
-                .unwrap_or_default()
+            object.filter(|object| found.is_some() && reset(object) == found).cloned().unwrap_or_default()
         }
         "evaluateSessionFreshness" => {
             let verdict = freshness(

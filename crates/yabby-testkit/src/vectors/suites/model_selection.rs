@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use yabby_domain::config::Config;
+use yabby_domain::config::word::Word;
 use yabby_domain::directive::level::{
     self, ElevatedLevel, Level, ReasoningLevel, ThinkLevel, UsageDisplay, VerboseLevel, supports_xhigh,
     take_level,
@@ -54,7 +55,7 @@ fn answer(case: &Case) -> Option<Value> {
         }
         "isCliProvider" => json!(is_cli_provider(text("provider"), &config)),
         "resolveThinkingDefault" => {
-            let configured = config.text(&["agents", "defaults", "thinkingDefault"]);
+            let configured = config.agents.defaults.thinking_default.as_ref().map(Word::as_str);
             json!(level::default_think_level(configured, &catalog(case), text("provider"), text("model")))
         }
         "normalizeThinkLevel" => json!(ThinkLevel::parse(text("raw")).map(Level::as_str)),

@@ -1,6 +1,7 @@
 //! `pruning.json`.
 
 use serde_json::json;
+use yabby_domain::config::Config;
 use yabby_domain::json::{self, Value};
 use yabby_domain::message::Message;
 use yabby_domain::pruning::{self, HardClear, Settings, SoftTrim, ToolPatterns};
@@ -21,7 +22,10 @@ fn cases(document: &Value) -> Vec<Case> {
 
 fn answer(case: &Case) -> Option<Value> {
     Some(match case.rule.as_str() {
-        "effectiveSettings" => Settings::from_section(case.arg("config")).map_or(Value::Null, settings_value),
+        "effectiveSettings" => {
+            let config = json!({"agents": {"defaults": {"contextPruning": case.arg("config")}}});
+            Settings::from_config(&Config::new(config)).map_or(Value::Null, settings_value)
+        }
         "toolPrunable" => tool_patterns(case.arg("match")).allows(case.text("tool")?).into(),
         "cacheTtlEligible" => pruning::is_eligible(case.text("provider")?, case.text("model")?).into(),
         "lastCacheTtlTimestamp" => {

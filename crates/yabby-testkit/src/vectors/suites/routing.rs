@@ -38,7 +38,7 @@ fn answer(case: &Case) -> Option<Value> {
             let peer = peer(case.arg("peer"));
             let links = IdentityLinks::default();
             let agent = AgentId::normalize(text("agentId"));
-            let scope = DmScope::parse(text("dmScope"));
+            let scope = DmScope::from_word(text("dmScope")).unwrap_or_default();
             json!(peer_key(&agent, text("channel"), text("accountId"), peer.as_ref(), scope, &links).as_str())
         }
         "listBoundAccountIds" => {

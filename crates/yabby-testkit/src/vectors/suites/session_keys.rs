@@ -151,8 +151,10 @@ fn peer_key(case: &Case) -> SessionKey {
         account: text("accountId"),
         kind: PeerKind::parse(case.text("peerKind").unwrap_or("dm")),
         peer: text("peerId"),
-        dm_scope: DmScope::parse(text("dmScope")),
-        links: &case.arg("identityLinks").as_object().map(IdentityLinks::from_object).unwrap_or_default(),
+        dm_scope: DmScope::from_word(text("dmScope")).unwrap_or_default(),
+        links: &IdentityLinks::from_config(&Config::new(
+            json!({"session": {"identityLinks": case.arg("identityLinks")}}),
+        )),
     })
 }
 

@@ -80,8 +80,7 @@ impl Request {
         };
         choose_session(arguments, config)?;
         let agent = given(&arguments.agent).map(|named| Book::open(setting)?.agent(&named)).transpose()?;
-        let seconds =
-            seconds(arguments)?.or(config.number(&["agents", "defaults", "timeoutSeconds"])).unwrap_or(600.0);
+        let seconds = seconds(arguments)?.unwrap_or_else(|| config.agents.defaults.timeout_seconds());
         let levels = Levels::of(arguments)?;
         let policy = KeyPolicy::from_config(config);
         let (id, to) = (given(&arguments.session_id), given(&arguments.to));

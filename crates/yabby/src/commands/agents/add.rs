@@ -10,6 +10,7 @@ use yabby_config::key_path::KeyPath;
 use yabby_domain::agent;
 use yabby_domain::channel::core_channel;
 use yabby_domain::config::Config;
+use yabby_domain::config::bindings::BindingMatch;
 use yabby_domain::id::AgentId;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::session::key::default_agent;
@@ -72,7 +73,7 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     check_is_new(&config, &wanted.id)?;
     let bindings = Bindings::of(&wanted.id, &arguments.bind, &config)?;
     let mut edits = Vec::new();
-    let mut at = config.list(&["agents", "list"]).unwrap_or_default().len();
+    let mut at = config.agents.list.len();
     let mut put = |entry: Value| -> Result<()> {
         edits.push((KeyPath::parse(&format!("agents.list[{at}]"))?, Edit::Set(entry)));
         at += 1;
@@ -80,15 +81,15 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
     };
     // In an empty list the one that was there without being named would no longer be the default.
     let default = default_agent(&config);
-    if config.list(&["agents", "list"]).unwrap_or_default().is_empty() && default != wanted.id {
+    if config.agents.list.is_empty() && default != wanted.id {
         put(json!({"id": default.as_str()}))?;
     }
     put(Value::Object(wanted.entry()))?;
-    let first = config.list(&["bindings"]).unwrap_or_default().len();
+    let first = config.bindings.len();
     for (at, binding) in bindings.added.iter().enumerate() {
         edits.push((KeyPath::parse(&format!("bindings[{}]", first + at))?, Edit::Set(binding.clone())));
     }
-    let skip = config.flag(&["agents", "defaults", "skipBootstrap"]) == Some(true);
+    let skip = config.agents.defaults.skip_bootstrap();
     fill(Path::new(&wanted.workspace), skip)?;
     let state = setting.place.folder.path().to_string_lossy();
     let sessions = PathBuf::from(sessions_folder(&state, &wanted.id));
@@ -153,9 +154,9 @@ fn check_is_new(config: &Config, id: &AgentId) -> Result<()> {
 
 /// Where an agent of this name would work if nobody said anything.
 fn usual_workspace(setting: &Setting, config: &Config, id: &AgentId) -> String {
-    let mut root = config.root().clone();
-    root["agents"]["list"] = json!([{"id": default_agent(config).as_str()}, {"id": id.as_str()}]);
-    let agents = setting.place.with_folders(|folders| agent::agents(&Config::new(root), folders));
+    let listed = json!([{"id": default_agent(config).as_str()}, {"id": id.as_str()}]);
+    let config = config.with(&KeyPath::of(["agents", "list"]), listed);
+    let agents = setting.place.with_folders(|folders| agent::agents(&config, folders));
     agents.into_iter().find(|agent| agent.id == *id).map(|agent| agent.workspace).unwrap_or_default()
 }
 
@@ -196,9 +197,12 @@ impl Bindings {
     /// A rule belongs to whoever has it already.
     fn of(agent: &AgentId, wishes: &[String], config: &Config) -> Result<Self> {
         let mut known: Vec<(Value, AgentId)> = Vec::new();
-        for rule in config.list(&["bindings"]).unwrap_or_default() {
-            let owner = rule.get("agentId").and_then(Value::as_str).unwrap_or_default();
-            known.push((rule.get("match").cloned().unwrap_or_default(), AgentId::normalize(owner)));
+        for rule in &config.bindings {
+            // What is added here names a channel and perhaps an account.
+            let BindingMatch { channel, account_id, peer, guild_id, team_id } = &rule.r#match;
+            if peer.is_none() && guild_id.is_none() && team_id.is_none() {
+                known.push((pattern(channel, account_id.as_deref()), AgentId::normalize(&rule.agent_id)));
+            }
         }
         let mut bindings = Self::default();
         for wish in wishes.iter().filter_map(|wish| text::non_blank(wish)) {
@@ -212,10 +216,7 @@ impl Bindings {
             if account == Some("") {
                 return Err(Failure::bare(format!("Invalid binding \"{wish}\" (empty account id).")).into());
             }
-            let mut pattern = json!({"channel": id});
-            if let Some(account) = account {
-                pattern["accountId"] = account.into();
-            }
+            let pattern = pattern(id, account);
             let rule = json!({"agentId": agent.as_str(), "match": pattern});
             match known.iter().find(|(other, _)| *other == pattern).map(|(_, owner)| owner.clone()) {
                 Some(owner) if owner == *agent => bindings.skipped.push(rule),
@@ -232,6 +233,14 @@ impl Bindings {
     fn conflict_lines(&self) -> Vec<String> {
         self.conflicts.iter().map(|(rule, owner)| format!("{} (agent={owner})", described(rule))).collect()
     }
+}
+
+fn pattern(channel: &str, account: Option<&str>) -> Value {
+    let mut pattern = json!({ "channel": channel });
+    if let Some(account) = account {
+        pattern["accountId"] = account.into();
+    }
+    pattern
 }
 
 /// `telegram accountId=work`

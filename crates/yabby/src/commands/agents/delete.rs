@@ -11,7 +11,6 @@ use yabby_config::key_path::KeyPath;
 use yabby_domain::agent::{self, Agent};
 use yabby_domain::config::Config;
 use yabby_domain::id::AgentId;
-use yabby_domain::json::Value;
 use yabby_domain::session::key::SessionKey;
 use yabby_domain::session::path::sessions_folder;
 use yabby_domain::text;
@@ -134,18 +133,15 @@ struct Removal {
 impl Removal {
     /// The entry, the rules that lead to the agent, and whom others may talk to.
     fn of(config: &Config, id: &AgentId, at: usize) -> Result<Self> {
-        let list = config.list(&["agents", "list"]).unwrap_or_default();
-        let entry = if list.len() == 1 { "agents.list".to_owned() } else { format!("agents.list[{at}]") };
-        let is_its = |value: Option<&Value>| {
-            value.and_then(Value::as_str).map(AgentId::normalize).as_ref() == Some(id)
+        let entry = if config.agents.list.len() == 1 {
+            "agents.list".to_owned()
+        } else {
+            format!("agents.list[{at}]")
         };
-        let positions = |list: &[Value], is_its: &dyn Fn(&Value) -> bool| -> Vec<usize> {
-            list.iter().enumerate().filter(|(_, item)| is_its(item)).map(|(at, _)| at).collect()
-        };
-        let rules = config.list(&["bindings"]).unwrap_or_default();
-        let its_rules = positions(rules, &|rule| is_its(rule.get("agentId")));
-        let allowed = config.list(&["tools", "agentToAgent", "allow"]).unwrap_or_default();
-        let its_places = positions(allowed, &|name| name.as_str() == Some(id.as_str()));
+        let rules = &config.bindings;
+        let its_rules = positions(rules, |rule| AgentId::normalize(&rule.agent_id) == *id);
+        let allowed = config.tools.agent_to_agent.allow.as_deref().unwrap_or_default();
+        let its_places = positions(allowed, |name| name == id.as_str());
         let mut edits = vec![(KeyPath::parse(&entry)?, Edit::Unset)];
         for (path, length, found) in
             [("bindings", rules.len(), &its_rules), ("tools.agentToAgent.allow", allowed.len(), &its_places)]
@@ -161,6 +157,10 @@ impl Removal {
         }
         Ok(Self { edits, bindings: its_rules.len(), allowed: its_places.len() })
     }
+}
+
+fn positions<T>(list: &[T], is_its: impl Fn(&T) -> bool) -> Vec<usize> {
+    list.iter().enumerate().filter(|(_, item)| is_its(item)).map(|(at, _)| at).collect()
 }
 
 /// Where the folders of an agent go.

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use yabby_config::environment::Environment;
 use yabby_domain::config::Config;
+use yabby_domain::config::gateway::GatewayBind;
 use yabby_gateway::base_path;
 
 /// Where gateways are unless somebody says otherwise.
@@ -32,7 +33,7 @@ pub fn port(option: Option<&str>, config: &Config, environment: &Environment) ->
         clippy::cast_sign_loss,
         reason = "in range, as its check sees to it"
     )]
-    let configured = || config.number(&["gateway", "port"]).map(|port| port as u16);
+    let configured = || config.gateway.port.map(|port| f64::from(port) as u16);
     named.or_else(configured).filter(|port| *port != 0).unwrap_or(PORT)
 }
 
@@ -44,7 +45,7 @@ pub fn dashboard(config: &Config, port: u16) -> String {
 
 /// Whether the gateway encrypts.
 pub fn is_encrypted(config: &Config) -> bool {
-    config.flag(&["gateway", "tls", "enabled"]) == Some(true)
+    config.gateway.tls.enabled()
 }
 
 /// Who may reach us.
@@ -83,7 +84,7 @@ impl Bind {
     }
 
     pub fn of(option: Option<&str>, config: &Config) -> Self {
-        let word = option.or_else(|| config.text(&["gateway", "bind"]));
+        let word = option.or_else(|| config.gateway.bind.map(GatewayBind::word));
         word.and_then(Self::parse).unwrap_or(Self::Loopback)
     }
 
@@ -123,7 +124,7 @@ impl Bind {
 /// The address that the configuration names. The reference reads this setting, and refuses a file that has it: it can
 /// stand among our own settings.
 fn custom(config: &Config) -> Option<IpAddr> {
-    config.text(&["gateway", "customBindHost"])?.trim().parse().ok()
+    config.gateway.custom.custom_bind_host.as_deref()?.trim().parse().ok()
 }
 
 /// Our address in the tailnet: the one from which Tailscale's own resolver would be asked. Nothing is sent.

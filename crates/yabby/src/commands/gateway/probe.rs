@@ -7,7 +7,10 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 use tokio::runtime::Builder;
+use yabby_config::read::read;
+use yabby_config::sections::Sections;
 use yabby_domain::config::Config;
+use yabby_domain::config::gateway::{GatewayAuthMode, GatewayBind, GatewayMode, TailscaleMode};
 use yabby_domain::json::{self, Value};
 use yabby_domain::text;
 
@@ -206,8 +209,8 @@ fn candidates(setting: &Setting, config: &Config, options: &TargetOptions) -> Re
         }
     };
     let without_url = TargetOptions { url: None, ..options.clone() };
-    let remote = config.text(&["gateway", "remote", "url"]).and_then(text::non_blank).is_some();
-    let is_remote = config.text(&["gateway", "mode"]) == Some("remote");
+    let remote = config.gateway.remote.url.as_deref().and_then(text::non_blank).is_some();
+    let is_remote = config.gateway.mode == Some(GatewayMode::Remote);
     if options.url.is_some() {
         add(EXPLICIT, "URL (explicit)", true, Target::find(setting, options)?);
     }
@@ -229,14 +232,15 @@ struct Ssh {
 
 impl Ssh {
     fn wanted(config: &Config, arguments: &Arguments) -> Self {
-        let wanted = |given: &Option<String>, name: &str| {
-            let configured = || config.text(&["gateway", "remote", name]);
+        let remote = &config.gateway.remote;
+        let wanted = |given: &Option<String>, configured: &'_ Option<String>| {
+            let configured = || configured.as_deref();
             let wanted = given.as_deref().and_then(text::non_blank).or_else(configured);
             wanted.and_then(text::non_blank).map(|wanted| wanted.trim().to_owned())
         };
-        let target = wanted(&arguments.ssh, "sshTarget");
+        let target = wanted(&arguments.ssh, &remote.ssh_target);
         Self {
-            identity: wanted(&arguments.ssh_identity, "sshIdentity"),
+            identity: wanted(&arguments.ssh_identity, &remote.ssh_identity),
             is_searched: arguments.ssh_auto && target.is_none(),
             target,
         }
@@ -297,10 +301,9 @@ fn target_json(asked: &Asked) -> Value {
 
 /// What a gateway is set to, without its secrets.
 fn config_summary(snapshot: &Value) -> Value {
-    let config = snapshot.get("config").unwrap_or(&Value::Null);
-    let at = |path: &[&str]| json::at(config, path).cloned().unwrap_or_default();
-    let is_set =
-        |path: &[&str]| json::at(config, path).and_then(Value::as_str).and_then(text::non_blank).is_some();
+    let config: Sections = snapshot.get("config").and_then(read).unwrap_or_default();
+    let (gateway, page) = (&config.gateway, &config.gateway.control_ui);
+    let is_set = |secret: &Option<String>| secret.as_deref().and_then(text::non_blank).is_some();
     let field = |name: &str| snapshot.get(name).cloned().unwrap_or_default();
     json!({
         "path": field("path"),
@@ -309,20 +312,20 @@ fn config_summary(snapshot: &Value) -> Value {
         "issues": field("issues"),
         "legacyIssues": field("legacyIssues"),
         "gateway": {
-            "mode": at(&["gateway", "mode"]),
-            "bind": at(&["gateway", "bind"]),
-            "port": at(&["gateway", "port"]),
-            "controlUiEnabled": at(&["gateway", "controlUi", "enabled"]),
-            "controlUiBasePath": at(&["gateway", "controlUi", "basePath"]),
-            "authMode": at(&["gateway", "auth", "mode"]),
-            "authTokenConfigured": is_set(&["gateway", "auth", "token"]),
-            "authPasswordConfigured": is_set(&["gateway", "auth", "password"]),
-            "remoteUrl": at(&["gateway", "remote", "url"]),
-            "remoteTokenConfigured": is_set(&["gateway", "remote", "token"]),
-            "remotePasswordConfigured": is_set(&["gateway", "remote", "password"]),
-            "tailscaleMode": at(&["gateway", "tailscale", "mode"]),
+            "mode": gateway.mode.map(GatewayMode::word),
+            "bind": gateway.bind.map(GatewayBind::word),
+            "port": gateway.port.map(|port| json::number(port.into())),
+            "controlUiEnabled": page.enabled,
+            "controlUiBasePath": page.base_path,
+            "authMode": gateway.auth.mode.map(GatewayAuthMode::word),
+            "authTokenConfigured": is_set(&gateway.auth.token),
+            "authPasswordConfigured": is_set(&gateway.auth.password),
+            "remoteUrl": gateway.remote.url,
+            "remoteTokenConfigured": is_set(&gateway.remote.token),
+            "remotePasswordConfigured": is_set(&gateway.remote.password),
+            "tailscaleMode": gateway.tailscale.mode.map(TailscaleMode::word),
         },
-        "discovery": {"wideAreaEnabled": at(&["discovery", "wideArea", "enabled"])},
+        "discovery": {"wideAreaEnabled": config.discovery.wide_area.enabled},
     })
 }
 

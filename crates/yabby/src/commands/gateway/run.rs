@@ -15,8 +15,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use yabby_config::key_path::KeyPath;
 use yabby_domain::config::Config;
-use yabby_domain::json::Value;
+use yabby_domain::config::gateway::GatewayMode;
 use yabby_engine::Engine;
 use yabby_gateway::{Parts, StartError, log_file, start};
 use yabby_store::clock::SystemClock;
@@ -204,9 +205,9 @@ impl Options {
     /// The configuration to run with, if we may.
     fn checked(&self, setting: &Setting) -> Result<Config> {
         let is_configured = Snapshot::read(&setting.place).exists;
-        let mode = setting.config()?.text(&["gateway", "mode"]).map(str::to_owned);
+        let mode = setting.config()?.gateway.mode;
         let may = self.allow_unconfigured || first::is_dev(setting);
-        if !may && mode.as_deref() != Some("local") {
+        if !may && mode != Some(GatewayMode::Local) {
             let command = setting.command("setup");
             return Err(said(&match (is_configured, mode) {
                 (false, _) => format!(
@@ -214,7 +215,7 @@ impl Options {
                 ),
                 (true, mode) => format!(
                     "Gateway start blocked: set gateway.mode=local (current: {}) or pass --allow-unconfigured.",
-                    mode.as_deref().unwrap_or("unset")
+                    mode.map_or("unset", GatewayMode::word)
                 ),
             }));
         }
@@ -238,23 +239,15 @@ impl Options {
 
     /// The configuration with what the command line says.
     fn applied(&self, config: Config) -> Config {
-        let mut root = config.root().clone();
-        let wishes = [("token", &self.token), ("password", &self.password), ("mode", &self.auth)];
-        for (name, wish) in wishes {
-            if let Some(wish) = wish {
-                let auth = entry(entry(&mut root, "gateway"), "auth");
-                auth[name] = wish.clone().into();
-            }
+        for problem in config.problems() {
+            tracing::warn!("{problem}");
         }
-        Config::new(root)
+        let wishes = [("token", &self.token), ("password", &self.password), ("mode", &self.auth)];
+        wishes.into_iter().fold(config, |config, (name, wish)| match wish {
+            Some(wish) => config.with(&KeyPath::of(["gateway", "auth", name]), wish.clone().into()),
+            None => config,
+        })
     }
-}
-
-fn entry<'v>(value: &'v mut Value, name: &str) -> &'v mut Value {
-    if !value.is_object() {
-        *value = Value::Object(yabby_domain::json::Object::new());
-    }
-    &mut value[name]
 }
 
 /// An error as a gateway tells it: with the time, and nothing before it.
@@ -277,7 +270,7 @@ fn not_started(error: &StartError, config: &Config) -> anyhow::Error {
     if !matches!(error, StartError::NoToken | StartError::NoPassword) {
         return said(&format!("Gateway failed to start: {error}"));
     }
-    let is_elsewhere = config.text(&["gateway", "remote", "token"]).is_some();
+    let is_elsewhere = config.gateway.remote.token.is_some();
     let hint = is_elsewhere.then_some(
         "\n\"gateway.remote.token\" is for remote CLI calls; it does not enable local gateway auth.",
     );

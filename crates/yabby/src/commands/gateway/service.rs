@@ -14,6 +14,7 @@ use serde_json::json;
 use yabby_config::dotenv;
 use yabby_config::environment::Environment;
 use yabby_domain::config::Config;
+use yabby_domain::config::gateway::GatewayMode;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::text;
 use yabby_store::files::gateway_lock::GatewayLock;
@@ -196,7 +197,7 @@ fn try_to_install(setting: &Setting, arguments: &Install) -> Result<()> {
         return arguments.way.plan("install", &service, Some(&unit), &steps);
     }
     let config = setting.config()?;
-    if config.text(&["gateway", "mode"]) != Some("local") {
+    if config.gateway.mode != Some(GatewayMode::Local) {
         bail!(
             "gateway.mode is not \"local\", so that the service would not start; first run `{}`",
             setting.command("config set gateway.mode local")
@@ -337,16 +338,16 @@ pub fn holder(setting: &Setting) -> Option<i64> {
 fn has_secret(setting: &Setting, config: &Config) -> bool {
     let state = setting.place.folder.path();
     let mut environment = dotenv_of(&state.join(".env"));
-    environment.add_section(config.root());
+    environment.add_section(config.raw());
     let variables = [
         "OPENCLAW_GATEWAY_TOKEN",
         "CLAWDBOT_GATEWAY_TOKEN",
         "OPENCLAW_GATEWAY_PASSWORD",
         "CLAWDBOT_GATEWAY_PASSWORD",
     ];
-    let is_configured =
-        |name: &str| config.text(&["gateway", "auth", name]).and_then(text::non_blank).is_some();
-    ["token", "password"].into_iter().any(is_configured) || environment.first(&variables).is_some()
+    let auth = &config.gateway.auth;
+    let is_said = |secret: &Option<String>| secret.as_deref().and_then(text::non_blank).is_some();
+    is_said(&auth.token) || is_said(&auth.password) || environment.first(&variables).is_some()
 }
 
 fn dotenv_of(file: &Path) -> Environment {

@@ -8,6 +8,7 @@ use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
+use yabby_domain::config::text::TextOrNumber;
 use yabby_domain::json::{self, Value};
 use yabby_domain::session::key::SessionKey;
 use yabby_memory::audience::{Audience, Sharing, Viewer};
@@ -126,10 +127,7 @@ async fn search(desk: &Desk<'_>, kept: &AgentMemory, keys: &Keys, arguments: &Ar
         // The owner at their own machine; a session that they name is one that they may look into.
         None => Viewer {
             session_key: keys.session.clone(),
-            sharing: Sharing {
-                notes: false,
-                groups_with_owner: desk.config.flag(&["memory", "share", "groups"]).unwrap_or(false),
-            },
+            sharing: Sharing { notes: false, groups_with_owner: desk.config.extras.memory.share.groups() },
             ..Viewer::owner()
         },
     };
@@ -182,8 +180,8 @@ fn tell_hidden(desk: &Desk<'_>, hidden: &Hidden) {
         anstream::eprintln!("  To see them: {see}");
     }
     if let Some(person) = hidden.people.first() {
-        let known = desk.config.list(&["commands", "ownerAllowFrom"]).unwrap_or_default();
-        let owners: Vec<Value> = known.iter().cloned().chain([person.as_str().into()]).collect();
+        let known = desk.config.commands.owner_allow_from.iter().flatten();
+        let owners: Vec<Value> = known.map(TextOrNumber::to_value).chain([person.as_str().into()]).collect();
         let owners = terminal::harmless(&json::stringify(&Value::from(owners)));
         let own = format!("config set commands.ownerAllowFrom '{owners}' --json");
         anstream::eprintln!("  If {} is you: {}", terminal::harmless(person), desk.setting.command(&own));

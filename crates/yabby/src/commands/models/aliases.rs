@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use yabby_domain::config::Config;
+use yabby_domain::config::agents::defaults::CatalogEntry;
 use yabby_domain::json::{Object, Value};
 use yabby_domain::text;
 use yabby_store::config_file::edit::Edit;
@@ -59,9 +60,9 @@ pub fn run(setting: &Setting, arguments: &Arguments) -> Result<()> {
 
 /// Every short name with the key that it stands under; of two equal ones the later wins.
 pub(super) fn all(config: &Config) -> Object {
-    let models = config.object(&["agents", "defaults", "models"]).into_iter().flatten();
-    let alias = |settings: &Value| Some(text::non_blank(settings.get("alias")?.as_str()?)?.to_owned());
-    models.filter_map(|(key, settings)| Some((alias(settings)?, Value::from(key.as_str())))).collect()
+    let models = config.agents.defaults.models.iter().flatten();
+    let alias = |entry: &CatalogEntry| Some(text::non_blank(entry.alias.as_deref()?)?.to_owned());
+    models.filter_map(|(key, entry)| Some((alias(entry)?, Value::from(key.as_str())))).collect()
 }
 
 fn list(setting: &Setting, arguments: &Listing) -> Result<()> {

@@ -299,13 +299,9 @@ fn asked(setting: &Setting, config: &Config, raw: &str) -> Result<Asked> {
         let command = setting.command("agents list");
         bail!("Unknown agent id \"{raw}\". Use \"{command}\" to see configured agents.");
     };
-    let entries = config.list(&["agents", "list"]).unwrap_or_default().iter();
-    let is_it = |entry: &&Value| {
-        entry.get("id").and_then(Value::as_str).is_some_and(|raw| AgentId::normalize(raw) == id)
-    };
-    let own = entries.clone().find(is_it).and_then(|entry| entry.get("model"));
+    let own = config.agent(&id).and_then(|entry| entry.model.as_ref());
     let (primary, fallbacks) = choice(own);
-    let has_fallbacks = own.and_then(|own| own.get("fallbacks")).is_some_and(Value::is_array);
+    let has_fallbacks = own.is_some_and(|own| own.fallbacks().is_some());
     Ok(Asked {
         id,
         folder: PathBuf::from(agent.folder),
@@ -330,7 +326,7 @@ impl Auth {
             None => AuthProfiles::default(),
         };
         let spoken_of = configured.listed.iter().filter_map(|name| ModelRef::parse(name, DEFAULT_PROVIDER));
-        let named = config.object(&["models", "providers"]).into_iter().flatten();
+        let named = config.models.providers.iter().flatten();
         let known: BTreeSet<String> = profiles
             .ids()
             .filter_map(|id| profiles.provider(id))
@@ -359,7 +355,7 @@ impl Auth {
         missing.retain(|(provider, _)| !providers.iter().any(|known| known.provider == *provider));
         Ok(Self {
             store,
-            shell: config.flag(&["env", "shellEnv", "enabled"]) == Some(true),
+            shell: config.env.shell_env.enabled(),
             providers,
             missing,
             unusable: unusable(&profiles, now),

@@ -82,12 +82,13 @@ impl Audit {
 /// Who may connect to the gateway.
 fn door(setting: &Setting, config: &Config) -> Option<Finding> {
     let environment = &setting.place.environment;
-    let secret = |name: &str, variables: &[&str]| {
-        let configured = config.text(&["gateway", "auth", name]).and_then(text::non_blank);
+    let auth = &config.gateway.auth;
+    let secret = |configured: &Option<String>, variables: &[&str]| {
+        let configured = configured.as_deref().and_then(text::non_blank);
         configured.or_else(|| environment.first(variables)).map(str::len)
     };
-    let secret = secret("token", &["OPENCLAW_GATEWAY_TOKEN", "CLAWDBOT_GATEWAY_TOKEN"])
-        .or_else(|| secret("password", &["OPENCLAW_GATEWAY_PASSWORD", "CLAWDBOT_GATEWAY_PASSWORD"]));
+    let secret = secret(&auth.token, &["OPENCLAW_GATEWAY_TOKEN", "CLAWDBOT_GATEWAY_TOKEN"])
+        .or_else(|| secret(&auth.password, &["OPENCLAW_GATEWAY_PASSWORD", "CLAWDBOT_GATEWAY_PASSWORD"]));
     let is_here = Bind::of(None, config).addresses(config).iter().all(IpAddr::is_loopback);
     let set = setting.command("setup");
     match secret {

@@ -71,7 +71,7 @@ impl Stores {
         #[expect(clippy::cast_precision_loss, reason = "no model reads that much")]
         let windows: HashMap<String, f64> =
             models.into_iter().map(|known| (known.model.model, known.context_window as f64)).collect();
-        let stated = config.number(&["agents", "defaults", "contextTokens"]);
+        let stated = config.agents.defaults.context_tokens.map(f64::from);
         let own = windows.get(&usual.model).copied();
         #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
         let now = jiff::Timestamp::now().as_millisecond() as f64;

@@ -8,6 +8,7 @@ use serde_json::json;
 use yabby_config::key_path::KeyPath;
 use yabby_config::lookup::Profile;
 use yabby_domain::config::Config;
+use yabby_domain::config::gateway::GatewayMode;
 use yabby_domain::text;
 use yabby_store::config_file::Snapshot;
 use yabby_store::config_file::edit::{ConfigFile, Edit};
@@ -30,7 +31,7 @@ pub fn prepare_dev_folder(setting: &Setting) -> Result<()> {
 /// Writes the missing settings into a configuration of ours that names no mode. One of the reference is left alone.
 pub fn prepare_own_folder(setting: &Setting) -> Result<()> {
     let snapshot = Snapshot::read(&setting.place);
-    let names_mode = snapshot.with_extras().get(&["gateway", "mode"]).is_some();
+    let names_mode = snapshot.with_extras().gateway.mode.is_some();
     match setting.is_own_folder() && snapshot.is_valid() && !names_mode {
         true => prepare(setting),
         false => Ok(()),
@@ -52,19 +53,20 @@ fn prepare(setting: &Setting) -> Result<()> {
 
 /// What the configuration does not say and a gateway needs; what it says stays.
 pub fn missing_settings(setting: &Setting, config: &Config) -> Result<Vec<(KeyPath, Edit)>> {
-    let is_unset = |path: &[&str]| config.text(path).and_then(text::non_blank).is_none();
+    let gateway = &config.gateway;
+    let is_set = |written: &Option<String>| written.as_deref().and_then(text::non_blank).is_some();
     let mut edits = Vec::new();
-    if is_unset(&["gateway", "mode"]) {
+    if gateway.mode.is_none() {
         edits.push((KeyPath::parse("gateway.mode")?, Edit::Set(json!("local"))));
-        if is_unset(&["gateway", "bind"]) {
+        if gateway.bind.is_none() {
             edits.push((KeyPath::parse("gateway.bind")?, Edit::Set(json!("loopback"))));
         }
     }
     let variables = ["OPENCLAW_GATEWAY_TOKEN", "OPENCLAW_GATEWAY_PASSWORD"];
-    let has_secret = !is_unset(&["gateway", "auth", "token"])
-        || !is_unset(&["gateway", "auth", "password"])
+    let has_secret = is_set(&gateway.auth.token)
+        || is_set(&gateway.auth.password)
         || setting.place.environment.first(&variables).is_some();
-    let is_elsewhere = config.text(&["gateway", "mode"]) == Some("remote");
+    let is_elsewhere = gateway.mode == Some(GatewayMode::Remote);
     if !has_secret && !is_elsewhere {
         let token = format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
         edits.push((KeyPath::parse("gateway.auth.token")?, Edit::Set(json!(token))));

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use notify::{RecommendedWatcher, RecursiveMode};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
+use yabby_config::read::{Reload, reload};
 use yabby_domain::config::Config;
+use yabby_domain::config::gateway::ReloadMode;
 use yabby_domain::json::Value;
 use yabby_store::config_file::Snapshot;
 
@@ -15,69 +17,6 @@ use crate::logs;
 use crate::setting::Setting;
 use crate::wire::models;
 use crate::wire::secrets::secrets;
-
-/// How long the file must be quiet before it is read.
-const QUIET: Duration = Duration::from_millis(300);
-
-/// What is read anew for every turn or every connection; a change of it needs nothing else.
-const LIVE: &[&[&str]] = &[
-    &["meta"],
-    &["wizard"],
-    &["ui"],
-    &["logging"],
-    &["messages"],
-    &["commands"],
-    &["bindings"],
-    &["session", "reset"],
-    &["session", "resetByType"],
-    &["session", "resetByChannel"],
-    &["session", "resetTriggers"],
-    &["session", "idleMinutes"],
-    &["session", "sendPolicy"],
-    &["session", "identityLinks"],
-    &["session", "dmScope"],
-    &["gateway", "auth"],
-    &["gateway", "controlUi"],
-    &["gateway", "trustedProxies"],
-    &["gateway", "reload"],
-    &["gateway", "remote"],
-    &["agents", "defaults", "model"],
-    &["agents", "defaults", "models"],
-    &["agents", "defaults", "imageModel"],
-    &["agents", "defaults", "thinkingDefault"],
-    &["agents", "defaults", "verboseDefault"],
-    &["agents", "defaults", "elevatedDefault"],
-    &["agents", "defaults", "userTimezone"],
-    &["agents", "defaults", "timeFormat"],
-    &["agents", "defaults", "envelopeTimezone"],
-    &["agents", "defaults", "envelopeTimestamp"],
-    &["agents", "defaults", "envelopeElapsed"],
-    &["agents", "defaults", "contextTokens"],
-    &["agents", "defaults", "contextPruning"],
-    &["agents", "defaults", "compaction"],
-    &["agents", "defaults", "bootstrapMaxChars"],
-    &["agents", "defaults", "timeoutSeconds"],
-    &["agents", "defaults", "blockStreamingDefault"],
-    &["agents", "defaults", "blockStreamingBreak"],
-    &["agents", "defaults", "blockStreamingChunk"],
-    &["agents", "defaults", "blockStreamingCoalesce"],
-    &["agents", "defaults", "sandbox"],
-    &["agents", "defaults", "subagents", "model"],
-    &["agents", "defaults", "subagents", "thinking"],
-    &["agents", "defaults", "subagents", "archiveAfterMinutes"],
-    &["tools", "profile"],
-    &["tools", "allow"],
-    &["tools", "alsoAllow"],
-    &["tools", "deny"],
-    &["tools", "byProvider"],
-    &["tools", "exec"],
-    &["tools", "elevated"],
-    &["tools", "agentToAgent"],
-    &["tools", "message"],
-    &["tools", "fs"],
-    &["tools", "sandbox"],
-    &["tools", "subagents"],
-];
 
 /// What a change leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,13 +40,13 @@ pub enum Outcome {
 
 /// What a running gateway does when its configuration becomes another one.
 pub fn outcome(setting: &Setting, before: &Config, after: &Config) -> Outcome {
-    let changed = changed_paths(before.root(), after.root());
-    let mode = after.text(&["gateway", "reload", "mode"]);
+    let changed = changed_paths(before.raw(), after.raw());
+    let mode = after.gateway.reload.mode();
     match effect(&changed, mode) {
         Effect::Nothing if changed.is_empty() => Outcome::Unchanged,
         Effect::Nothing => Outcome::ByHand,
         Effect::Live if !names_a_new_model(setting, &Arc::new(before.clone()), after) => Outcome::Live,
-        Effect::Live | Effect::Restart if mode == Some("hot") => Outcome::ByHand,
+        Effect::Live | Effect::Restart if mode == ReloadMode::Hot => Outcome::ByHand,
         Effect::Live | Effect::Restart => Outcome::Restart,
     }
 }
@@ -161,8 +100,8 @@ impl Watching {
         let Self { watcher, mut changes, mut looked, mut existed } = self;
         let Some(mut watcher) = watcher else { return std::future::pending().await };
         while changes.recv().await.is_some() {
-            let quiet = current.number(&["gateway", "reload", "debounceMs"]).filter(|ms| *ms >= 0.0);
-            let quiet = quiet.map_or(QUIET, |ms| Duration::from_secs_f64(ms.min(60_000.0) / 1000.0));
+            let quiet = current.gateway.reload.debounce_ms().clamp(0.0, 60_000.0);
+            let quiet = Duration::from_secs_f64(quiet / 1000.0);
             while let Ok(Some(())) = tokio::time::timeout(quiet, changes.recv()).await {}
             // Other files of the folder change all the time.
             if looked.iter().all(|(file, before)| std::fs::read(file).ok() == *before) {
@@ -180,8 +119,8 @@ impl Watching {
             existed = snapshot.exists;
             logs::hide(secrets(&setting.place, &snapshot.with_extras(), &snapshot.environment));
             let next = Arc::new(applied(snapshot.for_run()));
-            let changed = changed_paths(current.root(), next.root());
-            let mode = next.text(&["gateway", "reload", "mode"]);
+            let changed = changed_paths(current.raw(), next.raw());
+            let mode = next.gateway.reload.mode();
             let effect = match effect(&changed, mode) {
                 Effect::Live if names_a_new_model(setting, current, &next) => Effect::Restart,
                 effect => effect,
@@ -197,7 +136,7 @@ impl Watching {
                     apply(&next);
                     tracing::info!(changed = %told(&changed), "the configuration changed, and is in force");
                 }
-                Effect::Restart if mode == Some("hot") => {
+                Effect::Restart if mode == ReloadMode::Hot => {
                     tracing::warn!(changed = %told(&changed), "the configuration changed; restart the gateway to apply it");
                 }
                 Effect::Restart => {
@@ -251,13 +190,12 @@ fn told(changed: &[Vec<String>]) -> String {
     changed.iter().map(|path| path.join(".")).collect::<Vec<_>>().join(", ")
 }
 
-fn effect(changed: &[Vec<String>], mode: Option<&str>) -> Effect {
-    let is_live = |path: &Vec<String>| {
-        LIVE.iter().any(|live| live.len() <= path.len() && live.iter().zip(path).all(|(a, b)| a == b))
-    };
-    match (changed.is_empty() || mode == Some("off"), changed.iter().all(is_live), mode) {
+fn effect(changed: &[Vec<String>], mode: ReloadMode) -> Effect {
+    // No channel can begin anew alone.
+    let is_live = |path: &Vec<String>| reload(path) == Reload::Live;
+    match (changed.is_empty() || mode == ReloadMode::Off, changed.iter().all(is_live), mode) {
         (true, _, _) => Effect::Nothing,
-        (false, true, Some("restart")) | (false, false, _) => Effect::Restart,
+        (false, true, ReloadMode::Restart) | (false, false, _) => Effect::Restart,
         (false, true, _) => Effect::Live,
     }
 }
@@ -303,13 +241,13 @@ mod tests {
             after
         };
         let table = [
-            (before.clone(), None, Effect::Nothing),
-            (with("/messages/responsePrefix", json!("b")), None, Effect::Live),
-            (with("/messages", json!({})), None, Effect::Live),
-            (with("/gateway/auth/token", json!("y")), None, Effect::Live),
-            (with("/gateway/port", json!(2)), None, Effect::Restart),
-            (with("/messages/responsePrefix", json!("b")), Some("restart"), Effect::Restart),
-            (with("/gateway/port", json!(2)), Some("off"), Effect::Nothing),
+            (before.clone(), ReloadMode::Hybrid, Effect::Nothing),
+            (with("/messages/responsePrefix", json!("b")), ReloadMode::Hybrid, Effect::Live),
+            (with("/messages", json!({})), ReloadMode::Hybrid, Effect::Live),
+            (with("/gateway/auth/token", json!("y")), ReloadMode::Hybrid, Effect::Live),
+            (with("/gateway/port", json!(2)), ReloadMode::Hybrid, Effect::Restart),
+            (with("/messages/responsePrefix", json!("b")), ReloadMode::Restart, Effect::Restart),
+            (with("/gateway/port", json!(2)), ReloadMode::Off, Effect::Nothing),
         ];
         for (after, mode, expected) in table {
             assert_eq!(effect(&changed_paths(&before, &after), mode), expected, "{after}");

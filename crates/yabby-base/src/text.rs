@@ -149,7 +149,7 @@ pub const SPACE_CLASS: &str =
     r"\t\n\x0b\x0c\r \u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}";
 
 /// A pattern that is part of our own source, for a static: if it does not compile, the first use says so.
-pub(crate) fn pattern(source: &str) -> Regex {
+pub fn pattern(source: &str) -> Regex {
     Regex::new(source).expect("a constant pattern compiles")
 }
 
