@@ -132,6 +132,11 @@ impl Viewer {
         Self { sharing, ..Self::owner() }
     }
 
+    /// The same, where a session that they name is one that they may look into.
+    pub fn owner_in(session_key: Option<SessionKey>, config: &Config) -> Self {
+        Self { session_key, ..Self::owner_with(config) }
+    }
+
     /// Whether the owner's notes are found here.
     pub fn sees_notes(&self) -> bool {
         self.is_owner_alone || self.sharing.notes

@@ -17,6 +17,7 @@ pub mod note;
 mod private_file;
 pub mod question;
 pub mod recall;
+pub mod request;
 pub mod said;
 pub mod settings;
 pub mod shown;

@@ -788,6 +788,10 @@ impl Memory {
         &self.0.recall
     }
 
+    pub(crate) fn config(&self) -> &Config {
+        &self.0.parts.config
+    }
+
     pub fn places(&self) -> &Places {
         &self.0.parts.places
     }

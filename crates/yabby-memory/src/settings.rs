@@ -150,8 +150,7 @@ const DEFAULT_WEIGHTS: Weights = Weights { vector: 0.7, text: 0.3 };
 impl Settings {
     /// The settings of an agent; `None` if it has no memory search.
     pub fn from_config(config: &Config, agent: &AgentId, folders: &Folders<'_>) -> Option<Self> {
-        let own = config.agent(agent).map(|agent| &agent.memory_search);
-        Self::resolve(&Layers { own, of_all: &config.agents.defaults.memory_search }, agent, folders)
+        Self::resolve(&Layers::of(config, agent), agent, folders)
     }
 
     fn resolve(layers: &Layers<'_>, agent: &AgentId, folders: &Folders<'_>) -> Option<Self> {
@@ -331,6 +330,11 @@ struct Layers<'c> {
 }
 
 impl<'c> Layers<'c> {
+    fn of(config: &'c Config, agent: &AgentId) -> Self {
+        let own = config.agent(agent).map(|agent| &agent.memory_search);
+        Self { own, of_all: &config.agents.defaults.memory_search }
+    }
+
     fn find<T>(&self, pick: impl Fn(&'c MemorySearch) -> Option<T>) -> Option<T> {
         self.own.and_then(&pick).or_else(|| pick(self.of_all))
     }
@@ -434,6 +438,11 @@ fn sync(layers: &Layers<'_>) -> SyncSettings {
     }
 }
 
+/// How many results a search of an agent's memory has where nothing is said.
+pub fn usual_results(config: &Config, agent: &AgentId) -> f64 {
+    query(&Layers::of(config, agent)).max_results
+}
+
 fn query(layers: &Layers<'_>) -> QuerySettings {
     let all = &layers.of_all.query;
     let share = |share: f64| share.clamp(0.0, 1.0);
@@ -478,6 +487,10 @@ mod tests {
                 "extraPaths": [" b ", "c"],
             }}],
         }});
+        let parsed = Config::new(config.clone());
+        let usual = ["work", "other"].map(|agent| usual_results(&parsed, &AgentId::normalize(agent)));
+        assert_eq!(usual, [9.0, 3.0]);
+        assert_eq!(usual_results(&Config::default(), &AgentId::default()), 6.0);
         let settings = settings(config).expect("memory search is on");
         assert_eq!(settings.query.max_results, 9.0);
         assert_eq!(settings.query.weights, DEFAULT_WEIGHTS);

@@ -2,20 +2,19 @@
 //! §6, §10).
 
 use async_trait::async_trait;
-use jiff::tz::TimeZone;
 use serde_json::json;
 use yabby_domain::json::{self, Object, Value};
 use yabby_domain::seam::tool::{Company, Effect, Tool, ToolContext, ToolOutput, ToolSpec};
 use yabby_memory::audience::Viewer;
 use yabby_memory::compat::citations::{self, CitationMode, cited_snippet};
 use yabby_memory::compat::{Reference, SearchOptions};
-use yabby_memory::memory::{Meaning, Memory, Ranking, Search};
+use yabby_memory::memory::{Meaning, Memory, Ranking};
 use yabby_memory::recall::Filter;
+use yabby_memory::request::SearchRequest;
 use yabby_memory::shown;
 
 use crate::arguments::Arguments;
 
-const DEFAULT_RESULTS: usize = 6;
 const MAX_RESULTS: usize = 50;
 
 /// What is told where others listen.
@@ -82,18 +81,12 @@ impl MemorySearch {
     ) -> Result<Value, String> {
         let viewer = self.viewer(context).await?;
         let filter = Filter { current_session: Some(context.session_id.clone()), ..Filter::default() };
-        let search = Search {
-            text: query,
-            viewer,
-            filter,
-            most: most.unwrap_or(DEFAULT_RESULTS),
-            #[expect(clippy::cast_possible_truncation, reason = "a score is not that precise")]
-            least: least.unwrap_or(0.0) as f32,
-            around: 1,
-            now: context.now,
-            zone: TimeZone::system(),
-        };
-        let found = self.memory.search(search).await.map_err(|error| error.to_string())?;
+        #[expect(clippy::cast_precision_loss, reason = "at most fifty")]
+        let max_results = most.map(|most| most as f64);
+        let (min_score, now) = (least, context.now);
+        let request = SearchRequest { query, viewer, filter, max_results, min_score, around: 1, now };
+        let found =
+            self.memory.search(request.in_memory(&self.memory)).await.map_err(|error| error.to_string())?;
         let (provider, model) = match (self.memory.meaning(), &found.model) {
             (Some(Meaning { embedder, .. }), Some(_)) => (embedder.provider(), embedder.model()),
             _ => ("none", "words"),

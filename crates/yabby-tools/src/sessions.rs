@@ -16,6 +16,7 @@ use yabby_domain::id::AgentId;
 use yabby_domain::json::{self as js, Value};
 use yabby_domain::seam::office::Conversations;
 use yabby_domain::seam::tool::{Company, ToolContext, ToolOutput};
+use yabby_domain::session::address::Address;
 use yabby_domain::session::entry::SessionEntry;
 use yabby_domain::session::key::{KeyPolicy, SessionKey};
 use yabby_domain::text;
@@ -116,19 +117,20 @@ fn agents(context: &ToolContext) -> Vec<AgentId> {
 /// Finds a session by its key, or by its id.
 async fn find(context: &ToolContext, named: &str) -> Result<Seen, NotSeen> {
     let policy = KeyPolicy::from_config(&context.config);
-    let key = policy.resolve_main_alias(&context.agent, named);
+    let address = Address::of_agent(named, &context.agent, &policy);
     let sight = sight(context);
     let hidden = || NotSeen::forbidden(format!("Session not visible from this conversation: {named}"));
-    let owner = key.agent_id();
-    let readable = may_talk(&context.config, &context.agent, &owner);
+    let readable = may_talk(&context.config, &context.agent, &address.agent);
     if readable.is_ok()
-        && let Ok(conversations) = context.office.conversations(&owner)
-        && let Some(entry) = conversations.sessions.get(&key).await.map_err(told)?
+        && let Ok(conversations) = context.office.conversations(&address.agent)
     {
-        return match sight.shows(context, &key, &entry) {
-            true => Ok(Seen { key, entry, conversations }),
-            false => Err(hidden()),
-        };
+        for key in address.keys() {
+            let Some(entry) = conversations.sessions.get(key).await.map_err(told)? else { continue };
+            return match sight.shows(context, key, &entry) {
+                true => Ok(Seen { key: key.clone(), entry, conversations }),
+                false => Err(hidden()),
+            };
+        }
     }
     for agent in agents(context) {
         let Ok(conversations) = context.office.conversations(&agent) else { continue };

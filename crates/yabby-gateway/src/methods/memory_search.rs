@@ -1,11 +1,10 @@
 //! `memory.search` (ours): what answers a question, in notes and conversations. Whoever is connected is the
 //! owner.
 
-use jiff::tz::TimeZone;
 use serde_json::json;
-use yabby_memory::audience::{Sharing, Viewer};
-use yabby_memory::memory::Search;
+use yabby_memory::audience::Viewer;
 use yabby_memory::recall::{Filter, Hit};
+use yabby_memory::request::SearchRequest;
 use yabby_memory::shown;
 
 use super::remembering;
@@ -38,32 +37,22 @@ async fn answer(call: Call) -> Answer {
         Some(key) => Some(gateway.look(key).await?.key),
         None => None,
     };
-    let config = gateway.config();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within limits")]
-    let (most, least, around) = (
-        call.number("maxResults").unwrap_or(6.0) as usize,
-        call.number("minScore").unwrap_or(0.0) as f32,
-        call.number("around").unwrap_or(0.0) as u32,
-    );
-    let found = memory.search(Search {
-        text: call.text("query").unwrap_or_default().to_owned(),
-        viewer: Viewer {
-            session_key: session.clone(),
-            sharing: Sharing { notes: false, groups_with_owner: config.extras.memory.share.groups() },
-            ..Viewer::owner()
-        },
+    let around = call.number("around").unwrap_or(0.0) as u32;
+    let request = SearchRequest {
+        query: call.text("query").unwrap_or_default().to_owned(),
+        viewer: Viewer::owner_in(session.clone(), &gateway.config()),
         filter: Filter {
             session_key: session.as_ref().map(|key| key.as_str().to_owned()),
             channel: call.text("channel").map(str::to_lowercase),
             ..Filter::default()
         },
-        most,
-        least,
+        max_results: call.number("maxResults"),
+        min_score: call.number("minScore"),
         around,
         now: gateway.timestamp(),
-        zone: TimeZone::system(),
-    });
-    let found = found.await.map_err(remembering::failed)?;
+    };
+    let found = memory.search(request.in_memory(&memory)).await.map_err(remembering::failed)?;
     let explains = call.flag("explain") == Some(true);
     let told = |hit: &Hit| {
         let mut told = shown::hit(hit);

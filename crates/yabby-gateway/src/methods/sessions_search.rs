@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use serde_json::json;
-use yabby_memory::audience::{Sharing, Viewer};
+use yabby_memory::audience::Viewer;
 use yabby_memory::recall::{Filter, Wanted};
 use yabby_memory::shown;
 use yabby_memory::unit::Role;
@@ -53,15 +53,10 @@ async fn answer(call: Call) -> Answer {
         reason = "not negative, and saturates"
     )]
     let number = |name: &str, usual: usize| call.number(name).map_or(usual, |number| number as usize);
-    let groups = gateway.config().extras.memory.share.groups();
     let wanted = Wanted {
         words: call.text("query").unwrap_or_default().to_owned(),
         // A session that they name is one that they may look into.
-        viewer: Viewer {
-            session_key: session.clone(),
-            sharing: Sharing { notes: false, groups_with_owner: groups },
-            ..Viewer::owner()
-        },
+        viewer: Viewer::owner_in(session.clone(), &gateway.config()),
         filter: Filter {
             session_key: session.as_ref().map(|key| key.as_str().to_owned()),
             channel: call.text("channel").map(str::to_lowercase),

@@ -1,17 +1,15 @@
 //! `memory_search`: what notes and conversations say about something.
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use yabby_domain::text;
-use yabby_memory::memory::Search;
 use yabby_memory::recall::Filter;
+use yabby_memory::request::SearchRequest;
 use yabby_memory::shown;
 
 use super::arguments::Arguments;
 use super::{Look, Spec};
 
-const USUAL: usize = 10;
 const MOST: usize = 50;
 
 pub(super) fn spec() -> Spec {
@@ -23,7 +21,7 @@ pub(super) fn spec() -> Spec {
             "type": "object",
             "properties": {
                 "query": {"type": "string", "description": "What is looked for: words, or a question"},
-                "maxResults": {"type": "number", "description": "Max results (default 10)"},
+                "maxResults": {"type": "number", "description": "Max results (default 6, or what memorySearch.query.maxResults says)"},
                 "minScore": {"type": "number", "description": "Only results at least this good, from 0 to 1"},
                 "channel": {"type": "string", "description": "Only conversations of this channel (telegram, whatsapp, discord)"},
                 "sessionKey": {"type": "string", "description": "Only this conversation"},
@@ -35,21 +33,25 @@ pub(super) fn spec() -> Spec {
 
 pub(super) async fn call(look: &Look<'_>, arguments: Arguments<'_>) -> Result<Value, String> {
     let memory = &look.opened.memory;
-    let search = Search {
-        text: arguments.required("query")?.to_owned(),
+    let max_results = match arguments.number("maxResults")? {
+        #[expect(clippy::cast_precision_loss, reason = "at most fifty")]
+        Some(_) => Some(arguments.count("maxResults", MOST, MOST)? as f64),
+        None => None,
+    };
+    let request = SearchRequest {
+        query: arguments.required("query")?.to_owned(),
         viewer: look.viewer.clone(),
         filter: Filter {
             session_key: arguments.text("sessionKey")?.map(|named| look.key(named)),
             channel: arguments.text("channel")?.map(text::lower),
             ..Filter::default()
         },
-        most: arguments.count("maxResults", USUAL, MOST)?,
-        #[expect(clippy::cast_possible_truncation, reason = "a score is not that precise")]
-        least: arguments.number("minScore")?.unwrap_or(0.0) as f32,
+        max_results,
+        min_score: arguments.number("minScore")?,
         around: 1,
         now: Timestamp::now(),
-        zone: TimeZone::system(),
     };
+    let search = request.in_memory(memory);
     let found = memory.search(search).await.map_err(|error| error.to_string())?;
     let result = |hit| {
         let mut result = shown::hit(hit);

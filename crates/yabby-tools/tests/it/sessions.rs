@@ -184,12 +184,12 @@ async fn at_most_twenty_last_messages_come_with_a_row() {
 #[tokio::test]
 async fn a_session_is_read_by_its_key_or_its_id() {
     let desk = talked().await;
-    for named in ["agent:main:telegram:dm:7", "id-ben"] {
+    for named in ["agent:main:telegram:dm:7", "telegram:dm:7", "agent:main:Telegram:dm:7", "id-ben"] {
         let said = history(&desk, json!({"sessionKey": named})).await;
         assert_eq!(said.len(), 2, "{named}");
         assert_eq!(said[0]["content"][0]["text"], "the safe opens with 4711");
     }
-    for named in ["main", "agent:main:main", "id-main"] {
+    for named in ["main", "MAIN", "agent:main:main", "id-main"] {
         let output = desk.call("sessions_history", json!({"sessionKey": named, "limit": 1})).await;
         let details = output.details.unwrap();
         assert_eq!(details["sessionKey"], "main", "{named}");

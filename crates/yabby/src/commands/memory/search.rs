@@ -11,11 +11,12 @@ use serde_json::json;
 use yabby_domain::config::text::TextOrNumber;
 use yabby_domain::json::{self, Value};
 use yabby_domain::session::key::SessionKey;
-use yabby_memory::audience::{Audience, Sharing, Viewer};
+use yabby_memory::audience::{Audience, Viewer};
 use yabby_memory::compat::files::Source;
 use yabby_memory::compat::{Reason, SearchOptions};
-use yabby_memory::memory::{Found, Hidden, Search};
+use yabby_memory::memory::{Found, Hidden};
 use yabby_memory::recall::{Filter, Hit};
+use yabby_memory::request::SearchRequest;
 use yabby_memory::shown;
 use yabby_memory::unit::Role;
 use yabby_models::embed::Wanted;
@@ -124,32 +125,23 @@ async fn search(desk: &Desk<'_>, kept: &AgentMemory, keys: &Keys, arguments: &Ar
     drop(bar);
     let viewer = match &keys.seen_as {
         Some(key) => seen_as(kept, key).await?,
-        // The owner at their own machine; a session that they name is one that they may look into.
-        None => Viewer {
-            session_key: keys.session.clone(),
-            sharing: Sharing { notes: false, groups_with_owner: desk.config.extras.memory.share.groups() },
-            ..Viewer::owner()
-        },
+        // The owner at their own machine.
+        None => Viewer::owner_in(keys.session.clone(), &desk.config),
     };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    let (most, least) = (
-        arguments.max_results.unwrap_or(kept.settings.query.max_results).max(1.0) as usize,
-        arguments.min_score.unwrap_or(0.0) as f32,
-    );
-    let search = Search {
-        text: arguments.query.clone(),
+    let request = SearchRequest {
+        query: arguments.query.clone(),
         viewer,
         filter: Filter {
             session_key: keys.session.as_ref().map(|key| key.as_str().to_owned()),
             channel: arguments.channel.as_ref().map(|channel| channel.to_lowercase()),
             ..Filter::default()
         },
-        most,
-        least,
+        max_results: arguments.max_results,
+        min_score: arguments.min_score,
         around: arguments.around,
         now: Timestamp::now(),
-        zone: TimeZone::system(),
     };
+    let search = request.in_memory(&kept.memory);
     let found = kept.memory.search(search.clone()).await?;
     tell_unread(&found.unread);
     // Only the owner is told, and nobody who looks as somebody else.
