@@ -245,6 +245,7 @@ mod tests {
         (
             "heartbeats come later",
             &[
+                "yabby_domain::reply::tokens::TokenContext::of_heartbeat",
                 "yabby_domain::reply::tokens::heartbeat_file_is_empty",
             ],
         ),

@@ -52,7 +52,7 @@ pub enum TokenContext {
 
 impl TokenContext {
     /// A heartbeat with a configured limit: a number, or text that is one.
-    pub fn heartbeat(limit: Option<&Value>) -> Self {
+    pub fn of_heartbeat(limit: Option<&Value>) -> Self {
         let given = match limit {
             Some(Value::Number(n)) => n.as_f64(),
             Some(Value::String(s)) => json::number_in(s),
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn heartbeat_tokens_come_off_both_ends() {
-        let heartbeat = TokenContext::heartbeat(Some(&Value::from("5")));
+        let heartbeat = TokenContext::of_heartbeat(Some(&Value::from("5")));
         let table = [
             ("HEARTBEAT_OK", TokenContext::Message, None, true),
             ("**HEARTBEAT_OK**", TokenContext::Message, None, true),
@@ -189,10 +189,10 @@ mod tests {
     fn limits_may_be_spelt_as_text() {
         let table = [("5", 5.0), (" 1e2 ", 100.0), ("0x10", 16.0), ("", 0.0), ("-1", 0.0), ("many", 300.0)];
         for (limit, expected) in table {
-            let context = TokenContext::heartbeat(Some(&Value::from(limit)));
+            let context = TokenContext::of_heartbeat(Some(&Value::from(limit)));
             assert_eq!(context, TokenContext::Heartbeat { ack_length: expected }, "{limit}");
         }
-        assert_eq!(TokenContext::heartbeat(None), TokenContext::Heartbeat { ack_length: 300.0 });
+        assert_eq!(TokenContext::of_heartbeat(None), TokenContext::Heartbeat { ack_length: 300.0 });
     }
 
     #[test]

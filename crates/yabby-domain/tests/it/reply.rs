@@ -51,7 +51,7 @@ proptest! {
 
     #[test]
     fn no_heartbeat_token_is_left_at_the_ends(text in messy_text(), limit in "[0-9a-fxe.+ -]{0,5}") {
-        let stripped = strip_heartbeat(&text, TokenContext::heartbeat(Some(&Value::from(limit))));
+        let stripped = strip_heartbeat(&text, TokenContext::of_heartbeat(Some(&Value::from(limit))));
         if let (Some(rest), true) = (stripped.text, stripped.found) {
             prop_assert!(!rest.starts_with(HEARTBEAT_TOKEN) && !rest.ends_with(HEARTBEAT_TOKEN), "{}", rest);
         }

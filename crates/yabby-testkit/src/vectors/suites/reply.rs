@@ -139,7 +139,7 @@ fn recorded_parse(parsed: ParsedReply) -> Value {
 
 fn stripped(case: &Case) -> Value {
     let context = match case.text("mode") {
-        Some("heartbeat") => TokenContext::heartbeat(case.input.get("maxAckChars")),
+        Some("heartbeat") => TokenContext::of_heartbeat(case.input.get("maxAckChars")),
         _ => TokenContext::Message,
     };
     let stripped = tokens::strip_heartbeat(case.text("raw").unwrap_or_default(), context);
