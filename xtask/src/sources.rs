@@ -260,3 +260,41 @@ pub fn defined(item: &Item) -> Option<String> {
     };
     Some(name.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The source files below a folder. Programs of their own (`bin`) have modules of their own.
+    fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("src/bin") {
+                files_below(&path, found);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                found.push(path);
+            }
+        }
+    }
+
+    /// A file that nothing names is not compiled, and looks as if it were.
+    #[test]
+    fn every_file_is_a_module_of_its_crate() {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(project().join("crates")).unwrap() {
+            files_below(&entry.unwrap().path().join("src"), &mut files);
+        }
+        assert!(files.len() > 500, "{} files", files.len());
+        for file in files {
+            let (folder, name) = (file.parent().unwrap(), file.file_stem().unwrap().to_str().unwrap());
+            if ["lib", "main"].contains(&name) {
+                continue;
+            }
+            let parents = [folder.with_extension("rs"), folder.join("lib.rs"), folder.join("main.rs")];
+            let declares = |parent: &PathBuf| {
+                fs::read_to_string(parent).is_ok_and(|text| text.contains(&format!("mod {name};")))
+            };
+            assert!(parents.iter().any(declares), "no module names {}", file.display());
+        }
+    }
+}
