@@ -56,9 +56,14 @@ pub fn store_path(configured: Option<&str>, agent: &AgentId, folders: &Folders<'
 
 /// Percent-encoding of everything but letters, digits and `-_.!~*'()`.
 fn percent_encode(raw: &str) -> String {
+    percent_encoded(raw, |c| !c.is_ascii_alphanumeric() && !"-_.!~*'()".contains(c))
+}
+
+/// Percent-encoding of special characters.
+pub(crate) fn percent_encoded(raw: &str, is_special: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(raw.len());
     for c in raw.chars() {
-        if c.is_ascii_alphanumeric() || "-_.!~*'()".contains(c) {
+        if !is_special(c) {
             out.push(c);
             continue;
         }

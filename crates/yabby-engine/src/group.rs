@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use yabby_domain::access::group_policy::MentionOverride;
-use yabby_domain::access::group_policy::group_policy;
+use yabby_domain::access::group_policy::{MentionOverride, group_policy};
 use yabby_domain::access::mention_gate::{self, CommandInGroup};
 use yabby_domain::command::{Activation, is_control_message};
 use yabby_domain::config::Config;
@@ -28,15 +27,16 @@ pub(crate) enum Attention {
 }
 
 impl Engine {
-    /// Whether the agent answers; `signs` are what the platform says about mentions, and whether the message answers
-    /// something that the agent said.
+    /// Whether the agent answers. The platform says what is mentioned (`explicit`), and whether the message answers something
+    /// that the agent said.
     pub(crate) async fn attention(
         &self,
         message: &InboundMessage,
         sender: &Sender,
         principal: &Principal,
         config: &Config,
-        (explicit, answers_agent): (ExplicitMention, bool),
+        explicit: ExplicitMention,
+        answers_agent: bool,
     ) -> Result<Attention, StoreError> {
         let target = &sender.target;
         let Some(group) = target.group.as_ref().filter(|_| target.is_group) else {

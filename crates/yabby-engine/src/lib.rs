@@ -28,7 +28,7 @@ mod turn;
 mod unanswered;
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -288,6 +288,13 @@ impl Engine {
     fn channel(&self, id: &str) -> Option<&Arc<dyn Channel>> {
         self.0.channels.iter().find(|channel| channel.id() == id)
     }
+}
+
+/// A time from `at` on that is later than the last one.
+fn later_than(last: &AtomicI64, at: i64) -> i64 {
+    let later = |last: i64| at.max(last.saturating_add(1));
+    let before = last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(later(last)));
+    later(before.unwrap_or_else(|last| last))
 }
 
 /// A fresh name.

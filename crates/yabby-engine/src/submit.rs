@@ -2,7 +2,6 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
@@ -22,7 +21,7 @@ use crate::hooks::{HookEvent, HookPoint};
 use crate::inbound::{Inbound, Sender};
 use crate::report::TurnReport;
 use crate::steering::QueuedTurn;
-use crate::{Engine, fresh_id};
+use crate::{Engine, fresh_id, later_than};
 
 /// A message, and everything known about it.
 #[derive(Clone, Debug, Default)]
@@ -118,8 +117,8 @@ impl Engine {
         let Submission { principal, reply_to, mut message, options, .. } = submission;
         let accepted_at = self.not_before(self.now_ms());
         let sender = Sender::of(&principal, &message, config);
-        let signs = (submission.mention, submission.answers_agent);
-        match self.attention(&message, &sender, &principal, config, signs).await? {
+        let (mention, answers_agent) = (submission.mention, submission.answers_agent);
+        match self.attention(&message, &sender, &principal, config, mention, answers_agent).await? {
             Attention::Answer => {}
             Attention::Listen => {
                 let at = submission.sent_at.unwrap_or(accepted_at);
@@ -157,10 +156,7 @@ impl Engine {
 
     /// A time from `at` on that no message has: a message is found again by the time of its acceptance.
     pub(crate) fn not_before(&self, at: i64) -> i64 {
-        let later = |last: i64| Some(at.max(last.saturating_add(1)));
-        let last = self.0.last_accepted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later);
-        let last = last.unwrap_or_else(|last| last);
-        at.max(last.saturating_add(1))
+        later_than(&self.0.last_accepted, at)
     }
 
     /// Hands a message that is on record, or about to be, to its lane.

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use crate::json::{Object, Value};
 use crate::message::{Message, text_block};
+use crate::path::percent_encoded;
 use crate::text;
 
 /// Why nothing is mirrored.
@@ -169,21 +170,6 @@ fn dots(segment: &str) -> usize {
         ".." => 2,
         _ => 0,
     }
-}
-
-fn percent_encoded(raw: &str, special: impl Fn(char) -> bool) -> String {
-    let mut out = String::with_capacity(raw.len());
-    for c in raw.chars() {
-        if !special(c) {
-            out.push(c);
-            continue;
-        }
-        let c = if text::stood_for(c).is_some() { char::REPLACEMENT_CHARACTER } else { c };
-        for byte in c.encode_utf8(&mut [0; 4]).bytes() {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
 }
 
 /// The text that escapes spell; what is no escape stays.

@@ -1,7 +1,7 @@
 //! The services of an engine, in whose sessions turns may run: what changes a conversation has the lane of its session
 //! to itself.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use tokio::sync::{Mutex, MutexGuard, oneshot};
@@ -15,7 +15,7 @@ use super::{
     AppendError, CompactOutcome, DeleteError, DeleteOutcome, DeleteRequest, ForkError, ForkOutcome,
     ForkRequest, ResetOutcome, SessionScope, UndoError, UndoOutcome, WithoutTranscript,
 };
-use crate::Engine;
+use crate::{Engine, later_than};
 
 /// How long a session may take to stop.
 const STOPPING: Duration = Duration::from_secs(15);
@@ -158,12 +158,8 @@ impl Engine {
     /// The time of a change of a session. It is later than the one before, however soon it comes after it: in lists, what
     /// was changed last stands first.
     pub(super) fn changed_at(&self) -> f64 {
-        let now = self.now_ms();
-        let later = |last: i64| Some(now.max(last.saturating_add(1)));
-        let last = self.0.services.last_change.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later);
-        let last = last.unwrap_or_else(|last| last);
         #[expect(clippy::cast_precision_loss, reason = "times are exact for 285,000 years")]
-        let at = now.max(last.saturating_add(1)) as f64;
+        let at = later_than(&self.0.services.last_change, self.now_ms()) as f64;
         at
     }
 
